@@ -8,6 +8,8 @@ import {
   ClientView,
   clientView,
   EmbedOrigins,
+  InvitationPreviewView,
+  InvitationTexts,
 } from './schemas/clients.ts';
 import { AppIds, AppKey, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
@@ -89,6 +91,15 @@ export const clientsRouter = router({
         await ctx.services.invitations.createForClient(ctx.actor, id, invitation),
         ctx.baseUrl,
       ),
+    ),
+
+  /** The mail that invitations would send with these texts. Those that are omitted are the saved ones. */
+  previewInvitation: viewerProcedure
+    .meta(route('POST', '/jb/clients/{id}/invitation-preview/', EXTENSION))
+    .input(ById.extend(InvitationTexts.shape))
+    .output(InvitationPreviewView)
+    .mutation(({ ctx, input: { id, ...texts } }) =>
+      ctx.services.invitationPreviews.read(ctx.actor, id, texts),
     ),
 
   gate: viewerProcedure

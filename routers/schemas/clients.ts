@@ -96,3 +96,19 @@ export const ClientChanges = z.object({
   password_require_special: z.boolean(),
   password_expiration_days: z.int().min(0).max(3650),
 });
+
+/** What an invitation mail says about its client. */
+export const InvitationTexts = ClientChanges.pick({
+  name: true,
+  default_from_email: true,
+  invitation_subject: true,
+  invitation_body: true,
+  support_email: true,
+}).partial();
+
+export const InvitationPreviewView = View('InvitationPreview', {
+  from: z.object({ name: z.string(), address: z.string() }),
+  subject: z.string(),
+  text: z.string(),
+  html: z.string(),
+});

@@ -31,6 +31,7 @@ import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
 import { createInvitations } from './invitations/invitations.ts';
+import { createInvitationPreviews } from './mail/invitation-preview.ts';
 import { createMails } from './mail/mails.ts';
 import { createTimeline } from './mail/timeline.ts';
 import { createBulkUpdates } from './operations/bulk-update.ts';
@@ -107,6 +108,7 @@ const factories = {
   auditTrail: createAuditTrail,
   refusals: createRefusals,
   mails: createMails,
+  invitationPreviews: createInvitationPreviews,
   timeline: createTimeline,
   attention: createAttention,
   bulkUpdates: createBulkUpdates,

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
+import { mailTo } from '../support/mail-fixtures.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ROOT } from '../support/test-app.ts';
 
@@ -26,6 +27,28 @@ clients('a client admin changes texts, and the preview shows them before', async
 
   const client = (await app.send('GET /jb/clients/1/', { as: ACME })).json();
   assert.is(client.login_title, 'Welcome aboard');
+});
+
+clients('the preview of the invitation is the mail that is sent', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/clients/1', ACME);
+  const preview = page.getByRole('region', { name: 'Preview of the invitation mail' });
+  await preview.getByText("You've been invited to Acme Analytics").waitFor();
+  await page.getByLabel('Subject of invitations').fill('Come in');
+  await page.getByLabel('Text of invitations').fill('Ask <b>Ada</b>.');
+  await preview.getByText('Come in').waitFor();
+  const mail = preview.frameLocator('iframe');
+  // Texts are no HTML in mails.
+  await mail.getByText('Ask <b>Ada</b>.').waitFor();
+
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Saved.').waitFor();
+  const shown = await preview.locator('iframe').getAttribute('srcdoc');
+  const { email } = await app.as(ACME).clients.invite({ id: 1, email: 'new@acme.test' });
+  const sent = await app.as(ACME).mail.get({ id: (await mailTo(app, email)).id });
+  const paragraphs = (html = '') => html.match(/<p style="margin:0 0 16px">[^<]*<\/p>/g);
+  assert.equal(paragraphs(shown ?? ''), paragraphs(sent.html));
 });
 
 clients('an invalid value is reported at its field, and nothing is saved', async ({ app, browser }) => {

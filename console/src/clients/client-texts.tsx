@@ -46,6 +46,11 @@ const LABELS = GROUPS.flatMap(({ fields }): FieldLabels<Field> => fields);
 
 const LONG: readonly Field[] = ['invitation_body', 'message_404', 'message_500'];
 
+const mailTextsOf = (texts: Pick<Client, Field>) => {
+  const { name, default_from_email, invitation_subject, invitation_body, support_email } = texts;
+  return { name, default_from_email, invitation_subject, invitation_body, support_email };
+};
+
 type Props = { client: Client; isReadOnly: boolean };
 
 export const ClientTexts = ({ client, isReadOnly }: Props) => {
@@ -76,7 +81,7 @@ export const ClientTexts = ({ client, isReadOnly }: Props) => {
       </form>
       <Stack>
         <LoginPreview {...form.values} />
-        <InvitationPreview {...form.values} />
+        <InvitationPreview clientId={client.id} texts={mailTextsOf(form.values)} />
       </Stack>
     </SimpleGrid>
   );

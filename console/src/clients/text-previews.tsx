@@ -1,5 +1,10 @@
-import { Stack, Text, Title } from '@mantine/core';
-import { HtmlPreview } from '../components/html-preview.tsx';
+import { Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type Inputs, steward } from '../api.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+
+const TYPING_MS = 200;
 
 type LoginTexts = { name: string; login_title: string; login_subtitle: string; support_email: string };
 
@@ -10,25 +15,36 @@ export const LoginPreview = ({ name, login_title, login_subtitle, support_email 
       Login page
     </Text>
     <Text fw={600}>{name}</Text>
-    <Title order={3}>{login_title || 'Log in'}</Title>
+    <Title order={3}>{login_title || `Welcome to ${name}`}</Title>
     <Text>{login_subtitle}</Text>
     {support_email !== '' && <Text size="sm">Need help? Contact {support_email}.</Text>}
   </Stack>
 );
 
-type MailTexts = { default_from_email: string; invitation_subject: string; invitation_body: string };
+type MailTexts = Omit<Inputs['clients']['previewInvitation'], 'id'>;
 
-export const InvitationPreview = ({ default_from_email, invitation_subject, invitation_body }: MailTexts) => (
-  <Stack component="section" className="card" gap="xs" aria-label="Preview of the invitation mail">
-    <Text c="dimmed" size="sm">
-      Invitation mail
-    </Text>
-    <Text size="sm">From: {default_from_email || 'the sender of the service'}</Text>
-    {invitation_subject !== '' && <Text fw={600}>{invitation_subject}</Text>}
-    {invitation_body === '' ? (
-      <Text c="dimmed">Without a text of your own, the service sends its standard invitation.</Text>
-    ) : (
-      <HtmlPreview title="Text of the invitation mail" html={invitation_body} />
-    )}
-  </Stack>
-);
+/** The invitation mail as the service would send it with these texts. */
+export const InvitationPreview = ({ clientId, texts }: { clientId: number; texts: MailTexts }) => {
+  const [settled] = useDebouncedValue(JSON.stringify(texts), TYPING_MS);
+  const { data: mail, error } = useQuery({
+    queryKey: ['preview of the invitation mail', clientId, settled],
+    queryFn: () => steward.api.clients.previewInvitation.mutate({ ...JSON.parse(settled), id: clientId }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Stack component="section" className="card" gap="xs" aria-label="Preview of the invitation mail">
+      <Text c="dimmed" size="sm">
+        Invitation mail
+      </Text>
+      {/* Fields have their errors after saving. */}
+      {!mail && (error ? <ProblemAlert error={error} /> : <Skeleton height={240} />)}
+      {mail && (
+        <>
+          <Text size="sm" className="break-words">{`From: ${mail.from.name} <${mail.from.address}>`}</Text>
+          <Text fw={600}>{mail.subject}</Text>
+          <iframe className="mail-preview" title="Invitation mail" sandbox="" srcDoc={mail.html} />
+        </>
+      )}
+    </Stack>
+  );
+};

@@ -75,6 +75,15 @@ export const mailContexts = (em: Db, terms: Terms, reader?: Actor) =>
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
+/** What is written into a mail. */
+export type LetterContext = Pick<
+  MailContext,
+  | ('id' | 'kind' | 'recipient' | 'created_at' | 'client_name' | 'default_from_email' | 'support_email')
+  | ('invitation_subject' | 'invitation_body' | 'invitation_key' | 'app_labels')
+  | ('first_name' | 'request_address')
+  | ('link_id' | 'link_user_id' | 'link_created_at' | 'link_expires_at')
+>;
+
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
 const hasPasswordLink = sql<boolean>`mail.kind in ('password-setup', 'password-reset')`;
 

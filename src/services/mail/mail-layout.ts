@@ -32,7 +32,7 @@ const BODY = 'margin:0;padding:24px;font:16px/1.5 system-ui,-apple-system,Segoe 
 const COLUMN = 'max-width:560px;margin:0 auto';
 /** Fixed colors, readable in light and dark mode. */
 const BUTTON =
-  'display:inline-block;padding:12px 20px;border-radius:6px;background:#1d4ed8;color:#ffffff;text-decoration:none;font-weight:600';
+  'display:inline-block;padding:12px 20px;border-radius:6px;background:#1c5c4a;color:#ffffff;text-decoration:none;font-weight:600';
 
 /**
  * Styles are inline because mail programs drop style sheets. Page and text have no color, so the reader's light or dark

@@ -1,31 +1,31 @@
 import type { MailKind } from '../../../entities/outbox-mail.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
-import type { MailContext } from './mail-context.ts';
+import type { LetterContext } from './mail-context.ts';
 import type { MailContent } from './mail-layout.ts';
 import { oneLine, plainText } from './mail-layout.ts';
 
 type Content = Omit<MailContent, 'subject' | 'link'>;
-type SubjectInput = Pick<MailContext, 'kind' | 'client_name' | 'invitation_subject'>;
+type SubjectInput = Pick<LetterContext, 'kind' | 'client_name' | 'invitation_subject'>;
 
 /** For mails without a client, such as those to a superuser. */
 const SERVICE_NAME = 'Steward';
 
-export const senderNameOf = ({ client_name: name }: Pick<MailContext, 'client_name'>): string =>
+export const senderNameOf = ({ client_name: name }: Pick<LetterContext, 'client_name'>): string =>
   oneLine(name ?? '') || SERVICE_NAME;
 
 type Template = {
   subject: (mail: SubjectInput) => string;
   /** @param expiresAt when the link expires */
-  content: (mail: MailContext, expiresAt: Date) => Content;
+  content: (mail: LetterContext, expiresAt: Date) => Content;
 };
 
 export const subjectOf = (mail: SubjectInput): string => TEMPLATES[mail.kind].subject(mail);
 
 /** @param expiresAt when the link expires */
-export const contentOf = (mail: MailContext, expiresAt: Date): Content =>
+export const contentOf = (mail: LetterContext, expiresAt: Date): Content =>
   TEMPLATES[mail.kind].content(mail, expiresAt);
 
-const invitation = (mail: MailContext, until: Date): Content => {
+const invitation = (mail: LetterContext, until: Date): Content => {
   const body = plainText(mail.invitation_body ?? '');
   const labels = mail.app_labels.map(oneLine).filter((label) => label !== '');
   return {
@@ -44,7 +44,7 @@ const invitation = (mail: MailContext, until: Date): Content => {
   };
 };
 
-const passwordSetup = (mail: MailContext, until: Date): Content => ({
+const passwordSetup = (mail: LetterContext, until: Date): Content => ({
   opening: [
     greeting(mail),
     `An account was created for you at ${senderNameOf(mail)} with the email address ${mail.recipient}. Set a password to log in.`,
@@ -57,7 +57,7 @@ const passwordSetup = (mail: MailContext, until: Date): Content => ({
   ],
 });
 
-const passwordReset = (mail: MailContext, until: Date): Content => ({
+const passwordReset = (mail: LetterContext, until: Date): Content => ({
   opening: [
     greeting(mail),
     `We received a request to reset the password of ${mail.recipient} at ${senderNameOf(mail)}.`,
@@ -71,7 +71,7 @@ const passwordReset = (mail: MailContext, until: Date): Content => ({
 });
 
 /** Has no link: reading the mailbox must not be enough to act. */
-const passwordChanged = (mail: MailContext): Content => {
+const passwordChanged = (mail: LetterContext): Content => {
   const address = oneLine(mail.request_address ?? '');
   const at = `${dayOf(mail.created_at)}, ${timeOf(mail.created_at)} (UTC)`;
   return {
@@ -107,12 +107,12 @@ const TEMPLATES: Record<MailKind, Template> = {
   },
 };
 
-const greeting = (mail: MailContext): string => {
+const greeting = (mail: LetterContext): string => {
   const name = oneLine(mail.first_name ?? '');
   return name === '' ? 'Hello,' : `Hello ${name},`;
 };
 
-const support = ({ support_email: address }: MailContext): string[] =>
+const support = ({ support_email: address }: LetterContext): string[] =>
   address ? [`Questions? Contact ${oneLine(address)}.`] : [];
 
 const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });

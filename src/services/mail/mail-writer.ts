@@ -1,7 +1,7 @@
 import type { Mail } from '../../adapters/smtp/smtp-mailer.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import type { MailContext } from './mail-context.ts';
+import type { LetterContext } from './mail-context.ts';
 import { isMailAddress, renderHtml, renderText } from './mail-layout.ts';
 import { contentOf, senderNameOf, subjectOf } from './mail-templates.ts';
 
@@ -11,7 +11,7 @@ export type MailWriter = ReturnType<typeof createMailWriter>;
 
 /** Renders mails with the texts and the sender name of their client. */
 export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
-  const linkOf = (mail: MailContext): string | null => {
+  const linkOf = (mail: LetterContext): string | null => {
     if (mail.kind === 'invitation') return mail.invitation_key && links.invitation(mail.invitation_key);
     const { link_id: id, link_user_id: userId, link_created_at: createdAt } = mail;
     return id === null || userId === null || createdAt === null
@@ -20,15 +20,15 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
   };
 
   /** The lifetime of an invitation starts with its last mail, that of a password link with the request. */
-  const expiryOf = (mail: MailContext, at: Date): Date =>
+  const expiryOf = (mail: LetterContext, at: Date): Date =>
     mail.kind === 'invitation' ? new Date(at.getTime() + invitationDays * DAY_MS) : mail.link_expires_at;
 
-  const senderOf = ({ default_from_email: address }: MailContext): string =>
+  const senderOf = ({ default_from_email: address }: LetterContext): string =>
     address !== null && isMailAddress(address) ? address : mailFrom;
 
   return {
     /** The mail as it would be sent at `at`. `showsLink`: whether its reader may see the link. */
-    write: (mail: MailContext, at: Date, { showsLink = true } = {}): Mail => {
+    write: (mail: LetterContext, at: Date, { showsLink = true } = {}): Mail => {
       const address = senderOf(mail);
       const letter = {
         subject: subjectOf(mail),
@@ -49,5 +49,5 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
 };
 
 /** The time distinguishes equal ids of two databases: mail programs drop messages with a known id. */
-const messageIdOf = ({ id, created_at: createdAt }: MailContext, from: string): string =>
+const messageIdOf = ({ id, created_at: createdAt }: LetterContext, from: string): string =>
   `steward.${id}.${createdAt.getTime().toString(36)}@${from.slice(from.lastIndexOf('@') + 1)}`;

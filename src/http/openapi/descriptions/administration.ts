@@ -16,6 +16,10 @@ export const clients: DescriptionsOf<'clients'> = {
   invitations: ['List the invitations of a client', 'Pending invitations, unless `status` is set.'],
   invite: ['Invite a user to a client', '', ['throttled']],
   create: ['Create a client'],
+  previewInvitation: [
+    'Preview the invitation mail of a client',
+    'With the given texts, or else the saved ones. Nothing is saved or sent.',
+  ],
   gate: ['Get who may open the apps of a client'],
   updateGate: [
     'Change who may open the apps of a client',
