@@ -11,6 +11,7 @@ import {
   GRACE,
   IDLE,
   ROOT,
+  STAFF,
   type TestApp,
 } from '../support/test-app.ts';
 
@@ -216,6 +217,19 @@ acceptance('records the new user and the login in the audit trail', async ({ app
   assert.not.ok(JSON.stringify(entries).includes(PASSWORD));
   assert.not.ok(JSON.stringify(entries).includes(signature));
 });
+
+acceptance(
+  'does not change the data of users with a role, whom client admins may not change',
+  async ({ app }) => {
+    for (const email of [STAFF, GLOBEX]) {
+      const { key, signature } = await invite(app, { email, extra: { region: 'EU' }, demo: true });
+      await app.as(email).invitations.accept({ key, signature, first_name: '', last_name: '' });
+
+      const user = await app.as(ROOT).users.get({ email });
+      assert.equal([user.extra, user.is_demo_user, user.apps], [{}, false, ['zylTKNVx']], email);
+    }
+  },
+);
 
 acceptance('records an existing user in the audit trail', async ({ app }) => {
   const { key, signature } = await invite(app, { as: GLOBEX, email: ADA, apps: ['Hb7cW2ke'] });

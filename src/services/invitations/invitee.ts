@@ -36,17 +36,24 @@ const rethrowAsLoginRequired = (error: unknown): never => {
   throw error;
 };
 
-/** Adds the invited access and data to an existing user. */
+/** Adds the invited access to an existing user, and the invited data to one whom client admins may change. */
 export const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId: number) => {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
-  const extra = { ...user.extra, ...invitation.extra };
-  // The merged data may exceed the limit; then the user's data stays unchanged.
-  if (findJsonProblem(extra) === null) user.extra = extra;
-  user.isDemoUser ||= invitation.is_demo_user;
-  await tx.flush();
+  if (!(await hasRole(tx, user))) {
+    const extra = { ...user.extra, ...invitation.extra };
+    // The merged data may exceed the limit; then the user's data stays unchanged.
+    if (findJsonProblem(extra) === null) user.extra = extra;
+    user.isDemoUser ||= invitation.is_demo_user;
+    await tx.flush();
+  }
   await joinInvited(tx, invitation, userId);
+};
+
+const hasRole = async (tx: Db, { id, isSuperuser, isStaff }: User): Promise<boolean> => {
+  const roles = tables(tx).selectFrom('memberships').where('user_id', '=', id).where('is_admin', '=', true);
+  return isSuperuser || isStaff || (await roles.select('client_id').executeTakeFirst()) !== undefined;
 };
 
 const joinInvited = async (tx: Db, { id, client_id }: InvitationByLink, userId: number) => {
