@@ -83,7 +83,10 @@ csv('reads back written rows, with their first lines', async () => {
   );
 });
 
-csv('finds no formula in the output of csvLine, and the same text after the apostrophe', async () => {
+/** Without the apostrophes that make text of formulas. */
+const original = (text: string): string => text.replaceAll(/(^|;)'/g, '$1').trim();
+
+csv('finds no formula in the output of csvLine, and the same text without apostrophes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(cell, { minLength: 2, maxLength: 4 }), async (cells) => {
       const file = csvLine(['line', 'email']) + csvLine(['2', ...cells]);
@@ -92,11 +95,8 @@ csv('finds no formula in the output of csvLine, and the same text after the apos
       await readCsvRecords(inPieces(Buffer.from(file), 10), (fields) => records.push(fields));
 
       const [, ...read] = records[1] ?? [];
-      assert.not.ok(read.some((text) => /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/u.test(text)));
-      assert.equal(
-        read.map((text) => text.replace(/^'/, '').trim()),
-        cells.map((text) => text.replace(/^'/, '').trim()),
-      );
+      assert.not.ok(read.some((text) => /^[\t\r\n]|(^|;)\s*[=+\-@＝＋－＠]/u.test(text)));
+      assert.equal(read.map(original), cells.map(original));
     }),
     { numRuns: 1000 },
   );
