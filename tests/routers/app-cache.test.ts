@@ -31,6 +31,33 @@ cache('announces an event to the admins of the client and to superusers', async 
   assert.equal(await eventsOf(app, GLOBEX), []);
 });
 
+cache('announces it to staff, whose tokens platforms have, and nothing else', async ({ app }) => {
+  await app.as(ACME).apps.clearCache({ app_id: SALES });
+
+  const all = await app.as(STAFF).audit.list({ limit: 200 });
+  assert.ok(all.length > 0);
+  assert.ok(all.every(({ action }) => action === 'app.clear-cache'));
+  const [event] = await eventsOf(app, STAFF);
+  assert.equal([event?.clients, event?.details], [[1], { app_id: SALES }]);
+  assert.is((await app.as(STAFF).audit.list({ client: 1 })).length, all.length);
+  assert.equal(await app.as(STAFF).audit.list({ client: 2 }), []);
+  assert.equal(await app.as(STAFF).audit.list({ action: 'app.update' }), []);
+});
+
+cache('shows staff who administer a client its entries, too', async ({ app }) => {
+  const root = app.as(ROOT);
+  await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: true });
+  await root.apps.update({ app_id: SALES, label: 'Sales 2' });
+  await root.apps.update({ app_id: FLEET, label: 'Fleet 2' });
+
+  const updated = await app.as(STAFF).audit.list({ action: 'app.update' });
+  assert.equal(
+    updated.map(({ target }) => target),
+    ['fleet'],
+  );
+  await root.roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
+});
+
 cache('announces each call, and changes nothing of the app', async ({ app }) => {
   const before = await app.as(ROOT).apps.get({ app_id: FLEET });
   await app.as(ROOT).apps.clearCache({ app_id: FLEET });

@@ -93,9 +93,15 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
     : sql`exists (select from clients c join memberships m on m.client_id = c.id
         where c.site_id = sites.id and m.user_id = ${viewer.id})`;
 
-/** Rows of `audit_entries` that concern a client of the manager. */
-export const auditEntryVisibleTo = (manager: Manager): Condition =>
-  manager.isSuperuser ? ALWAYS : sql`client_ids && ${[...manager.adminOf]}::int[]`;
+/**
+ * Rows of `audit_entries` that concern a client of the viewer. Staff also see which caches were cleared: platforms with their tokens
+ * act on it.
+ */
+export const auditEntryVisibleTo = ({ isSuperuser, isStaff, adminOf }: Viewer): Condition => {
+  if (isSuperuser) return ALWAYS;
+  const ofClients = sql<boolean>`client_ids && ${[...adminOf]}::int[]`;
+  return isStaff ? sql`(${ofClients} or action = 'app.clear-cache')` : ofClients;
+};
 
 const isOneOf = (clientId: RawBuilder<number>, clientIds: readonly number[]): Condition =>
   sql`${clientId} = any(${clientIds}::int[])`;

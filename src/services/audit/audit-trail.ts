@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
-import { auditEntryVisibleTo, clientManagedBy } from '../access/visibility.ts';
+import { auditEntryVisibleTo, clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from './audit.ts';
 
 export type AuditFilter = {
@@ -18,7 +18,7 @@ export type AuditFilter = {
   cursor?: number | undefined;
 };
 
-/** Reads the audit trail: superusers see all of it, client admins the entries of their clients. */
+/** Reads the audit trail: superusers see all of it, client admins the entries of their clients, staff cleared caches. */
 export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
   /**
    * Newest first.
@@ -34,7 +34,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
     if (filter.client !== undefined)
       rows = rows
         .where(sql<boolean>`client_ids && ${[filter.client]}::int[]`)
-        .where(clientManagedBy(actor, sql`${filter.client}::int`));
+        .where(clientVisibleTo(actor, sql`${filter.client}::int`));
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
     if (filter.operation !== undefined) rows = rows.where(isOfOperation(filter.operation));

@@ -38,7 +38,7 @@ export const environment: DescriptionsOf<'environment'> = {
 export const audit: DescriptionsOf<'audit'> = {
   list: [
     'List audit entries',
-    'Who changed what, newest first. `cursor` is the id of the last entry of the previous page.',
+    'Who changed what, newest first. `cursor` is the id of the last entry of the previous page. Staff get only entries with the action `app.clear-cache`.',
   ],
 };
 

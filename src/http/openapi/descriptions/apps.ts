@@ -34,7 +34,7 @@ export const apps: DescriptionsOf<'apps'> = {
   update: ['Update an app', 'Omitted fields stay unchanged.', ['forbidden']],
   clearCache: [
     'Announce that the cache of an app is to be cleared',
-    'Records the event `app.clear-cache` in the audit trail, where platforms read it. The service itself caches nothing.',
+    'Records the event `app.clear-cache` in the audit trail, where platforms read it with a token of staff or administrators. The service itself caches nothing.',
   ],
 };
 
