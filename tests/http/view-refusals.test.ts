@@ -130,4 +130,21 @@ refusals(
   },
 );
 
+refusals('limits the uses of an unlimited view from one network', async ({ app }) => {
+  const { key, id } = await createView(app, { allowed_uses_cnt: 0 });
+  assert.is((await openView(app, key)).statusCode, 303);
+  const counted = app.db().updateTable('rate_limits').where('key', 'like', `view-${id}-network:%`);
+
+  await counted.set({ points: 999 }).execute();
+  assert.is((await openView(app, key)).statusCode, 303);
+  const refused = await openView(app, key);
+  assert.is(refused.statusCode, 429);
+  assert.ok(Number(refused.headers['retry-after']) > 0);
+  assert.is((await viewOf(app, key)).usages_cnt, 2);
+  const other = await createView(app, { allowed_uses_cnt: 0 });
+  assert.is((await openView(app, other.key)).statusCode, 303);
+  await counted.set({ points: 0 }).execute();
+  assert.is((await openView(app, key)).statusCode, 303);
+});
+
 refusals.run();

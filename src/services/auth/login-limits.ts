@@ -92,8 +92,24 @@ export const createLaunchThrottle = (pool: Pool) =>
  */
 export const createTokenThrottle = (pool: Pool) => createNetworkThrottle(pool, 'token', FAILURES_PER_NETWORK);
 
-/** Limits attempts to open access views with unknown keys. */
-export const createViewThrottle = (pool: Pool) => createNetworkThrottle(pool, 'view', FAILURES_PER_NETWORK);
+/** A page that is reloaded each second stays below it. */
+const USES_PER_VIEW_AND_NETWORK = 1_000;
+
+/** Limits attempts to open access views with unknown keys, and uses of those that have no limit. */
+export const createViewThrottle = (pool: Pool) => {
+  const uses = createWindowCounter(pool, 15 * MINUTE_MS);
+  return {
+    ...createNetworkThrottle(pool, 'view', FAILURES_PER_NETWORK),
+
+    /**
+     * Counts a use, as each adds rows that are kept.
+     * @throws Problem `throttled`
+     */
+    consumeUse: async (viewId: number, address: string): Promise<void> => {
+      rejectAt([await uses.add(networkKey(`view-${viewId}`, address)), USES_PER_VIEW_AND_NETWORK + 1]);
+    },
+  };
+};
 
 /** For secrets that are too long to be guessed, and belong to no known account. */
 const createNetworkThrottle = (pool: Pool, prefix: string, maxFailures: number) => {

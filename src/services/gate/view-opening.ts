@@ -99,6 +99,7 @@ export const createViewOpening = (unit: Unit) => {
         throw notFound('access view');
       }
       if (known.refusal !== null) return refuse(known, known.refusal);
+      if (known.allowed_uses === 0) await viewThrottle.consumeUse(known.id, caller);
       await ensureMonths(em, [clock.now()]);
       const [opened] = await Promise.allSettled([
         usageWriteLimiter.within(known.app_id, 1, () =>
