@@ -83,6 +83,20 @@ verification('refuses tickets for other apps and of other issuers', async ({ app
   );
 });
 
+verification(
+  'requires the issuer and the app, without which it would accept tickets for all apps',
+  async ({ app }) => {
+    const ticket = await ticketOf(app, GRACE);
+    for (const options of [
+      { issuer: ISSUER, app: '' },
+      { issuer: '', app: 'sales' },
+    ]) {
+      const [outcome] = await Promise.allSettled([verifyTicket(ticket, options)]);
+      assert.instance(outcome.status === 'rejected' && outcome.reason, TypeError);
+    }
+  },
+);
+
 verification('refuses forgeries', async ({ app }) => {
   await using served = await serveKeys(app);
   const ticket = await ticketOf(app, GRACE);

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { endpointOf } from '../../src/http/rest/endpoints.ts';
 import { openView, viewSuite } from '../support/access-views.ts';
 import { createScript } from '../support/cookie-jar.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE } from '../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const embed = viewSuite('accessViews.embed');
@@ -57,6 +57,10 @@ embed('embeds only apps that the caller manages, for users who can open them', a
   assert.is(await status('churn', GRACE, ACME), 403);
   assert.is(await status('sales', ADA, ADA), 403);
   assert.is(await status('sales', ADA, 'staff@steward.test'), 403);
+  // An administrator of another client, who can open the app.
+  await app.as(ROOT).users.update({ email: EDSGER, apps: [SALES] });
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: true });
+  assert.is(await status('sales', EDSGER, EDSGER), 403);
 });
 
 embed.run();

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
+import { openedView } from '../support/gate.ts';
 import { ACME, ADA, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { setApp, setClient, ticketOf, usedView } from '../support/tickets.ts';
 import { SALES } from '../support/usage.ts';
@@ -36,16 +37,27 @@ const expectedAnswer = (person: Person, state: State): Answer => {
   return state.isInMaintenance ? 'maintenance' : 'open';
 };
 
+type Answers = { list: string; gate: number; ticket: string; code: string; active: boolean; view: number };
+
 /** What each way answers. Views show the reason to everyone who has the link; they need no login. */
-const EXPECTED: Record<
-  Answer,
-  { list: string; gate: number; ticket: string; active: boolean; view: number }
-> = {
-  open: { list: 'listed', gate: 204, ticket: 'issued', active: true, view: 303 },
-  maintenance: { list: 'listed', gate: 503, ticket: 'app-in-maintenance', active: false, view: 503 },
-  closed: { list: 'listed', gate: 403, ticket: 'client-closed', active: false, view: 403 },
-  hidden: { list: 'not listed', gate: 403, ticket: 'not-found', active: false, view: 403 },
-  'logged out': { list: 'unauthenticated', gate: 401, ticket: 'unauthenticated', active: false, view: 403 },
+const EXPECTED: Record<Answer, Answers> = {
+  open: { list: 'listed', gate: 204, ticket: 'issued', code: 'issued', active: true, view: 303 },
+  maintenance: {
+    ...{ list: 'listed', gate: 503, ticket: 'app-in-maintenance', code: 'app-in-maintenance' },
+    ...{ active: false, view: 503 },
+  },
+  closed: {
+    ...{ list: 'listed', gate: 403, ticket: 'client-closed', code: 'invalid-launch-code' },
+    ...{ active: false, view: 403 },
+  },
+  hidden: {
+    ...{ list: 'not listed', gate: 403, ticket: 'not-found', code: 'invalid-launch-code' },
+    ...{ active: false, view: 403 },
+  },
+  'logged out': {
+    ...{ list: 'unauthenticated', gate: 401, ticket: 'unauthenticated', code: 'invalid-launch-code' },
+    ...{ active: false, view: 403 },
+  },
 };
 
 const codeOf = (error: unknown): string => {
@@ -81,7 +93,9 @@ const setState = async (app: TestApp, { isInMaintenance, isClosed, isTakenAway }
   await setGrants(app, isTakenAway ? [] : granted.map(({ email }) => email));
 };
 
-/** A ticket and a view of each person, from a time when they could open the app. */
+type Prepared = { ticket: string; code: string; key: string; cookie: string };
+
+/** A ticket, a code, a view and an opened view of each person, from a time when they could open the app. */
 const prepare = async (app: TestApp) => {
   await setState(app, {});
   await setGrants(
@@ -89,11 +103,14 @@ const prepare = async (app: TestApp) => {
     Object.values(PEOPLE).map(({ email }) => email),
   );
   await setActive(app, IDLE, true);
-  const prepared: Record<string, { ticket: string; key: string }> = {};
+  const prepared: Record<string, Prepared> = {};
   for (const { email } of Object.values(PEOPLE)) {
     const { key, viewId } = await usedView(app, { user: email, by_superuser: true });
     await app.db().updateTable('access_views').set({ allowed_uses: 0 }).where('id', '=', viewId).execute();
-    prepared[email] = { ticket: await ticketOf(app, email), key };
+    const { url } = await app.as(email).apps.launch({ app_slug: 'sales' });
+    const { headers } = await openedView(app, { user: email, by_superuser: true });
+    const code = String(new URL(url).searchParams.get('code'));
+    prepared[email] = { ticket: await ticketOf(app, email), code, key, cookie: headers.cookie };
   }
   await setActive(app, IDLE, false);
   return prepared;
@@ -106,7 +123,7 @@ for (const [state, change] of Object.entries(STATES)) {
 
     for (const [kind, person] of Object.entries(PEOPLE)) {
       const { email } = person;
-      const { ticket = '', key = '' } = prepared[email] ?? {};
+      const { ticket = '', code = '', key = '', cookie = '' } = prepared[email] ?? {};
       const caller = app.as(email);
       const list = caller.apps
         .list({})
@@ -116,10 +133,20 @@ for (const [state, change] of Object.entries(STATES)) {
         list: await list,
         gate: (await app.send('GET !/gate/sales/', { as: email })).statusCode,
         ticket: await opened,
+        code: await app
+          .as(null)
+          .tickets.exchange({ code, app: 'sales' })
+          .then(() => 'issued', codeOf),
         active: (await app.as(ROOT).tickets.introspect({ token: ticket })).active,
         view: (await app.send(`GET !/v/${key}/`, { headers: { accept: 'text/html' } })).statusCode,
       };
-      assert.equal(actual, EXPECTED[expectedAnswer(person, change)], `${kind}, ${state}`);
+      const expected = EXPECTED[expectedAnswer(person, change)];
+      assert.equal(actual, expected, `${kind}, ${state}`);
+      const launched = await caller.apps.launch({ app_slug: 'sales' }).then(() => 'issued', codeOf);
+      assert.is(launched, expected.ticket, `launched by ${kind}, ${state}`);
+      // Whoever has opened a view is refused, not asked for a login.
+      const embedded = (await app.send('GET !/gate/sales/', { headers: { cookie } })).statusCode;
+      assert.is(embedded, expected.gate === 401 ? 403 : expected.gate, `embedded for ${kind}, ${state}`);
     }
   });
 }

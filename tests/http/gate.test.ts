@@ -18,6 +18,7 @@ gate('sends the app who the user is, in headers that must not be cached', async 
   assert.is(response.headers['x-steward-roles'], 'member');
   assert.is(response.headers['x-steward-code'], '');
   assert.is(response.headers['cache-control'], 'no-store');
+  assert.is(response.headers.vary, 'Cookie, Authorization');
   const claims = claimsIn(String(response.headers['x-steward-ticket']));
   assert.equal([claims.aud, claims.email, claims.access_view], ['sales', GRACE, null]);
 });
@@ -131,7 +132,12 @@ gate(
     const jtiOf = async () =>
       claimsIn(String((await askGate(app, { as: GRACE })).headers['x-steward-ticket'])).jti;
 
+    const expired = await jtiOf();
+    app.clock.advance(59_000);
+    assert.is(await jtiOf(), expired);
+    app.clock.advance(2000);
     const first = await jtiOf();
+    assert.is.not(first, expired);
     assert.is(await jtiOf(), first);
     await app.as(ROOT).tickets.revoke({ user: GRACE });
     const second = await jtiOf();
@@ -174,6 +180,17 @@ gate('sends names that a header cannot carry percent-encoded', async ({ app }) =
   assert.is(headers['x-steward-user'], GRACE);
   assert.match(String(headers['x-steward-client']), /^[\x20-\x7e]+$/);
   assert.is(decodeURIComponent(String(headers['x-steward-client'])), name);
+});
+
+gate('sends an address that a header cannot carry percent-encoded', async ({ app }) => {
+  const authorization = `Token ${await app.tokenOf(EDSGER)}`;
+  const email = 'e%\r\nx-steward-roles: superuser\u00fc@globex.test';
+  await app.db().updateTable('users').set({ email }).where('email', '=', EDSGER).execute();
+  const { headers } = await askGate(app, { headers: { authorization } }, '/gate/fleet/');
+
+  assert.match(String(headers['x-steward-user']), /^[\x20-\x7e]+$/);
+  assert.is(decodeURIComponent(String(headers['x-steward-user'])), email);
+  await app.db().updateTable('users').set({ email: EDSGER }).where('email', '=', email).execute();
 });
 
 gate('refuses an invalid slug without failing concurrent requests', async ({ app }) => {
