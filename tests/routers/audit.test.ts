@@ -77,6 +77,33 @@ audit('has an entry for every kind of change, and none for failed ones', async (
   ]);
 });
 
+audit('records deactivations and reactivations alike, however they were requested', async ({ app }) => {
+  const acme = app.as(ACME);
+  await acme.users.update({ email: ADA, is_active: false, first_name: 'Augusta' });
+  await acme.users.update({ email: ADA, is_active: true });
+  await acme.users.deactivate({ email: ADA });
+  const { operation } = await acme.users.bulkUpdate({ emails: [ADA], action: 'reactivate' });
+  await acme.operations.undo({ id: operation });
+
+  const deactivations = await acme.audit.list({ target: ADA, action: 'user.deactivate' });
+  const reactivations = await acme.audit.list({ target: ADA, action: 'user.reactivate' });
+  const updates = await acme.audit.list({ target: ADA, action: 'user.update' });
+
+  assert.equal(
+    deactivations.toReversed().map(({ details }) => details),
+    [{}, {}, { operation, is_undo: true }],
+  );
+  assert.equal(
+    reactivations.toReversed().map(({ details }) => details),
+    [{}, { operation }],
+  );
+  assert.equal(
+    updates.map(({ details }) => details),
+    [{ first_name: { from: 'Ada', to: 'Augusta' } }],
+  );
+  await acme.users.update({ email: ADA, is_active: true, first_name: 'Ada' });
+});
+
 audit('has an entry for every change of an invitation', async ({ app }) => {
   const acme = app.as(ACME);
   const email = 'invited@new.test';

@@ -54,6 +54,7 @@ const LABELS: Record<Action, string> = {
   'user.export': 'Exported data of a user',
   'user.import': 'Imported a user',
   'user.make-superuser': 'Made a superuser',
+  'user.reactivate': 'Reactivated a user',
   'user.revoke-sessions': 'Revoked sessions of a user',
   'user.update': 'Changed a user',
   'user.update-roles': 'Changed roles of a user',

@@ -57,6 +57,7 @@ export const AUDIT_ACTIONS = [
   'user.revoke-sessions',
   'user.import',
   'user.make-superuser',
+  'user.reactivate',
   'user.update-roles',
   'user.update',
 ] as const;

@@ -34,8 +34,11 @@ export type UpdateContext = {
   apps: KnownApp[];
 };
 
-/** Columns that the audit trail compares; `extra` and `apps` are handled separately. */
-const CHANGEABLE = ['first_name', 'last_name', 'is_active', 'is_demo_user'] as const;
+/** Columns that the audit trail compares; `is_active`, `extra` and `apps` are handled separately. */
+const CHANGEABLE = ['first_name', 'last_name', 'is_demo_user'] as const;
+
+/** Recorded for the new value of `is_active`: the same for every way to change it. */
+const ACCESS_ACTIONS = { true: 'user.reactivate', false: 'user.deactivate' } as const;
 
 /**
  * Returns the user after an update, the values to write, and the audit events.
@@ -67,9 +70,14 @@ export const planUpdate = (
   const details = diffColumns(before, after, CHANGEABLE);
   // Free-form data may be large or sensitive, so the audit trail records only that it changed.
   if (extra !== null && extra !== JSON.stringify(before.extra)) details.extra = { from: null, to: null };
-  const event: AuditEvent = { action: 'user.update', actor, target: email, clients: clientIds, details };
-  const events = [...(isEmpty(details) ? [] : [event]), ...grantEvents(actor, email, granted, revoked)];
-  return { after, values, events, isActive: details.is_active ? after.is_active : null };
+  const isActive = after.is_active === before.is_active ? null : after.is_active;
+  const about = { actor, target: email, clients: clientIds };
+  const events: AuditEvent[] = [
+    ...(isEmpty(details) ? [] : [{ action: 'user.update' as const, ...about, details }]),
+    ...(isActive === null ? [] : [{ action: ACCESS_ACTIONS[`${isActive}`], ...about }]),
+    ...grantEvents(actor, email, granted, revoked),
+  ];
+  return { after, values, events, isActive };
 };
 
 /** `isActive`: the new value; null if it does not change. */
