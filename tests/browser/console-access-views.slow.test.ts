@@ -123,13 +123,16 @@ views('a view needs the password again 16 minutes after the login', async ({ app
   assert.is(views.length, before.length + 1);
 });
 
-views('an app without an address says where its links lead', async ({ app, browser }) => {
+views('an app without an address says so on its screens', async ({ app, browser }) => {
   await setApp(app, { launch_url: '' });
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, PATH, ACME);
 
   await page.getByText('This app has no address yet').waitFor();
+  await page.goto(`/console/apps/${SALES}`);
+  await page.getByText('This app has no address yet').waitFor();
+  assert.is(await page.getByText('set APP_URL').count(), 1);
 });
 
 views('a field that the service refuses says why, and keeps what was typed', async ({ browser }) => {

@@ -69,6 +69,16 @@ launch('shows the message of an app in maintenance', async ({ app }) => {
   assert.match(page.body, 'Back at <b>noon</b>.');
 });
 
+launch('says that an app without an address cannot be opened yet', async ({ app }) => {
+  await setApp(app, { launch_url: '' });
+  const page = await (await logIn(app, GRACE)).get('/launch/sales/');
+  await setApp(app, { launch_url: 'https://sales.example.com/open' });
+
+  assert.equal([page.status, page.location], [404, undefined]);
+  assert.match(page.text, 'Sales cannot be opened yet');
+  assert.match(page.text, 'Acme', 'the branding of the client');
+});
+
 launch('does not show members that an app of a closed client exists', async ({ app }) => {
   await setClient(app, 1, false);
   const [member, admin] = await Promise.all([logIn(app, ADA), logIn(app, ROOT)]);

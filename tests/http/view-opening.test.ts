@@ -165,8 +165,17 @@ opening('encodes what headers cannot carry', async ({ app }) => {
   };
   const injected = await launch('https://sales.example.com/a\r\nset-cookie: x=1/ü?q=\n\tz#frag');
   assert.match(injected, /^https:\/\/sales\.example\.com\/[\x21-\x7e]*\?[\x21-\x7e]*code=[\w-]{43}#frag$/);
-  assert.is(await launch(''), `/api/v1/jb/apps/${SALES}/`, 'of APP_URL, without a code');
   await setApp(app, { launch_url: LAUNCH_URL });
+});
+
+opening('says that an app without an address cannot be opened yet', async ({ app }) => {
+  await setApp(app, { launch_url: '' });
+  const { key } = await createView(app);
+  const { statusCode, body } = await openView(app, key);
+  await setApp(app, { launch_url: LAUNCH_URL });
+
+  assert.is(statusCode, 404);
+  assert.match(body, 'This app cannot be opened yet');
 });
 
 opening('admits exactly one of 100 parallel opens of a view for one use', async ({ app }) => {

@@ -4,10 +4,10 @@ import { useInfiniteQuery, useQueryClient, useSuspenseQueries } from '@tanstack/
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
+import { AddressNotice } from '../app/address-notice.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { AddressNotice } from './address-notice.tsx';
 import { NewViewDialog } from './new-view-dialog.tsx';
 import { viewColumns } from './view-columns.tsx';
 import { ViewDialog } from './view-dialog.tsx';
@@ -51,7 +51,7 @@ export const AccessViewsScreen = () => {
         procedures={['accessViews.list']}
         actions={may.can_update && <Button onClick={creating.open}>New access view</Button>}
       />
-      <AddressNotice app={app} />
+      <AddressNotice id={app.id} />
       <PagedTable
         label="Access views"
         columns={viewColumns((viewId) => {

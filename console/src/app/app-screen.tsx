@@ -8,6 +8,7 @@ import { canOperate } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { TopUsers } from '../usage/top-lists.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
+import { AddressNotice } from './address-notice.tsx';
 import { APP_WINDOWS } from './app-search.ts';
 import { AppStacks } from './app-stacks.tsx';
 import { AppVersions } from './app-versions.tsx';
@@ -56,6 +57,7 @@ export const AppScreen = () => {
           )
         }
       />
+      {isViewer && <AddressNotice id={id} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} mb="md">
         <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />
         <Stack>

@@ -4,6 +4,7 @@ import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { keepEmbedSession } from '../gate/embed-cookie.ts';
 import { formatDateTime, userMessage } from './display-text.ts';
 import { messageHtml } from './error-pages.ts';
+import { leadsToApi } from './launch.ts';
 import { attempt, type PageContext, type Pages, pathParameter } from './page-context.ts';
 import { mailLink, redirectTo } from './page-layout.ts';
 
@@ -25,6 +26,12 @@ export const accessViewPages: Pages = {
         problem,
       });
     if ('refusal' in value) return sendRefusal(context, value);
+    if (leadsToApi(value.location))
+      return context.sendCard({
+        title: 'This app cannot be opened yet',
+        body: html`<p>It has no address yet. Ask the person who gave you the link when it will be ready.</p>`,
+        status: 404,
+      });
     keepEmbedSession(reply, value.appSlug, value.session, context.isSecure);
     return redirectTo(reply, value.location, 'no-referrer');
   },

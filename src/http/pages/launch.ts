@@ -13,6 +13,7 @@ export const launchPages: Pages = {
     const stack = queryParameter(context, 'stack');
     if (!(await context.currentUser())) return redirectTo(context.reply, loginPath(context.request.url));
     const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack }));
+    if (value && leadsToApi(value.url)) return sendUnready(context, app_slug);
     if (value) {
       forgetEmbedSession(context.reply, app_slug, context.isSecure);
       return redirectTo(context.reply, value.url);
@@ -21,6 +22,20 @@ export const launchPages: Pages = {
     if (!isKnown) throw problem;
     return sendRefusal(context, app_slug, problem);
   },
+};
+
+/** Whether an app has no address, and APP_URL is not set: its link would lead to its description for programs. */
+export const leadsToApi = (url: string): boolean => url.startsWith('/api/');
+
+const sendUnready = async (context: PageContext, slug: string) => {
+  const apps = await context.reader.apps.list({});
+  const label = apps.find((one) => one.slug === slug)?.label ?? 'This app';
+  return context.sendCard({
+    title: `${label} cannot be opened yet`,
+    body: html`<p>It has no address yet. Ask the person who invited you when it will be ready.</p>
+<p><a class="button" href="/">Go to the home page</a></p>`,
+    status: 404,
+  });
 };
 
 const sendRefusal = async (context: PageContext, slug: string, problem: Problem) => {
