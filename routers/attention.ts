@@ -3,7 +3,7 @@ import type { Attention } from '../src/services/attention/attention.ts';
 import { MailView, mailView } from './mail.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { Instant, NoInput, View } from './schemas/fields.ts';
-import { adminProcedure, router } from './trpc.ts';
+import { router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
 
@@ -47,7 +47,7 @@ const AttentionView = View('Attention', {
   /** Filter of `apps.list`: apps without use in the last 30 days. */
   unused_apps: Section(AttentionApp, { is_unused: z.boolean() }),
   apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean() }),
-  /** Filter of `users.list`: active users whose last login was more than 90 days ago, the longest absent first. */
+  /** Filter of `users.list`: active users who have not logged in for 90 whole UTC days, the longest absent first. */
   idle_users: Section(AttentionUser, {
     is_active: z.boolean(),
     last_login_before: Instant,
@@ -76,7 +76,7 @@ const attentionView = (attention: Attention): z.input<typeof AttentionView> => (
 
 export const attentionRouter = router({
   /** What the caller should look at, each with its number and the filter that lists all of it. */
-  get: adminProcedure
+  get: viewerProcedure
     .meta(route('GET', '/jb/attention/', EXTENSION))
     .input(NoInput)
     .output(AttentionView)

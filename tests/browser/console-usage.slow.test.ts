@@ -53,7 +53,15 @@ usage('a client, its app, a stack and a person are compared by week and month', 
   const rows = (interval: string) =>
     page.getByRole('table', { name: `Usage by ${interval}` }).getByRole('row');
   await openConsole(page, '/console/', ROOT);
-  await page.getByRole('img', { name: /^Actions by day/ }).waitFor();
+  const chart = page.getByRole('img', { name: /^Actions by day/ });
+  await chart.waitFor();
+  const labels = await chart.locator('span').allInnerTexts();
+  const days = await app.as(ROOT).usage.report({ interval: 'day', periods: 30 });
+  assert.is(labels[0], '0');
+  assert.equal(
+    labels.slice(-4),
+    [29, 19, 10, 0].map((index) => days[index]?.start.slice(5)),
+  );
   await page.getByRole('link', { name: 'All usage' }).click();
   await choose(page, 'Client', 'acme', 'Acme Analytics');
   await page.getByText('Month', { exact: true }).click();

@@ -1,4 +1,4 @@
-import { Group } from '@mantine/core';
+import { Checkbox, Group } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
@@ -42,6 +42,11 @@ export const AppsScreen = () => {
       <Group mb="md">
         <DebouncedInput label="Search apps" value={filter.search} onChange={(search) => change({ search })} />
         <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
+        <Checkbox
+          label="In maintenance"
+          checked={filter.in_maintenance === true}
+          onChange={({ currentTarget }) => change({ in_maintenance: currentTarget.checked || undefined })}
+        />
       </Group>
       <PagedTable
         label="Apps"
@@ -49,10 +54,10 @@ export const AppsScreen = () => {
         pages={apps}
         keyOf={({ id }) => id}
         empty={
-          filter.search === undefined && filter.client === undefined ? (
+          Object.values(filter).every((value) => value === undefined) ? (
             <EmptyState title="There are no apps">Staff load an app from a package.</EmptyState>
           ) : (
-            <EmptyState title="No app matches">Change the search or the client.</EmptyState>
+            <EmptyState title="No app matches">Change the search or the filter.</EmptyState>
           )
         }
       />

@@ -1,4 +1,4 @@
-import { Card, List, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
+import { List, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -12,7 +12,7 @@ const IDLE_DAYS = 90;
 /** The days after which it counts an app as unused. */
 const UNUSED_DAYS = 30;
 
-/** What superusers and client admins should look at: a card for each kind of which there is something. */
+/** What superusers, staff and client admins should look at: a card for each kind of which there is something. */
 export const AttentionCards = () => {
   const attention = useQuery(trpc.attention.get.queryOptions());
   if (attention.isPending) return <Skeleton height={140} />;
@@ -46,6 +46,9 @@ export const AttentionCards = () => {
           {email}
         </Link>
       ))}
+      <Link className="action-link" to="/invitations" search={{ status: 'pending' }}>
+        All pending invitations
+      </Link>
     </Topic>,
     <Topic key="unused" count={unused_apps.count} title="Apps not used for 30 days">
       {unused_apps.items.map(appLink)}
@@ -55,6 +58,9 @@ export const AttentionCards = () => {
     </Topic>,
     <Topic key="maintenance" count={apps_in_maintenance.count} title="Apps in maintenance">
       {apps_in_maintenance.items.map(appLink)}
+      <Link className="action-link" to="/apps" search={{ in_maintenance: true }}>
+        All of them
+      </Link>
     </Topic>,
     <Topic key="idle" count={idle_users.count} title="People without a login for 90 days">
       {idle_users.items.map(personLink)}
@@ -79,7 +85,7 @@ export const AttentionCards = () => {
 type TopicProps = { count: number; title: string; children: ReactNode[] };
 
 const Topic = ({ count, title, children }: TopicProps) => (
-  <Card withBorder component="section" aria-label={title}>
+  <section className="card" aria-label={title}>
     <Title order={3} size="h2">
       {count.toLocaleString()}
     </Title>
@@ -90,7 +96,7 @@ const Topic = ({ count, title, children }: TopicProps) => (
         <List.Item key={index}>{item}</List.Item>
       ))}
     </List>
-  </Card>
+  </section>
 );
 
 const appLink = ({ id, label }: { id: string; label: string }) => (

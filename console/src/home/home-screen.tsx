@@ -4,7 +4,7 @@ import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { HtmlPreview } from '../components/html-preview.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister } from '../layout/roles.ts';
+import { canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
 import { AttentionCards } from './attention.tsx';
@@ -19,7 +19,7 @@ export const HomeScreen = () => {
   return (
     <>
       <ScreenHeader title={`Hello ${user.first_name}`} lead={`You are logged in as ${user.email}.`} />
-      {canAdminister(roles) && (
+      {canView(roles) && (
         <>
           <Title order={2} mb="sm">
             For your attention
@@ -29,7 +29,7 @@ export const HomeScreen = () => {
           <RecentUsage />
         </>
       )}
-      {(granted.length > 0 || !canAdminister(roles)) && <OwnApps apps={granted} />}
+      {(granted.length > 0 || !canView(roles)) && <OwnApps apps={granted} />}
     </>
   );
 };

@@ -1,17 +1,17 @@
 import { Group, Skeleton, Stack, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { Sparkline } from '../components/sparkline.tsx';
 import { ReportTable } from '../usage/report-table.tsx';
 import { reportOf } from '../usage/usage-filter.ts';
 import { useReport } from '../usage/use-report.ts';
+import { LineChart } from './line-chart.tsx';
 
 /** Of all apps whose usage the user may see. */
 const LAST_DAYS = reportOf({ interval: 'day', periods: 30 });
 
-const HEIGHT = 120;
+const HEIGHT = 160;
 
-/** The chart is a plain line, because the library of charts is half as large as this screen. */
+/** The chart is drawn here, because the library of charts is half as large as this screen. */
 export const RecentUsage = () => {
   const { data, error, isPending } = useReport(LAST_DAYS);
   return (
@@ -28,7 +28,7 @@ export const RecentUsage = () => {
       {isPending && <Skeleton height={HEIGHT} />}
       {data && (
         <>
-          <Sparkline values={data.map(({ actions }) => actions).toReversed()} width="100%" height={HEIGHT} />
+          <LineChart points={data.toReversed()} height={HEIGHT} />
           <ReportTable rows={data} interval={LAST_DAYS.interval} />
         </>
       )}

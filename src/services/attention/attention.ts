@@ -5,6 +5,7 @@ import { createApps } from '../apps/apps.ts';
 import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
 import { createMails } from '../mail/mails.ts';
 import type { Unit } from '../unit.ts';
+import { dayOf } from '../usage/usage-windows.ts';
 import type { Listing } from '../users/user-listing.ts';
 import { createUsers } from '../users/users.ts';
 
@@ -20,7 +21,9 @@ export const createAttention = (unit: Unit) => ({
     const failed = { status: 'failed' as const };
     const expiring = { status: 'pending' as const, expires_before: new Date(now + EXPIRING_DAYS * DAY_MS) };
     const within = scopeOf(actor);
-    const idle = { is_active: true, last_login_before: new Date(now - IDLE_DAYS * DAY_MS), ...within };
+    // Days begin at midnight UTC, as in the lists: the numbers agree.
+    const idleSince = new Date(`${dayOf(new Date(now - IDLE_DAYS * DAY_MS))}T00:00:00Z`);
+    const idle = { is_active: true, last_login_before: idleSince, ...within };
     const expired = { password_expired: true, ...within };
     const [unused, inMaintenance] = [{ is_unused: true }, { in_maintenance: true }];
     const [users, apps] = [createUsers(unit), createApps(unit)];
