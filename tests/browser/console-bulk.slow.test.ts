@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
-import { openConsole } from '../support/console.ts';
+import { loseResponses, openConsole } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const bulk = browserSuite('changes of many people in the console');
 
@@ -71,6 +71,25 @@ bulk('refusals are listed by person, and the others are changed', async ({ app, 
   await page.getByText(`${ACME}: `).waitFor();
   assert.is((await app.as(ACME).users.get({ email: 'grace@acme.test' })).is_active, false);
   assert.is((await app.as(ACME).users.get({ email: ACME })).is_active, true);
+});
+
+bulk('a repeat after a lost response sends no second mail', async ({ app, browser }) => {
+  await using visit = await browser.open(/Failed to load resource|net::/);
+  const { page } = visit;
+  await openPeople(page, ACME);
+  const sendLink = async (): Promise<void> => {
+    await choose(page, 'Send a password link');
+    await page.getByRole('dialog').getByRole('button', { name: 'Send a password link' }).click();
+  };
+  await page.getByRole('checkbox', { name: `Select ${ADA}` }).check();
+  const restore = await loseResponses(page, app, 'users.bulkUpdate');
+  await sendLink();
+  await page.getByText('The service cannot be reached. Check your connection.').waitFor();
+  await restore();
+  await sendLink();
+  await page.getByText('Sent password links: 1 changed').waitFor();
+
+  assert.is((await app.as(ROOT).mail.list({ recipient: ADA })).length, 1);
 });
 
 bulk('staff select no one', async ({ browser }) => {

@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { type Inputs, type Outputs, steward, trpc } from '../api.ts';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import type { conditionsOf } from './people-filter.ts';
@@ -13,8 +14,23 @@ export type BulkOutcome = { change: BulkChange; operation: string; canUndo: bool
 
 const MAX_ADDRESSES = 1_000;
 
+type KeyOf = (request: Input) => string;
+
+/** Until a change has succeeded, a repeat of a request has its key: after a lost response it sends no second mail. */
+const useKeys = () => {
+  const keys = useRef(new Map<string, string>()).current;
+  const keyOf: KeyOf = (request) => {
+    const text = JSON.stringify(request);
+    const key = keys.get(text) ?? newIdempotencyKey();
+    keys.set(text, key);
+    return key;
+  };
+  return { keyOf, forget: () => keys.clear() };
+};
+
 /** Sends one request for each thousand people. Together they are one operation. */
 const updateAll = async (
+  keyOf: KeyOf,
   selected: Selected,
   filter: ReturnType<typeof conditionsOf>,
   change: BulkChange,
@@ -25,10 +41,9 @@ const updateAll = async (
   let cursor: string | undefined;
   for (let sent = 0; ; sent += MAX_ADDRESSES) {
     const people = emails ? { emails: emails.slice(sent, sent + MAX_ADDRESSES) } : { filter, cursor };
-    const result = await steward.api.users.bulkUpdate.mutate(
-      { ...people, ...change, operation },
-      { context: { idempotencyKey: newIdempotencyKey() } },
-    );
+    const request = { ...people, ...change, operation };
+    const context = { idempotencyKey: keyOf(request) };
+    const result = await steward.api.users.bulkUpdate.mutate(request, { context });
     results.push(...result.results);
     operation = result.operation;
     cursor = result.next_cursor ?? undefined;
@@ -51,8 +66,10 @@ const useRefresh = () => {
 
 export const useBulkUpdate = () => {
   const refresh = useRefresh();
+  const { keyOf, forget } = useKeys();
   return useMutation({
-    mutationFn: ({ selected, filter, change }: Variables) => updateAll(selected, filter, change),
+    mutationFn: ({ selected, filter, change }: Variables) => updateAll(keyOf, selected, filter, change),
+    onSuccess: forget,
     // After a failure too: the requests before it have changed people.
     onSettled: refresh,
   });
