@@ -82,4 +82,22 @@ access('a click with Shift sets the people in between like the first one', async
   assert.equal(await Promise.all(cells.map((cell) => cell.isChecked())), [granted, granted, granted]);
 });
 
+access('Shift and the space bar set a range over several apps', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openMatrix(page);
+  const boxes = ['1 0', '1 1', '2 0', '2 1'].map((cell) => page.locator(`[data-cell="${cell}"]`));
+  const granted = !(await boxes[0]?.isChecked());
+  await boxes[0]?.focus();
+  await page.keyboard.press('Space');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Shift+Space');
+
+  assert.equal(
+    await Promise.all(boxes.map((box) => box.isChecked())),
+    boxes.map(() => granted),
+  );
+});
+
 access.run();

@@ -17,20 +17,20 @@ type Props = {
   onMore: () => void;
 };
 
-/** Arrow keys move between the cells, Shift with a click sets a range of a column, headings set all people shown. */
+/** Arrow keys move between the cells, Shift with a click or with Space sets a range, headings set all people shown. */
 export const AccessMatrix = ({ users, apps, cells, hasMore, onMore }: Props) => {
-  const last = useRef<{ row: number; appId: string; granted: boolean } | null>(null);
+  const last = useRef<{ row: number; column: number; granted: boolean } | null>(null);
   const rowOf = new Map(users.map((user, row) => [user, row]));
+  const appIds = apps.map(({ id }) => id);
 
-  /** A range takes the state of the cell where it begins. */
-  const toggle = (user: AccessUser, appId: string, isRange: boolean): void => {
+  /** A range, which may span several apps, takes the state of the cell where it begins. */
+  const toggle = (user: AccessUser, column: number, isRange: boolean): void => {
     const row = rowOf.get(user) ?? 0;
-    const start = isRange && last.current?.appId === appId ? last.current : null;
-    const granted = start?.granted ?? !cells.isGranted(user, appId);
-    const first = Math.min(start?.row ?? row, row);
-    const end = Math.max(start?.row ?? row, row) + 1;
-    cells.set(users.slice(first, end), [appId], granted);
-    last.current = { row, appId, granted };
+    const start = isRange ? last.current : null;
+    const granted = start?.granted ?? !cells.isGranted(user, appIds[column] ?? '');
+    const { row: startRow, column: startColumn } = start ?? { row, column };
+    cells.set(between(users, startRow, row), between(appIds, startColumn, column), granted);
+    last.current = { row, column, granted };
   };
   const appColumn = ({ id, label }: App, column: number): Column<AccessUser> => ({
     id,
@@ -43,7 +43,7 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore }: Props) => 
         disabled={!user.is_changeable}
         checked={cells.isGranted(user, id)}
         onChange={({ nativeEvent }) =>
-          toggle(user, id, 'shiftKey' in nativeEvent && nativeEvent.shiftKey === true)
+          toggle(user, column, 'shiftKey' in nativeEvent && nativeEvent.shiftKey === true)
         }
       />
     ),
@@ -57,7 +57,6 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore }: Props) => 
       </Link>
     ),
   };
-  const appIds = apps.map(({ id }) => id);
   const allApps: Column<AccessUser> = {
     heading: 'All apps',
     width: '6rem',
@@ -66,6 +65,7 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore }: Props) => 
         aria-label={`All apps for ${user.email}`}
         disabled={!user.is_changeable}
         checked={appIds.every((id) => cells.isGranted(user, id))}
+        indeterminate={isMixed(appIds.map((id) => cells.isGranted(user, id)))}
         onChange={({ currentTarget: { checked } }) => cells.set([user], appIds, checked)}
       />
     ),
@@ -84,6 +84,11 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore }: Props) => 
     </div>
   );
 };
+
+const isMixed = (granted: boolean[]): boolean => granted.includes(true) && granted.includes(false);
+
+const between = <T,>(items: readonly T[], one: number, other: number): T[] =>
+  items.slice(Math.min(one, other), Math.max(one, other) + 1);
 
 type AllPeopleProps = { label: string; users: readonly AccessUser[]; appId: string; cells: Cells };
 

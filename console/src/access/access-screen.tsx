@@ -57,12 +57,15 @@ export const AccessScreen = () => {
     <>
       <ScreenHeader
         title="Access"
+        procedures={['access.matrix']}
         lead={`Who may open which app of ${client.name}. The boxes of administrators and staff are locked.`}
       />
       <Group mb="md">
         {clients.length > 1 && (
           <Select
             aria-label="Client"
+            flex="1 1 9rem"
+            maw={320}
             allowDeselect={false}
             searchable
             data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
@@ -77,7 +80,8 @@ export const AccessScreen = () => {
           type="search"
           aria-label="Search people"
           placeholder="Name or email address"
-          w={260}
+          flex="1 1 9rem"
+          maw={320}
           defaultValue={filter.search}
           onChange={({ currentTarget: { value } }) => search(value)}
         />
