@@ -8,7 +8,11 @@ import { Tokens } from './tokens.tsx';
 /** The user's own password, sessions and API tokens. */
 export const AccountScreen = () => (
   <>
-    <ScreenHeader title="Account" lead={useSession().user.email} />
+    <ScreenHeader
+      title="Account"
+      lead={useSession().user.email}
+      procedures={['sessions.list', 'tokens.list']}
+    />
     <Stack>
       <PasswordForm />
       <Sessions />

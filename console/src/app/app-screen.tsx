@@ -4,7 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { showsUsage, versionOf } from '../apps/app-of.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canOperate } from '../layout/roles.ts';
+import { canAdminister, canOperate } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { TopUsers } from '../usage/top-lists.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
@@ -53,6 +53,11 @@ export const AppScreen = () => {
               <Link className="action-link" to="/people" search={{ app: app.slug }}>
                 People with access
               </Link>
+              {canAdminister(roles) && (
+                <Link className="action-link" to="/audit" search={{ target: app.slug }}>
+                  History
+                </Link>
+              )}
             </>
           )
         }

@@ -1,6 +1,6 @@
 import { Tabs } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { administers } from '../layout/roles.ts';
@@ -19,7 +19,29 @@ export const ClientScreen = () => {
   const props = { client, isReadOnly: !administers(roles, id) };
   return (
     <>
-      <ScreenHeader title={client.name} lead={client.site.domain} procedures={['clients.get']} />
+      <ScreenHeader
+        title={client.name}
+        lead={client.site.domain}
+        procedures={['clients.get']}
+        actions={
+          <>
+            <Link className="action-link" to="/people" search={{ client: id }}>
+              People
+            </Link>
+            <Link className="action-link" to="/apps" search={{ client: id }}>
+              Apps
+            </Link>
+            <Link className="action-link" to="/usage" search={{ client: id }}>
+              Usage
+            </Link>
+            {!props.isReadOnly && (
+              <Link className="action-link" to="/audit" search={{ client: id }}>
+                History
+              </Link>
+            )}
+          </>
+        }
+      />
       <Tabs defaultValue="texts" keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="texts">Texts</Tabs.Tab>

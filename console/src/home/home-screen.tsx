@@ -18,7 +18,11 @@ export const HomeScreen = () => {
   const granted = apps.filter(({ id }) => user.apps.includes(id));
   return (
     <>
-      <ScreenHeader title={`Hello ${user.first_name}`} lead={`You are logged in as ${user.email}.`} />
+      <ScreenHeader
+        title={`Hello ${user.first_name}`.trim()}
+        lead={`You are logged in as ${user.email}.`}
+        procedures={['apps.list', 'attention.get', 'usage.report']}
+      />
       {canView(roles) && (
         <>
           <Title order={2} mb="sm">

@@ -2,13 +2,15 @@ import { Alert, Button, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/co
 import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { canAdminister } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from './mail-notice.tsx';
 import classes from './mail-screen.module.css';
 import { MailStatus } from './mail-status.tsx';
@@ -32,15 +34,21 @@ export const MailScreen = () => {
       <ScreenHeader
         title={mail.subject}
         lead={`To ${mail.recipient}`}
+        procedures={['mail.get']}
         actions={
-          mail.status !== 'sent' && (
-            <>
+          <>
+            {canAdminister(useSession().roles) && (
+              <Link className="action-link" to="/audit" search={{ target: mail.recipient }}>
+                History of the recipient
+              </Link>
+            )}
+            {mail.status !== 'sent' && (
               <Button variant="default" onClick={() => void refetch()} loading={isFetching}>
                 Refresh
               </Button>
-              {mail.can_retry && <RetryButton key={mail.id} mail={mail} />}
-            </>
-          )
+            )}
+            {mail.can_retry && <RetryButton key={mail.id} mail={mail} />}
+          </>
         }
       />
       {mail.next_attempt_at && <MailNotice />}

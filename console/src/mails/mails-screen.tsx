@@ -11,6 +11,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
 import { MailNotice } from './mail-notice.tsx';
+import { reasonColumn, reasonOf } from './mail-reason.tsx';
 import { MailStatus, STATUS_LABELS } from './mail-status.tsx';
 import { isWaiting, MAIL_STATUSES, type MailsFilter } from './mails-filter.ts';
 
@@ -54,6 +55,8 @@ export const MailsScreen = () => {
         />
         <Select
           aria-label="Status"
+          flex="1 1 8rem"
+          maw={320}
           placeholder="All statuses"
           clearable
           data={MAIL_STATUSES.map((value) => ({ value, label: STATUS_LABELS[value] }))}
@@ -65,7 +68,10 @@ export const MailsScreen = () => {
       <MailNotice />
       <PagedTable
         label="Mails"
-        columns={columnsOf(hasSeveralClients ? nameOfClient : undefined)}
+        columns={columnsOf(
+          hasSeveralClients ? nameOfClient : undefined,
+          mails.data?.pages.flat().some((mail) => reasonOf(mail) !== '') ?? false,
+        )}
         pages={mails}
         keyOf={({ id }) => id}
         empty={<EmptyState title="No mails">Change the filter, or invite someone.</EmptyState>}
@@ -77,7 +83,10 @@ export const MailsScreen = () => {
 const hasWaiting = (mails: Mail[]): boolean => mails.some(({ status }) => isWaiting(status));
 
 /** @param nameOfClient for users who see several clients */
-const columnsOf = (nameOfClient: ((id: number | null) => string) | undefined): Column<Mail>[] => [
+const columnsOf = (
+  nameOfClient: ((id: number | null) => string) | undefined,
+  hasReasons: boolean,
+): Column<Mail>[] => [
   {
     heading: 'Subject',
     width: '2fr',
@@ -92,5 +101,6 @@ const columnsOf = (nameOfClient: ((id: number | null) => string) | undefined): C
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Mail) => nameOfClient(client) }]
     : []),
   { heading: 'Status', width: '8rem', cell: ({ status }) => <MailStatus status={status} /> },
+  ...(hasReasons ? [reasonColumn<Mail>((mail) => mail)] : []),
   { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
 ];
