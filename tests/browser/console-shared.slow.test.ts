@@ -83,7 +83,7 @@ const EMPTY_LISTS: [path: string, advice: string][] = [
   ['/console/invitations?search=nowhere', 'Change the filter, or invite someone.'],
   ['/console/audit?target=nowhere', 'Remove a part of the filter.'],
   ['/console/access?search=nowhere', 'Change the search, or invite someone.'],
-  ['/console/apps?search=nowhere', 'Change the search or the client.'],
+  ['/console/apps?search=nowhere', 'Change the search or the filter.'],
   ['/console/idle?kind=apps', 'Choose fewer days to see more apps.'],
 ];
 

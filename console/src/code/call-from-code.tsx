@@ -12,7 +12,7 @@ export const CallFromCode = ({ procedures }: { procedures: readonly Procedure[] 
   const [isOpen, { open, close }] = useDisclosure();
   return (
     <>
-      <Button variant="subtle" size="compact-sm" onClick={open}>
+      <Button variant="default" onClick={open}>
         Call it from code
       </Button>
       <Dialog isOpen={isOpen} onClose={close} title="Call it from code" size="lg">

@@ -55,10 +55,17 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
   }, [hasMore, last, rows.length, onMore]);
 
   const gridTemplateColumns = columns.map(({ width }) => width).join(' ');
+  const minWidth = `${minRemOf(columns.map(({ width }) => width))}rem`;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section ref={scroller} className={classes.scroller} aria-label={label} tabIndex={0}>
-      <table role="table" aria-label={label} aria-rowcount={rows.length + 1} className={classes.table}>
+      <table
+        role="table"
+        aria-label={label}
+        aria-rowcount={rows.length + 1}
+        className={classes.table}
+        style={{ minWidth }}
+      >
         <thead role="rowgroup" className={classes.head}>
           <tr role="row" className={classes.row} style={{ gridTemplateColumns }}>
             {columns.map((column) => (
@@ -77,6 +84,16 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
       </table>
     </section>
   );
+};
+
+/** So wide that addresses and names can be recognized: narrower screens scroll the table. */
+const minRemOf = (widths: readonly string[]): number => {
+  const columns = widths.map((width) => {
+    const [number = 0] = /[\d.]+/.exec(width)?.map(Number) ?? [];
+    return width.endsWith('fr') && !width.startsWith('minmax') ? Math.min(4 + 2 * number, 9) : number;
+  });
+  // A gap after each column, and the padding of the row.
+  return columns.reduce((sum, column) => sum + column + 1, 1);
 };
 
 type RowProps<Row> = {

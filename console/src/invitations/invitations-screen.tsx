@@ -67,6 +67,8 @@ export const InvitationsScreen = () => {
         />
         <Select
           aria-label="Status"
+          flex="1 1 8rem"
+          maw={320}
           allowDeselect={false}
           data={STATUS_FILTERS.map((value) => ({ value, label: STATUS_LABELS[value] }))}
           value={filter.status ?? 'pending'}
@@ -105,11 +107,18 @@ const columnsOf = ({ nameOfClient, menuOf, hasReasons }: ColumnOptions): Column<
   ...(nameOfClient
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Invitation) => nameOfClient(client) }]
     : []),
-  { heading: 'Status', width: '7rem', cell: ({ status }) => <InvitationStatus status={status} /> },
-  { heading: 'Mail', width: '7rem', cell: ({ mail }) => <MailLink mail={mail} /> },
+  { heading: 'Status', width: '6.5rem', cell: ({ status }) => <InvitationStatus status={status} /> },
+  { heading: 'Mail', width: '6.5rem', cell: ({ mail }) => <MailLink mail={mail} /> },
   ...(hasReasons ? [reasonColumn<Invitation>(({ mail }) => mail)] : []),
-  { heading: 'Invited by', width: '1fr', cell: ({ user }) => nameOf(user) },
-  { heading: 'Invited', width: '8rem', cell: ({ date_invited: date }) => <DateText date={date} /> },
+  {
+    heading: 'Invited',
+    width: '1.5fr',
+    cell: ({ date_invited: date, user }) => (
+      <span title={user.email}>
+        <DateText date={date} /> by {nameOf(user)}
+      </span>
+    ),
+  },
   { heading: 'Expires', width: '6.5rem', cell: expiryOf },
   ...(menuOf
     ? [

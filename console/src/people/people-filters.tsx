@@ -100,6 +100,7 @@ const Choice = ({ label, placeholder, choices, value, onChange }: ChoiceProps) =
     clearable
     searchable
     flex="1 1 9rem"
+    maw={240}
     data={Object.entries(choices).map(([key, text]) => ({ value: key, label: text }))}
     value={value === undefined ? null : String(value)}
     onChange={(selected) => onChange(selected ?? undefined)}
@@ -116,7 +117,7 @@ const SearchInput = ({ search, onSearch }: SearchProps) => {
       type="search"
       aria-label="Search people"
       placeholder="Name or email address"
-      flex="2 1 12rem"
+      flex="2 1 11rem"
       value={text}
       onChange={({ currentTarget: { value } }) => {
         setText(value);

@@ -20,13 +20,27 @@ const GREEN: MantineColorsTuple = [
   '#0f382d',
 ];
 
+/** The shades of dark mode, from text to background, with a hint of green. Mantine's are gray. */
+const DARK: MantineColorsTuple = [
+  '#ecebe4',
+  '#c6cbc5',
+  '#a8b1aa',
+  '#7d8884',
+  '#414c49',
+  '#2f3836',
+  '#252d2b',
+  '#141817',
+  '#101312',
+  '#0b0e0d',
+];
+
 const SERIF =
   '"Iowan Old Style", "Palatino Linotype", Palatino, "URW Palladio L", Georgia, "DejaVu Serif", serif';
 const SANS =
   'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif';
 
 export const theme = createTheme({
-  colors: { green: GREEN },
+  colors: { green: GREEN, dark: DARK },
   primaryColor: 'green',
   primaryShade: { light: 7, dark: 3 },
   // Mantine chooses the color of the text for the light mode only.
@@ -56,6 +70,9 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-placeholder': '#6b7268',
     '--mantine-color-error': '#a12b1d',
     '--mantine-primary-color-contrast': '#ffffff',
+    '--mantine-color-disabled': '#ece8de',
+    '--mantine-color-disabled-color': '#7b8078',
+    '--mantine-color-disabled-border': '#e3ddd0',
     '--console-card': '#fffefb',
     '--console-tint': '#e6efe9',
     '--console-line': '#e3ddd0',

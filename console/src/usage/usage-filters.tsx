@@ -31,6 +31,8 @@ export const UsageFilters = ({ filter, onChange }: Props) => {
         placeholder="All apps"
         clearable
         searchable
+        flex="1 1 9rem"
+        maw={320}
         data={(apps.data ?? []).filter(showsUsage).map(({ id, label }) => ({ value: id, label }))}
         value={app ?? null}
         onChange={(selected) => onChange({ app: selected ?? undefined, stack: undefined })}
@@ -41,6 +43,8 @@ export const UsageFilters = ({ filter, onChange }: Props) => {
           placeholder="All stacks"
           clearable
           searchable
+          flex="1 1 9rem"
+          maw={320}
           data={(stacks.data ?? []).map(({ id, label }) => ({ value: id, label }))}
           value={stack ?? null}
           onChange={(selected) => onChange({ stack: selected ?? undefined, email: undefined })}
@@ -68,6 +72,8 @@ const PersonSelect = ({ email, onSelect }: PersonProps) => {
       placeholder="All people"
       clearable
       searchable
+      flex="1 1 9rem"
+      maw={320}
       data={isFound ? found : [...found, { value: email, label: email }]}
       // The service has already filtered.
       filter={({ options }) => options}
