@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createView, type NewView, openView, viewOf, viewSuite } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, GRACE, ROOT } from '../support/test-app.ts';
+import { ACME, ADA, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const refusals = viewSuite('opening an access view');
@@ -31,6 +31,16 @@ refusals('says why a view does not open the app', async ({ app }) => {
   await root.clients.updateGate({ id: 1, is_open: false });
   await at({}, 403, /This app is closed/);
   await root.clients.updateGate({ id: 1, is_open: true });
+});
+
+refusals('has the branding of the client of the app, whatever the host', async ({ app }) => {
+  const { key } = await app.as(GLOBEX).accessViews.create({ app: 'fleet', is_active: false });
+  const { body } = await app.send(`GET !/v/${key}/`, {
+    headers: { accept: 'text/html', host: 'localhost:8000' },
+  });
+
+  assert.match(body, /<title>This link was revoked – Globex Data<\/title>/);
+  assert.not.match(body, /Acme/);
 });
 
 refusals('refuses a view whose user was deactivated, or lost the app', async ({ app }) => {

@@ -119,6 +119,11 @@ revocation('is limited to what the caller administers', async ({ app }) => {
   await rejectsWith(globex.revoke({ all: true }), 'forbidden');
   await rejectsWith(app.as(STAFF).tickets.revoke({ app_id: SALES }), 'forbidden');
   await rejectsWith(app.as(EDSGER).tickets.revoke({ user: EDSGER }), 'forbidden');
+  // An administrator of another client, who can open the app.
+  await app.as(ROOT).users.update({ email: EDSGER, apps: [SALES] });
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: true });
+  await rejectsWith(app.as(EDSGER).tickets.revoke({ app_id: SALES }), 'forbidden');
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: EDSGER, is_admin: false });
 });
 
 revocation('needs exactly one thing to revoke', async ({ app }) => {
