@@ -50,8 +50,44 @@ people(
     await page.keyboard.press('Enter');
 
     await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
+    await search('colors');
+    await page.getByRole('button', { name: 'Use light colors' }).waitFor();
+    assert.is(await page.getByRole('button', { name: 'Use dark colors' }).count(), 0);
   },
 );
+
+people(
+  'Ctrl K finds invitees, also from a field, and says what to do if nothing matches',
+  async (context) => {
+    const { app, browser } = context;
+    await app.as(ACME).clients.invite({ id: 1, email: 'guest@new.test' });
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/people');
+    await page.getByRole('searchbox', { name: 'Search people' }).click();
+    await page.keyboard.press('Control+K');
+    const field = page.getByRole('textbox', { name: 'Find people' });
+    await field.fill('nowhere');
+    await page.getByText('Nothing matches “nowhere”.').waitFor();
+    await page.getByRole('dialog').getByRole('link', { name: 'Invite people' }).waitFor();
+    await field.fill('guest');
+    await page.getByRole('button', { name: 'guest@new.test' }).click();
+
+    await page.waitForURL('**/console/invitations?search=guest*');
+    await page.getByRole('cell', { name: 'guest@new.test', exact: true }).waitFor();
+  },
+);
+
+people('a search for someone who is only invited leads to the invitation', async ({ app, browser }) => {
+  await app.as(ACME).clients.invite({ id: 1, email: 'newcomer@new.test' });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people?search=newcomer');
+  await page.getByText('No one matches').waitFor();
+  await page.getByRole('link', { name: 'Pending invitations match “newcomer”' }).click();
+
+  await page.getByRole('cell', { name: 'newcomer@new.test', exact: true }).waitFor();
+});
 
 people('the filter is part of the address', async ({ browser }) => {
   await using visit = await browser.open();

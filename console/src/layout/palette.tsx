@@ -1,8 +1,11 @@
 import { Button, Kbd, Text } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
+import { useDebouncedValue, useHotkeys } from '@mantine/hooks';
 import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlight';
+import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useState } from 'react';
+import { canAdminister } from './roles.ts';
 import { type Action, usePaletteActions } from './use-palette-actions.ts';
+import { useSession } from './use-session.ts';
 
 const TYPING_MS = 120;
 
@@ -25,6 +28,8 @@ export const Palette = () => {
     id: `${search} ${action.id}`,
     ...(action === first && { 'data-selected': true }),
   });
+  // Also while a field has the focus, unlike `/`.
+  useHotkeys([['mod + K', spotlight.open]], []);
   return (
     <Spotlight
       query={query}
@@ -32,9 +37,7 @@ export const Palette = () => {
       actions={groups.map(({ group, actions }) => ({ group, actions: actions.map(withSelection) }))}
       // They are those that match.
       filter={(_query, actions) => actions}
-      nothingFound={
-        <Text>{isCurrent ? 'Nothing found. Try another name or email address.' : 'Searching…'}</Text>
-      }
+      nothingFound={isCurrent ? <NothingFound search={search} /> : <Text>Searching…</Text>}
       // Typing right after the shortcut must reach the field.
       transitionProps={{ duration: 0 }}
       overlayProps={{ blur: 0, backgroundOpacity: 0.35 }}
@@ -44,8 +47,23 @@ export const Palette = () => {
         'aria-label': 'Find people, apps, clients and actions',
         onKeyDownCapture: useDelayedEnter(isCurrent, first),
       }}
-      shortcut={['mod + K', '/']}
+      shortcut="/"
     />
+  );
+};
+
+/** What else to do, for those who may. */
+const NothingFound = ({ search }: { search: string }) => {
+  const { roles } = useSession();
+  return (
+    <>
+      <Text>Nothing matches “{search}”. Try another name or email address.</Text>
+      {canAdminister(roles) && (
+        <Link className="text-link" to="/invite" onClick={spotlight.close}>
+          Invite people
+        </Link>
+      )}
+    </>
   );
 };
 

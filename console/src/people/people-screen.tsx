@@ -10,6 +10,7 @@ import { useSession } from '../layout/use-session.ts';
 import { BulkBar } from './bulk-bar.tsx';
 import { ColumnMenu, useColumns } from './column-menu.tsx';
 import { CsvLink } from './csv-link.tsx';
+import { InvitedNotice } from './invited-notice.tsx';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
 import { peopleQuery } from './people-query.ts';
@@ -64,7 +65,10 @@ export const PeopleScreen = () => {
       <ProblemAlert error={people.error} />
       {people.isPending && <Skeleton height={400} />}
       {people.isSuccess && rows.length === 0 && (
-        <EmptyState title="No one matches">Change the filter, or invite someone.</EmptyState>
+        <>
+          <EmptyState title="No one matches">Change the filter, or invite someone.</EmptyState>
+          {filter.search !== undefined && <InvitedNotice search={filter.search} />}
+        </>
       )}
       {rows.length > 0 && (
         <PeopleTable
