@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
@@ -24,13 +25,44 @@ testAppearance(audit, {
   },
 });
 
+const chooseSubject = async (page: Page, field: string, text: string, found: string): Promise<void> => {
+  await page.getByRole('combobox', { name: field }).fill(text);
+  await page.getByRole('option', { name: found }).click();
+};
+
+audit('actors and targets are found by their names, and chosen exactly', async ({ app, browser }) => {
+  await rename(app, 'ada@acme.test', 'Adeline');
+  await app.as(ACME).apps.update({ app_id: SALES, help_html: '<p>Help</p>' });
+  await app.as(ACME).clients.invite({ id: 1, email: 'guest@new.test' });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/audit');
+  await chooseSubject(page, 'Actor', 'ACME', ACME);
+  await page.waitForURL('**actor=admin**');
+  await chooseSubject(page, 'Target', 'sal', 'Sales, app');
+  await page.getByText('<p>Help</p>').waitFor();
+  await chooseSubject(page, 'Target', 'guest', 'guest@new.test, invited');
+  await page.getByRole('button', { name: 'guest@new.test' }).waitFor();
+  await chooseSubject(page, 'Target', 'Nobody', 'Exactly “Nobody”');
+  await page.getByText('No entries match').waitFor();
+  await page.getByRole('combobox', { name: 'Target' }).fill('ada');
+  await page.getByRole('option', { name: 'ada@acme.test' }).waitFor();
+  await page.keyboard.press('Enter');
+
+  await page.waitForURL('**target=ada**');
+  await page.getByText('→ "Adeline"').waitFor();
+  await page.getByRole('combobox', { name: 'Target' }).fill('unfinished');
+  await page.getByRole('heading', { name: 'Audit trail' }).click();
+  assert.is(await page.getByRole('combobox', { name: 'Target' }).inputValue(), 'ada@acme.test');
+});
+
 audit('filters are part of the address', async ({ app, browser }) => {
   await rename(app, 'ada@acme.test', 'Countess');
   await rename(app, 'grace@acme.test', 'Admiral');
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/audit?from=2026-11-20&to=2026-11-22');
-  await page.getByRole('searchbox', { name: 'Target' }).fill('grace@acme.test');
+  await chooseSubject(page, 'Target', 'Hopp', 'Admiral Hopper, grace@acme.test');
   await page.waitForURL('**target=grace**');
   await page.getByRole('combobox', { name: 'Action' }).click();
   await page.getByRole('option', { name: 'Changed a user', exact: true }).click();

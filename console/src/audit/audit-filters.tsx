@@ -1,10 +1,10 @@
 import { Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ClientSelect } from '../components/client-select.tsx';
-import { DebouncedInput } from '../components/debounced-input.tsx';
 import { ACTION_OPTIONS, isAction } from './audit-actions.ts';
 import type { AuditFilter } from './audit-filter.ts';
 import { daysOf, OTHER_DAYS, PERIOD_LABELS, periodOf } from './audit-periods.ts';
+import { SubjectSelect } from './subject-select.tsx';
 
 type Props = { filter: AuditFilter; onChange: (changes: Partial<AuditFilter>) => void };
 
@@ -21,8 +21,8 @@ export const AuditFilters = ({ filter, onChange }: Props) => (
       value={filter.action ?? null}
       onChange={(action) => onChange({ action: isAction(action) ? action : undefined })}
     />
-    <DebouncedInput label="Actor" value={filter.actor} onChange={(actor) => onChange({ actor })} />
-    <DebouncedInput label="Target" value={filter.target} onChange={(target) => onChange({ target })} />
+    <SubjectSelect label="Actor" isPerson value={filter.actor} onChange={(actor) => onChange({ actor })} />
+    <SubjectSelect label="Target" value={filter.target} onChange={(target) => onChange({ target })} />
     <ClientSelect value={filter.client} onChange={(client) => onChange({ client })} />
     <PeriodFilter filter={filter} onChange={onChange} />
   </>

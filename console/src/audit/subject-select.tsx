@@ -1,0 +1,55 @@
+import { Select } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useState } from 'react';
+import { useFound } from '../layout/use-found.ts';
+import { nameOf } from '../people/name-of.ts';
+
+const TYPING_MS = 120;
+
+type Props = {
+  label: string;
+  /** Who or what, as the audit trail names it: an address, the slug of an app, the name of a client. */
+  value: string | undefined;
+  /** Actors are people; targets are also invitees, apps and clients. */
+  isPerson?: boolean;
+  onChange: (value: string | undefined) => void;
+};
+
+/** A filter by one of those whom the service finds. Former ones are found by their exact text. */
+export const SubjectSelect = ({ label, value, isPerson = false, onChange }: Props) => {
+  const [text, setText] = useState(value ?? '');
+  const typed = text.trim();
+  const [search] = useDebouncedValue(typed === value ? '' : typed, TYPING_MS);
+  const { people, invitations, apps, clients, isSearching } = useFound(search);
+  const names = new Map(people.map((person) => [person.email, `${nameOf(person)}, ${person.email}`]));
+  if (!isPerson) {
+    for (const { email } of invitations) if (!names.has(email)) names.set(email, `${email}, invited`);
+    for (const app of apps) names.set(app.slug, `${app.label}, app`);
+    for (const { name } of clients) if (!names.has(name)) names.set(name, `${name}, client`);
+  }
+  const exact = typed.includes('@') ? typed.toLowerCase() : typed;
+  // Not while the service searches, so that Enter does not choose it instead of a person.
+  if (search !== '' && search === typed && !isSearching && !names.has(exact))
+    names.set(exact, `Exactly “${exact}”`);
+  if (value !== undefined && !names.has(value)) names.set(value, value);
+  return (
+    <Select
+      aria-label={label}
+      placeholder={label}
+      clearable
+      searchable
+      selectFirstOptionOnChange
+      flex="1 1 8rem"
+      maw={320}
+      data={[...names.keys()]}
+      // The service has already filtered.
+      filter={({ options }) => options}
+      nothingFoundMessage={typed === '' ? 'Type a name or an email address.' : 'Searching…'}
+      renderOption={({ option }) => names.get(option.value)}
+      value={value ?? null}
+      searchValue={text}
+      onSearchChange={setText}
+      onChange={(chosen) => onChange(chosen ?? undefined)}
+    />
+  );
+};
