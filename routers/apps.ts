@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { currentDeadline } from '../src/lib/deadline.ts';
+import { maintenanceNotice } from '../src/lib/message-html.ts';
 import { canOperate } from '../src/services/access/actor.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import {
@@ -12,6 +13,7 @@ import {
   appEncoder,
   appFilter,
   appView,
+  MaintenancePreviewView,
   MessageView,
 } from './schemas/apps.ts';
 import { AppKey, LongIdKey, Name, Text } from './schemas/fields.ts';
@@ -107,6 +109,17 @@ export const appsRouter = router({
     .mutation(async ({ ctx, input }) => ({
       url: await ctx.services.launches.launch(ctx.actor, input.app_slug, input.stack),
     })),
+
+  /** The page that people would see during maintenance with this message. */
+  previewMaintenance: adminProcedure
+    .meta(route('POST', '/jb/apps/{app_id}/maintenance-preview/', EXTENSION))
+    .input(z.object({ app_id: AppKey, maintenance_message: Html }))
+    .output(MaintenancePreviewView)
+    .mutation(async ({ ctx, input: { app_id: id, maintenance_message: message } }) => {
+      const { label } = await ctx.services.apps.get(ctx.actor, id);
+      const { title, body } = await maintenanceNotice(label, message);
+      return { title, html: body.toString() };
+    }),
 
   /** Rolls back to the given version, or else to the one loaded before the current one. */
   rollback: staffProcedure

@@ -65,6 +65,9 @@ export const AppStatusView = View('AppStatus', {
   launch_url: z.string(),
 });
 
+/** The title and the sanitized message. */
+export const MaintenancePreviewView = View('MaintenancePreview', { title: z.string(), html: z.string() });
+
 /** What the caller may do with an app. */
 export const AppPermissionsView = View('AppPermissions', {
   /** Change its texts, maintenance and access views. */

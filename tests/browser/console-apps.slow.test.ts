@@ -96,17 +96,33 @@ apps('maintenance starts after a question, with its message', async ({ app, brow
   await openConsole(page, '/console/apps/Qm3vR8pa', ACME);
   await page.getByRole('switch', { name: 'In maintenance' }).check();
   await page.getByLabel('Message (HTML)').fill('Back at noon.');
-  await page.getByRole('button', { name: 'Save maintenance' }).click();
+  await page.getByRole('button', { name: 'Start maintenance…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Start maintenance?' });
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   const before = await app.as(ACME).apps.status({ app_id: 'Qm3vR8pa' });
-  await page.getByRole('button', { name: 'Save maintenance' }).click();
-  await dialog.getByRole('button', { name: 'Start maintenance' }).click();
+  await page.getByRole('button', { name: 'Start maintenance…' }).click();
+  await dialog.getByRole('button', { name: 'Start maintenance', exact: true }).click();
   await page.getByText('Saved.').waitFor();
 
   const after = await app.as(ADA).apps.status({ app_id: 'Qm3vR8pa' });
   assert.equal([before.in_maintenance, after.in_maintenance], [false, true]);
   assert.is(after.maintenance_message, 'Back at noon.');
+});
+
+apps('the preview of maintenance is the page that members get', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/apps/Qm3vR8pa', ACME);
+  const preview = page.getByRole('region', { name: 'Preview of the page' });
+  await page.getByLabel('Message (HTML)').fill('');
+  await preview.frameLocator('iframe').getByText('Please try again later.').waitFor();
+  await page.getByLabel('Message (HTML)').fill('<b>Back</b> soon <img src="/missing.png">');
+  await preview.frameLocator('iframe').getByText('Back').waitFor();
+  const shown = (await preview.locator('iframe').getAttribute('srcdoc')) ?? '';
+  const { label } = await app.as(ACME).apps.get({ app_id: 'Qm3vR8pa' });
+
+  await preview.getByText(`${label} is in maintenance`).waitFor();
+  assert.match(shown, '<div class="message"><b>Back</b> soon </div>');
 });
 
 apps('staff load a version and roll back to another one', async ({ app, browser }) => {

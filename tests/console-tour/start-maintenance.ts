@@ -11,8 +11,8 @@ export const startMaintenance = async ({ page, read, logIn, screenshot }: Tour):
   await waitForHeading(page, 'Sales');
   await page.getByRole('switch', { name: 'In maintenance' }).check();
   await page.getByRole('textbox', { name: 'Message (HTML)' }).fill(`<p>${MESSAGE}</p>`);
-  await page.getByRole('button', { name: 'Save maintenance' }).click();
-  await page.getByRole('button', { name: 'Start maintenance' }).click();
+  await page.getByRole('button', { name: 'Start maintenance…' }).click();
+  await page.getByRole('button', { name: 'Start maintenance', exact: true }).click();
   await page.getByText('Saved.').waitFor();
   await screenshot('maintenance');
   const [sales] = (await read('/jb/apps/')).filter(({ slug }) => slug === 'sales');
@@ -20,7 +20,9 @@ export const startMaintenance = async ({ page, read, logIn, screenshot }: Tour):
 
   const member = await logIn(MEMBER);
   await waitForHeading(member, 'Hello Ada');
-  await member.frameLocator('iframe').getByText(MESSAGE).waitFor();
+  await member.getByRole('link', { name: /^Sales/ }).click();
+  await waitForHeading(member, 'Sales is in maintenance');
+  await member.getByText(MESSAGE).waitFor();
   await screenshot('member', member);
   await member.context().close();
   return `Ada reads "${MESSAGE}" instead of opening Sales`;

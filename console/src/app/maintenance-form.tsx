@@ -3,8 +3,8 @@ import { useDisclosure } from '@mantine/hooks';
 import type { App } from '../apps/app-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
-import { HtmlPreview } from '../components/html-preview.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { MaintenancePreview } from './maintenance-preview.tsx';
 import { useAppForm } from './use-app-form.ts';
 
 const LABELS = [
@@ -43,13 +43,10 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
           readOnly={isReadOnly}
           {...form.getInputProps('maintenance_message')}
         />
-        <Text size="sm">
-          {values.in_maintenance
-            ? 'Instead of the app, people see:'
-            : 'People see the app. During maintenance they would see:'}
-        </Text>
-        <HtmlPreview title="Preview of the message" html={values.maintenance_message} />
-        {!isReadOnly && <FormButtons save="Save maintenance" {...buttons} />}
+        {!isReadOnly && <MaintenancePreview appId={app.id} message={values.maintenance_message} />}
+        {!isReadOnly && (
+          <FormButtons save={isStarting ? 'Start maintenance…' : 'Save maintenance'} {...buttons} />
+        )}
       </Stack>
       <ConfirmModal
         isOpen={isAsking}
@@ -58,7 +55,7 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
         onConfirm={save}
         onClose={asking.close}
       >
-        <Text>Until maintenance ends, people see the message instead of {app.label}.</Text>
+        <Text>Until maintenance ends, people see this page instead of {app.label}.</Text>
       </ConfirmModal>
       {dialog}
     </form>

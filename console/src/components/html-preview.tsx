@@ -5,7 +5,7 @@ const TYPING_MS = 200;
 /** Links stay in place: the sandbox opens no tabs. */
 const HEAD = '<!doctype html><base target="_blank">';
 const STYLE =
-  '<style>body{margin:12px;font:16px/1.5 system-ui,sans-serif;color:#232822;background:#fff;overflow-wrap:anywhere}</style>';
+  '<style>body{margin:12px;font:16px/1.5 system-ui,sans-serif;color:#232822;background:#fff;overflow-wrap:anywhere}.plain-text{white-space:pre-wrap}</style>';
 
 type Props = {
   title: string;

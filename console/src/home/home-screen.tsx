@@ -2,7 +2,6 @@ import { Badge, Card, Group, SimpleGrid, Text, Title } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
-import { HtmlPreview } from '../components/html-preview.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -55,29 +54,17 @@ const OwnApps = ({ apps }: { apps: App[] }) => (
   </>
 );
 
-/** Leads to the app; during maintenance it shows the message instead. */
-const AppCard = ({ app }: { app: App }) =>
-  app.in_maintenance ? (
-    <Card withBorder component="section" aria-label={app.label}>
-      <Group justify="space-between" mb="xs">
-        <Title order={3} size="h4">
-          {app.label}
-        </Title>
-        <Badge variant="default">In maintenance</Badge>
-      </Group>
-      <HtmlPreview
-        title={`Message of ${app.label}`}
-        html={app.maintenance_message}
-        empty="Please try again later."
-      />
-    </Card>
-  ) : (
-    <Card withBorder component="a" href={`/launch/${app.slug}/`}>
+/** Leads to the app; during maintenance to its message. */
+const AppCard = ({ app }: { app: App }) => (
+  <Card withBorder component="a" href={`/launch/${app.slug}/`}>
+    <Group justify="space-between">
       <Title order={3} size="h4">
         {app.label}
       </Title>
-      <Text c="dimmed" size="sm">
-        {app.description}
-      </Text>
-    </Card>
-  );
+      {app.in_maintenance && <Badge variant="default">In maintenance</Badge>}
+    </Group>
+    <Text c="dimmed" size="sm">
+      {app.description}
+    </Text>
+  </Card>
+);

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
+import { maintenanceNotice } from '../../lib/message-html.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { keepEmbedSession } from '../gate/embed-cookie.ts';
 import { formatDateTime, userMessage } from './display-text.ts';
-import { messageHtml } from './error-pages.ts';
 import { leadsToApi } from './launch.ts';
 import { attempt, type PageContext, type Pages, pathParameter } from './page-context.ts';
 import { mailLink, redirectTo } from './page-layout.ts';
@@ -110,12 +110,10 @@ const describe = async (view: RefusedView): Promise<Description> => {
     case 'user-inactive':
     case 'not-granted':
       return forbidden('This link no longer works', `Its user no longer has access to ${app}.`);
-    case 'in-maintenance':
-      return {
-        title: `${app} is in maintenance`,
-        status: 503,
-        text: (await messageHtml(view.maintenance_message)) ?? html`<p>Please try again later.</p>`,
-      };
+    case 'in-maintenance': {
+      const { title, body } = await maintenanceNotice(app, view.maintenance_message);
+      return { title, status: 503, text: body };
+    }
   }
 };
 

@@ -1,7 +1,7 @@
 import { html } from '../../lib/html.ts';
+import { maintenanceNotice } from '../../lib/message-html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { forgetEmbedSession } from '../gate/embed-cookie.ts';
-import { messageHtml } from './error-pages.ts';
 import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
 import { redirectTo } from './page-layout.ts';
 import { loginPath } from './redirects.ts';
@@ -41,11 +41,13 @@ const sendUnready = async (context: PageContext, slug: string) => {
 const sendRefusal = async (context: PageContext, slug: string, problem: Problem) => {
   const apps = await context.reader.apps.list({});
   const app = apps.find((one) => one.slug === slug);
-  const isClosed = problem.code === 'client-closed';
-  const message = isClosed ? null : await messageHtml(app?.maintenance_message ?? '');
+  const { title, body } =
+    problem.code === 'client-closed'
+      ? { title: 'This app is closed', body: html`<p>${problem.message}</p>` }
+      : await maintenanceNotice(app?.label ?? 'This app', app?.maintenance_message ?? '');
   return context.sendCard({
-    title: isClosed ? 'This app is closed' : `${app?.label ?? 'This app'} is in maintenance`,
-    body: html`${message ?? html`<p>${problem.message}</p>`}
+    title,
+    body: html`${body}
 <p><a class="button" href="/">Go to the home page</a></p>`,
     problem,
   });

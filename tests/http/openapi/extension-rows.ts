@@ -174,6 +174,11 @@ const aboutApps: Step[] = [
   { line: `GET /jb/apps/${SALES}/status/`, as: ADA },
   { line: 'POST /jb/clients/1/invitation-preview/', as: ACME, body: { invitation_body: 'Hi' } },
   { line: `GET /jb/apps/${SALES}/permissions/`, as: ADA },
+  {
+    line: `POST /jb/apps/${SALES}/maintenance-preview/`,
+    as: ACME,
+    body: { maintenance_message: 'Back at noon.' },
+  },
   { line: 'GET /jb/users/ada@acme.test/permissions/', as: ADA },
   { line: `GET /jb/apps/${SALES}/versions/`, as: ACME },
   { line: 'POST /app/fetch/sales/', as: ROOT, body: { app_version: '1.0.0' } },

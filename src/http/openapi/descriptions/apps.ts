@@ -8,6 +8,10 @@ export const apps: DescriptionsOf<'apps'> = {
   get: ['Get an app'],
   status: ['Get the maintenance status of an app', 'For platforms, before they show the app to a user.'],
   permissions: ['Get what you may do with an app', 'For screens that offer only what you may do.'],
+  previewMaintenance: [
+    'Preview the page of an app in maintenance',
+    'The title and the sanitized message that people would see instead of the app. Nothing is saved.',
+  ],
   stacks: [
     'List the stacks of an app',
     'Ordered by slug. Saved filters refer to a stack by its `id`. Stacks that the current package no longer contains are left out.',
