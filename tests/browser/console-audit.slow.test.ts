@@ -157,4 +157,19 @@ audit('the CSV file has the entries that match the filter', async ({ app, browse
   assert.not.match(csv, 'idle@acme.test');
 });
 
+audit('apps and clients lead to their changes', async ({ app, browser }) => {
+  await app.as(ACME).apps.update({ app_id: SALES, label: 'Sales now' });
+  await using visit = await browser.open();
+  const { page } = visit;
+  const change = page.getByRole('button', { name: 'Details of: Changed an app, sales' });
+  for (const path of [`/console/apps/${SALES}`, '/console/clients/1']) {
+    await openConsole(page, path, ACME);
+    await page.getByRole('link', { name: 'History' }).click();
+    await change.first().waitFor();
+  }
+  await openConsole(page, `/console/apps/${SALES}`, ACME);
+  await page.getByRole('link', { name: 'What each load has changed' }).click();
+  await page.getByText('No entries match').waitFor();
+});
+
 audit.run();

@@ -1,11 +1,14 @@
-import { Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { canAdminister } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { FetchForm } from './fetch-form.tsx';
 import { usePackageChanges } from './use-package-changes.ts';
 import { VersionsTable } from './versions-table.tsx';
@@ -41,9 +44,16 @@ export const AppVersions = ({ app, isOperator }: Props) => {
   const rows = versions.data?.pages.flat() ?? [];
   return (
     <Stack className="card" mt="md">
-      <Title order={2} size="h3">
-        Versions
-      </Title>
+      <Group justify="space-between">
+        <Title order={2} size="h3">
+          Versions
+        </Title>
+        {canAdminister(useSession().roles) && (
+          <Link className="action-link" to="/audit" search={{ target: slug, action: 'app.load-package' }}>
+            What each load has changed
+          </Link>
+        )}
+      </Group>
       {isOperator && <FetchForm fetch={fetch} />}
       <ProblemAlert error={load.error ?? rollback.error} />
       <ProblemAlert error={versions.error} />
