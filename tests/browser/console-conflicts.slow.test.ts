@@ -10,7 +10,7 @@ const conflicts = browserSuite('conflicts between editors in the console');
 
 /** What Chromium says about a refusal that a test causes. */
 const REFUSAL = /responded with a status of 4/;
-const TITLE = 'Someone else has changed this';
+const TITLE = 'This was changed since you opened it';
 
 const save = (page: Page, name = 'Save'): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click();
@@ -30,7 +30,7 @@ testAppearance(
       const first_name = `Edsger ${Date.now()}`;
       await app.as(ROOT).users.update({ email: EDSGER, first_name, last_name: `of ${first_name}` });
       await save(page);
-      await versionsOf(page, 'Last name').waitFor();
+      await versionsOf(page, 'First name').waitFor();
     },
   },
   REFUSAL,
@@ -57,6 +57,7 @@ conflicts(
       await versions.innerText(),
       /When you opened it\s+Grace\s+Now on the server\s+Theirs\s+Yours\s+Mine/,
     );
+    await page.getByRole('dialog').getByText(`Last changed by ${ROOT}`).waitFor();
     assert.is(
       await page.getByRole('dialog').getByRole('radiogroup').count(),
       1,
@@ -75,7 +76,7 @@ conflicts(
   },
 );
 
-conflicts('a change of other fields is kept unless the user chooses their own', async ({ app, browser }) => {
+conflicts('changes of other fields are merged without a question', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;
   await openConsole(page, `/console/apps/${SALES}`);
@@ -84,16 +85,12 @@ conflicts('a change of other fields is kept unless the user chooses their own', 
   const show_help = !before.show_help;
   await app.as(ROOT).apps.update({ app_id: SALES, help_html: '<p>Ask Root.</p>', show_help });
   await save(page, 'Save texts');
-  await versionsOf(page, 'Help (HTML)').waitFor();
-  assert.ok(await versionsOf(page, 'Help (HTML)').getByLabel('Now on the server').isChecked());
-  await versionsOf(page, 'Show the help').getByLabel('Yours').check();
-  await page.getByRole('button', { name: 'Save my choice' }).click();
   await isSaved(page);
 
   const after = await app.as(ROOT).apps.get({ app_id: SALES });
   assert.equal(
     [after.label, after.help_html, after.show_help],
-    ['Sales of Acme', '<p>Ask Root.</p>', before.show_help],
+    ['Sales of Acme', '<p>Ask Root.</p>', show_help],
   );
 });
 
@@ -144,6 +141,22 @@ conflicts('apps that someone else has granted since are not revoked unseen', asy
   assert.equal((await app.as(ROOT).users.get({ email: GRACE })).apps, [SALES, CHURN]);
 });
 
+conflicts('a change by the same user in another tab is their own', async ({ app, browser }) => {
+  await using visit = await browser.open(REFUSAL);
+  const { page } = visit;
+  await openConsole(page, `/console/people/${GRACE}`);
+  await page.getByLabel('Last name').fill('Murray Hopper');
+  await app.as(ACME).users.update({ email: GRACE, first_name: 'Gracie', last_name: 'Other' });
+  await save(page);
+  await page.getByRole('dialog', { name: TITLE }).getByText('Last changed by you').waitFor();
+  await versionsOf(page, 'Last name').getByLabel('Yours').check();
+  await page.getByRole('button', { name: 'Save my choice' }).click();
+  await isSaved(page);
+
+  const { first_name, last_name } = await app.as(ROOT).users.get({ email: GRACE });
+  assert.equal([first_name, last_name], ['Gracie', 'Murray Hopper']);
+});
+
 conflicts('a login or the same change by someone else needs no choice', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;
@@ -182,5 +195,23 @@ conflicts(
     assert.is(await page.getByText('Your changes are still here.').count(), 0);
   },
 );
+
+conflicts('a logout in another tab keeps what was typed, and the login page says why', async (context) => {
+  await using visit = await context.browser.open(REFUSAL);
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  const other = await page.context().newPage();
+  await other.goto(`/console/people/${encodeURIComponent(ADA)}`);
+  await other.getByLabel('Last name').fill('Byron');
+  await page.getByRole('button', { name: `Account of ${ACME}` }).click();
+  await page.getByRole('menuitem', { name: 'Log out' }).click();
+  await page.waitForURL('**/login/');
+  await save(other);
+  await other.getByText('Your session has ended.').waitFor();
+  await fillLogin(other, ACME, DEMO_PASSWORD);
+  await other.getByText('Your changes are still here.').waitFor();
+
+  assert.is(await other.getByLabel('Last name').inputValue(), 'Byron');
+});
 
 conflicts.run();

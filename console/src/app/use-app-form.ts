@@ -14,6 +14,7 @@ export const useAppForm = <F extends Field>(name: string, app: App, labels: Fiel
     name,
     record: app,
     labels,
+    history: { action: 'app.update', target: app.slug },
     read: () => queryClient.fetchQuery(query),
     save: (input) => steward.api.apps.update.mutate({ app_id: app.id, ...input }),
     onSaved: (updated) => {

@@ -14,6 +14,7 @@ export const useClientForm = <F extends Field>(name: string, client: Client, lab
     name,
     record: client,
     labels,
+    history: { action: 'client.update', target: client.name },
     read: () => queryClient.fetchQuery(query),
     save: (input) => steward.api.clients.update.mutate({ id: client.id, ...input }),
     onSaved: (updated) => {

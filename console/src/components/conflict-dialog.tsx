@@ -1,15 +1,20 @@
 import { Button, Group, Radio, ScrollArea, SimpleGrid, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
+import { useSession } from '../layout/use-session.ts';
+import { DateText } from './date-text.tsx';
 import { Dialog } from './dialog.tsx';
-import { type FieldLabels, isSame } from './form-fields.ts';
+import type { FieldLabels } from './form-fields.ts';
+import type { LastChange } from './last-change.ts';
 
-/** Values that someone else has saved while the user was editing. */
+/** Values that were saved elsewhere while the user was editing, also by the user in another tab. */
 export type Conflict<T extends object, F extends keyof T & string> = {
   /** The fields to choose for. */
   labels: FieldLabels<F>;
   opened: Pick<T, F>;
   current: Pick<T, F>;
   mine: Pick<T, F>;
+  /** Null if it is unknown. */
+  lastChange: LastChange | null;
 };
 
 type Choice = 'current' | 'mine';
@@ -21,23 +26,29 @@ type Props<T extends object, F extends keyof T & string> = {
   onClose: () => void;
 };
 
-/**
- * Shows three versions of each field side by side, of which the user chooses one. In fields that they left alone, the current
- * one is chosen.
- */
+/** Shows three versions of each field side by side, of which the user chooses one. */
 export const ConflictDialog = <T extends object, F extends keyof T & string>(props: Props<T, F>) => {
   const { conflict, describe = describeValue, onResolve, onClose } = props;
-  const { labels, opened, current, mine } = conflict;
-  const [choices, setChoices] = useState(() => new Map<F, Choice>(untouched(conflict)));
+  const { labels, opened, current, mine, lastChange } = conflict;
+  const { email } = useSession().user;
+  const [choices, setChoices] = useState<ReadonlyMap<F, Choice>>(new Map());
   const resolve = (): void => {
     const chosen: Partial<Pick<T, F>> = {};
     for (const [field, choice] of choices) chosen[field] = choice === 'mine' ? mine[field] : current[field];
     onResolve(chosen);
   };
   return (
-    <Dialog isOpen onClose={onClose} title="Someone else has changed this" size="xl" isSticky>
+    <Dialog isOpen onClose={onClose} title="This was changed since you opened it" size="xl" isSticky>
       <Stack>
-        <Text>Nothing was saved. Choose what to keep, then save again.</Text>
+        <Text>
+          {lastChange && (
+            <>
+              Last changed by {lastChange.actor === email ? 'you' : lastChange.actor},{' '}
+              <DateText date={lastChange.timestamp} />.{' '}
+            </>
+          )}
+          Nothing was saved. Choose what to keep, then save again.
+        </Text>
         {labels.map(([field, label]) => (
           <Radio.Group
             key={field}
@@ -69,11 +80,6 @@ export const ConflictDialog = <T extends object, F extends keyof T & string>(pro
     </Dialog>
   );
 };
-
-const untouched = <T extends object, F extends keyof T & string>({ labels, opened, mine }: Conflict<T, F>) =>
-  labels.flatMap(([field]): [F, Choice][] =>
-    isSame(mine[field], opened[field]) ? [[field, 'current']] : [],
-  );
 
 const Version = ({ heading, text }: { heading: ReactNode; text: string }) => (
   <Stack gap={4}>

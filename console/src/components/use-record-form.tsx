@@ -6,6 +6,7 @@ import { useEffect, useState } from 'react';
 import { type Conflict, ConflictDialog } from './conflict-dialog.tsx';
 import type { FormButtonsProps } from './form-buttons.tsx';
 import { changed, type FieldLabels, isSame, joined, pick } from './form-fields.ts';
+import { type ChangeQuery, readLastChange } from './last-change.ts';
 import { useDraft } from './use-draft.ts';
 
 type Options<T extends object, F extends keyof T & string> = {
@@ -15,27 +16,33 @@ type Options<T extends object, F extends keyof T & string> = {
   labels: FieldLabels<F>;
   /** Reads the record again. */
   read: () => Promise<T>;
-  /** Sends what was changed, and what the user saw. */
-  save: (input: Partial<Pick<T, F>> & { expected: Pick<T, F> }) => Promise<T>;
+  /** Sends what was changed, and what the user saw in these fields. */
+  save: (input: Partial<Pick<T, F>> & { expected: Partial<Pick<T, F>> }) => Promise<T>;
+  /** How the audit trail names such changes of the record. */
+  history: ChangeQuery;
   onSaved: (record: T) => void;
   /** A value in words, if it is no text, number or boolean. */
   describe?: ((value: T[F]) => string) | undefined;
 };
 
 /**
- * A form for some fields of a record. If someone else has changed these fields since they were shown, nothing is saved: the
- * user chooses between the versions in `dialog`, and the choice is saved over the current version.
+ * A form for some fields of a record. Only what the user changes is saved. If these fields were changed elsewhere since they
+ * were shown, nothing is saved: the user chooses between the versions in `dialog`, and the choice is saved over the current
+ * version.
  */
 export const useRecordForm = <T extends object, F extends keyof T & string>(options: Options<T, F>) => {
-  const { name, record, labels, read, save, onSaved, describe } = options;
+  const { name, record, labels, read, save, history, onSaved, describe } = options;
   type Values = Pick<T, F>;
   const [conflict, setConflict] = useState<Conflict<T, F> | null>(null);
   const form = useForm<Values>({ initialValues: pick(record, labels) });
   useFollow(form, record, pick(record, labels));
   useDraft(name, form);
 
-  const saveOver = (opened: Values, values: Values): Promise<T> =>
-    save({ ...changed(values, opened), expected: opened });
+  const saveOver = (opened: Values, values: Values): Promise<T> => {
+    const changes = changed(values, opened);
+    const fields = labels.filter(([field]) => field in changes);
+    return save({ ...changes, expected: pick(opened, fields) });
+  };
 
   /** Null if the user has to choose. */
   const saveOrCompare = async (values: Values): Promise<T | null> => {
@@ -46,12 +53,13 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
       if (!isProblem(error, 'precondition-failed')) throw error;
     }
     const current = pick(await read(), labels);
+    const mine = { ...current, ...changed(values, opened) };
     const isOpen = ([field]: FieldLabels<F>[number]): boolean =>
-      !isSame(current[field], opened[field]) && !isSame(current[field], values[field]);
+      !isSame(current[field], opened[field]) && !isSame(current[field], mine[field]);
     const open = labels.filter(isOpen);
-    // Someone made the same changes.
-    if (open.length === 0) return saveOver(current, values);
-    setConflict({ labels: open, opened, current, mine: values });
+    // The same changes were made elsewhere.
+    if (open.length === 0) return saveOver(current, mine);
+    setConflict({ labels: open, opened, current, mine, lastChange: await readLastChange(history) });
     return null;
   };
 

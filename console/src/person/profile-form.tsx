@@ -13,7 +13,7 @@ const LABELS = [
 type Props = { person: Person; isReadOnly: boolean };
 
 export const ProfileForm = ({ person, isReadOnly }: Props) => {
-  const { form, update, buttons, dialog } = usePersonForm('profile', person, LABELS);
+  const { form, update, buttons, dialog } = usePersonForm('profile', person, LABELS, 'user.update');
   return (
     <form
       className="card"

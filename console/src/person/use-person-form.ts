@@ -11,6 +11,7 @@ export const usePersonForm = <F extends Field>(
   name: string,
   person: Person,
   labels: FieldLabels<F>,
+  action: 'user.update' | 'user.change-apps',
   describe?: (value: Person[F]) => string,
 ) => {
   const { email } = person;
@@ -21,6 +22,7 @@ export const usePersonForm = <F extends Field>(
     record: person,
     labels,
     describe,
+    history: { action, target: email },
     read: () => queryClient.fetchQuery(query),
     save: (input) => steward.api.users.update.mutate({ email, ...input }),
     onSaved: (updated) => {
