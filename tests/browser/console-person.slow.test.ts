@@ -87,6 +87,25 @@ person('an admin ends one session of a person and revokes one token', async ({ a
   await page.getByText('No browser is logged in.').waitFor();
 });
 
+person('an admin deactivates a person after a question, and not themselves', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, ACME, ADA, 'Ada Lovelace');
+  await page.getByRole('switch', { name: 'Active' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: `Deactivate ${ADA}?` });
+  await dialog.getByText('They are logged out at once').waitFor();
+  assert.ok((await app.as(ACME).users.get({ email: ADA })).is_active);
+  await dialog.getByRole('button', { name: 'Deactivate' }).click();
+  await page.getByText('Saved.').waitFor();
+  assert.is((await app.as(ACME).users.get({ email: ADA })).is_active, false);
+  await app.as(ACME).users.update({ email: ADA, is_active: true });
+  await openConsole(page, `/console/people/${ROOT}`, ROOT);
+
+  await page.getByText('You cannot deactivate your own account.').waitFor();
+  assert.ok(await page.getByRole('switch', { name: 'Active' }).isDisabled());
+});
+
 person('the timeline leads to each mail, and the apps say who granted them', async ({ app, browser }) => {
   for (const apps of [[], [CHURN]]) await app.as(ROOT).users.update({ email: ADA, apps });
   await addMails(app, ADA, 12);

@@ -1,6 +1,9 @@
 import { Stack, Switch, TextInput, Title } from '@mantine/core';
+import { useState } from 'react';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useSession } from '../layout/use-session.ts';
 import { type Person, usePersonForm } from './use-person-form.ts';
 
 const LABELS = [
@@ -14,11 +17,17 @@ type Props = { person: Person; isReadOnly: boolean };
 
 export const ProfileForm = ({ person, isReadOnly }: Props) => {
   const { form, update, buttons, dialog } = usePersonForm('profile', person, LABELS, 'user.update');
+  const [isAsking, setAsking] = useState(false);
+  const isSelf = useSession().user.email === person.email;
   return (
     <form
       className="card"
       aria-labelledby="profile"
-      onSubmit={form.onSubmit((values) => update.mutate(values))}
+      onSubmit={form.onSubmit((values) => {
+        const deactivates = !values.is_active && form.getInitialValues().is_active;
+        if (deactivates) setAsking(true);
+        else update.mutate(values);
+      })}
     >
       <Stack>
         <Title order={2} size="h3" id="profile">
@@ -29,7 +38,8 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
         <TextInput label="Last name" readOnly={isReadOnly} {...form.getInputProps('last_name')} />
         <Switch
           label="Active: may log in"
-          disabled={isReadOnly}
+          disabled={isReadOnly || isSelf}
+          description={isSelf && 'You cannot deactivate your own account.'}
           {...form.getInputProps('is_active', { type: 'checkbox' })}
         />
         <Switch
@@ -39,6 +49,15 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
         />
         {!isReadOnly && <FormButtons {...buttons} />}
       </Stack>
+      <ConfirmModal
+        isOpen={isAsking}
+        title={`Deactivate ${person.email}?`}
+        action="Deactivate"
+        onConfirm={() => update.mutate(form.getValues())}
+        onClose={() => setAsking(false)}
+      >
+        They are logged out at once and cannot log in until they are reactivated.
+      </ConfirmModal>
       {dialog}
     </form>
   );
