@@ -16,12 +16,18 @@ export const SESSION_ENDED = 'session-ended';
 const handleError = (error: unknown): void => {
   if (isProblem(error, 'unauthenticated')) {
     dispatchEvent(new CustomEvent(SESSION_ENDED));
-    location.assign(loginUrl());
+    location.assign(loginUrl(isLoggedIn()));
   } else if (isUnreachable(error)) reportUnreachable();
 };
 
-const loginUrl = (): string =>
-  `/login/?${new URLSearchParams({ next: location.pathname + location.search })}`;
+/** Whether the session was read before. */
+const isLoggedIn = (): boolean => queryClient.getQueryData(trpc.sessions.current.queryKey()) !== undefined;
+
+/** @param hasEnded so that the page says why the user has to log in */
+const loginUrl = (hasEnded: boolean): string => {
+  const next = location.pathname + location.search;
+  return `/login/?${new URLSearchParams({ next, ...(hasEnded && { ended: '1' }) })}`;
+};
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: handleError, onSuccess: reportReachable }),

@@ -17,7 +17,7 @@ export const loginPages: Pages = {
   'GET /login/': async (context) => {
     const target = await loginTarget(context, queryParameter(context, 'next'));
     if (await context.currentUser()) return redirectTo(context.reply, target.destination);
-    return sendLogin(context, target);
+    return sendLogin(context, target, { hasEnded: queryParameter(context, 'ended') !== undefined });
   },
 
   'POST /login/': async (context) => {
@@ -92,17 +92,25 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
     : redirectTo(context.reply, target.destination);
 };
 
+const SESSION_ENDED = 'Your session has ended. Log in again to continue where you were.';
+
 type FailedLogin = { username: string; problem: Problem | null };
 
-const sendLogin = (context: PageContext, target: LoginTarget, failed?: FailedLogin) => {
-  const { username = '', problem = null } = failed ?? {};
+/** @param state `hasEnded`: the console was in use until its session ended */
+const sendLogin = (
+  context: PageContext,
+  target: LoginTarget,
+  state: Partial<FailedLogin> & { hasEnded?: boolean },
+) => {
+  const { username = '', problem = null, hasEnded = false } = state;
   const { login_title, login_subtitle, client_name } = target.branding;
   const errors = problem?.fields;
   return sendLoginForm(context, target, {
     title: 'Log in',
     intro: html`
 <h1>${login_title || `Welcome to ${client_name}`}</h1>
-${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
+${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}
+${hasEnded && html`<p role="status">${SESSION_ENDED}</p>`}`,
     fields: [
       emailField({
         name: 'username',
