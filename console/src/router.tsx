@@ -7,6 +7,7 @@ import { auditFilter } from './audit/audit-filter.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { idleFilter } from './idle/idle-filter.ts';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
+import { inviteSearch } from './invite/invite-search.ts';
 import { canView } from './layout/roles.ts';
 import { Shell } from './layout/shell.tsx';
 import { lazyScreen } from './lazy-screen.ts';
@@ -96,6 +97,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/invite',
+    validateSearch: inviteSearch,
     component: lazyScreen(() => import('./invite/invite-screen.tsx'), 'InviteScreen'),
   }),
   createRoute({

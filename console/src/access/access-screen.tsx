@@ -6,6 +6,7 @@ import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { AccessFilter } from './access-filter.ts';
@@ -20,17 +21,32 @@ const route = getRouteApi('/access');
 /** Who may open which app of a client: people as rows, apps as columns. */
 export const AccessScreen = () => {
   const filter = route.useSearch();
-  const navigate = route.useNavigate();
   const { roles } = useSession();
   const all = useSuspenseQuery(trpc.clients.list.queryOptions({})).data;
   const clients = all.filter(({ id }) => administers(roles, id));
   const client = clients.find(({ id }) => id === filter.client) ?? clients[0];
+  if (!client)
+    return (
+      <>
+        <ScreenHeader title="Access" />
+        <EmptyState title="There are no clients yet">Create one first.</EmptyState>
+      </>
+    );
+  // What was changed for one client is not for another one.
+  return <ClientAccess key={client.id} client={client} clients={clients} />;
+};
+
+type Client = { id: number; name: string };
+
+const ClientAccess = ({ client, clients }: { client: Client; clients: readonly Client[] }) => {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
   const cells = useCells();
+  useUnsavedWork(cells.changes.length > 0);
   const matrix = useInfiniteQuery(
     trpc.access.matrix.infiniteQueryOptions(
-      { id: client?.id ?? 0, search: filter.search, sort: 'name', limit: PAGE_SIZE },
+      { id: client.id, search: filter.search, sort: 'name', limit: PAGE_SIZE },
       {
-        enabled: client !== undefined,
         getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
         placeholderData: keepPreviousData,
       },
@@ -44,13 +60,6 @@ export const AccessScreen = () => {
     TYPING_MS,
   );
 
-  if (!client)
-    return (
-      <>
-        <ScreenHeader title="Access" />
-        <EmptyState title="There are no clients yet">Create one first.</EmptyState>
-      </>
-    );
   const users = matrix.data?.pages.flatMap((page) => page.users) ?? [];
   const apps = matrix.data?.pages[0]?.apps ?? [];
   return (
@@ -70,10 +79,7 @@ export const AccessScreen = () => {
             searchable
             data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
             value={String(client.id)}
-            onChange={(id) => {
-              cells.clear();
-              change({ client: Number(id) });
-            }}
+            onChange={(id) => change({ client: Number(id) })}
           />
         )}
         <TextInput

@@ -6,6 +6,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useUnsavedWork } from '../components/unsaved-work.ts';
 
 type Gate = Outputs['clients']['gate'];
 type Props = { id: number; isReadOnly: boolean; canClose: boolean };
@@ -27,6 +28,7 @@ const valuesOf = ({ is_open, embed_origins }: Gate) => ({ is_open, origins: embe
 const GateForm = ({ id, isReadOnly, canClose, gate }: Props & { gate: Gate }) => {
   const queryClient = useQueryClient();
   const form = useForm({ initialValues: valuesOf(gate) });
+  useUnsavedWork(form.isDirty());
   const update = useMutation(
     trpc.clients.updateGate.mutationOptions({
       onSuccess: (saved) => {

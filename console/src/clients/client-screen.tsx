@@ -42,23 +42,24 @@ export const ClientScreen = () => {
           </>
         }
       />
-      <Tabs defaultValue="texts" keepMounted={false}>
+      <Tabs key={id} defaultValue="texts" keepMounted={false} keepMountedMode="display-none">
         <Tabs.List mb="md">
           <Tabs.Tab value="texts">Texts</Tabs.Tab>
           <Tabs.Tab value="passwords">Passwords</Tabs.Tab>
           <Tabs.Tab value="admins">Admins</Tabs.Tab>
           <Tabs.Tab value="gate">Gate</Tabs.Tab>
         </Tabs.List>
-        <Tabs.Panel value="texts">
+        {/* Their forms keep what was typed while another tab is shown. */}
+        <Tabs.Panel value="texts" keepMounted>
           <ClientTexts {...props} />
         </Tabs.Panel>
-        <Tabs.Panel value="passwords">
+        <Tabs.Panel value="passwords" keepMounted>
           <PasswordPolicy {...props} />
         </Tabs.Panel>
         <Tabs.Panel value="admins">
           <ClientAdmins client={client} />
         </Tabs.Panel>
-        <Tabs.Panel value="gate">
+        <Tabs.Panel value="gate" keepMounted>
           <ClientGate id={id} isReadOnly={props.isReadOnly} canClose={roles.is_superuser} />
         </Tabs.Panel>
       </Tabs>

@@ -24,8 +24,8 @@ export const ConfirmModal = ({ isOpen, title, children, action, onConfirm, onClo
         </Button>
         <Button
           onClick={() => {
-            onClose();
             onConfirm();
+            onClose();
           }}
         >
           {action}

@@ -4,16 +4,20 @@ import { notifications } from '@mantine/notifications';
 import { useEffect } from 'react';
 import { SESSION_ENDED } from '../api.ts';
 import { useSession } from '../layout/use-session.ts';
+import { useUnsavedWork } from './unsaved-work.ts';
 
 /**
- * Keeps the changes of a form in the tab when the session ends, until the user has logged in again and is back on the screen.
+ * Asks before the changes of a form are lost. When the session ends, they are kept in the tab until the user has logged in again
+ * and is back on the screen.
  * @param name unique on the screen
  */
 export const useDraft = <Values extends object>(name: string, form: UseFormReturnType<Values>): void => {
   const key = `draft of ${useSession().user.email}: ${location.pathname} ${name}`;
   const { isDirty, getInitialValues, getValues, setValues, resetDirty } = form;
+  const release = useUnsavedWork(isDirty());
   useWindowEvent(SESSION_ENDED, () => {
     if (!isDirty()) return;
+    release();
     sessionStorage.setItem(key, JSON.stringify({ opened: getInitialValues(), values: getValues() }));
   });
   useEffect(() => {

@@ -2,6 +2,7 @@ import '@mantine/dropzone/styles.css';
 import { Alert, Button, Group, SimpleGrid, Stack, Switch, Text, Textarea, Title } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { useState } from 'react';
+import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { AppChoice, type AppOption } from './app-choice.tsx';
 import type { InviteRow, NewRow } from './invite-rows.ts';
 import { parseAddresses } from './parse-addresses.ts';
@@ -65,6 +66,7 @@ export const AddPeople = ({ apps, defaults, onDefaults, onAdd, onFile, onApply }
 
 const AddressForm = ({ onAdd }: { onAdd: (emails: string[]) => void }) => {
   const [text, setText] = useState('');
+  useUnsavedWork(text.trim() !== '');
   const emails = parseAddresses(text);
   return (
     <form

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { AddNotice } from './add-notice.tsx';
 import { AddPeople } from './add-people.tsx';
 import type { SentInvitations } from './delivery.tsx';
@@ -19,6 +20,7 @@ export const InviteForm = ({ client, onSent }: Props) => {
   const [defaults, setDefaults] = useState<Pick<InviteRow, 'apps' | 'isDemo'>>({ apps: [], isDemo: false });
   const list = useInviteList(client, onSent);
   const { rows, change, outcome } = list;
+  useUnsavedWork(rows.length > 0);
   const faulty = rows.filter(hasErrors).length;
   const isBlocked = rows.length === 0 || rows.length > MAX_ROWS;
   return (

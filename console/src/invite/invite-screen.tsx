@@ -1,4 +1,5 @@
 import { Select } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useClients } from '../components/client-select.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -8,11 +9,15 @@ import { useSession } from '../layout/use-session.ts';
 import { Delivery, type SentInvitations } from './delivery.tsx';
 import { InviteForm } from './invite-form.tsx';
 
+const route = getRouteApi('/invite');
+
 /** Invites people: first the list, then what became of each invitation. */
 export const InviteScreen = () => {
   const { roles } = useSession();
   const clients = useClients().filter(({ id }) => administers(roles, id));
-  const [clientId, setClientId] = useState(clients[0]?.id);
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const clientId = (clients.find(({ id }) => id === search.client) ?? clients[0])?.id;
   const [sent, setSent] = useState<SentInvitations | null>(null);
   if (clientId === undefined)
     return (
@@ -37,7 +42,7 @@ export const InviteScreen = () => {
               searchable
               data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
               value={String(clientId)}
-              onChange={(id) => setClientId(Number(id))}
+              onChange={(id) => void navigate({ search: { client: Number(id) }, replace: true })}
             />
           )
         }

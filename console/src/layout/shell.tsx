@@ -2,6 +2,7 @@ import { Anchor, AppShell, Burger, Group, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Suspense } from 'react';
 import { ConnectionBanner } from './connection-banner.tsx';
+import { LeaveDialog } from './leave-dialog.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette, PaletteButton } from './palette.tsx';
 import { ScreenOutlet } from './screen-outlet.tsx';
@@ -50,6 +51,7 @@ const Frame = () => {
         </Suspense>
       </AppShell.Main>
       <Palette />
+      <LeaveDialog />
     </AppShell>
   );
 };
