@@ -42,6 +42,35 @@ bulk('an admin grants an app to everyone who matches, and undoes it', async ({ a
   assert.equal(await usersOf(app), before);
 });
 
+bulk('a change is undone on another screen, or from its entry in the audit trail', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.clock.setSystemTime(app.clock.now());
+  const isActive = async () => (await app.as(ACME).users.get({ email: 'grace@acme.test' })).is_active;
+  const deactivate = async (): Promise<void> => {
+    await page.getByRole('checkbox', { name: 'Select grace@acme.test' }).check();
+    await choose(page, 'Deactivate');
+    await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByText('Deactivated: 1 changed').waitFor();
+    assert.is(await isActive(), false);
+  };
+  await openPeople(page, ACME);
+  await deactivate();
+  await page.getByRole('link', { name: 'Apps', exact: true }).click();
+  await page.getByRole('alert').getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Undone: 1 change.').waitFor();
+  assert.ok(await isActive());
+
+  await openPeople(page, ACME);
+  await deactivate();
+  await page.goto('/console/audit?target=grace@acme.test');
+  await page.getByRole('button', { name: 'Details of: Deactivated' }).first().click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Undone: 1 change.').waitFor();
+  assert.ok(await isActive());
+});
+
 bulk('a range is selected with Shift, and one of all who match is taken out', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useUndoElsewhere } from '../people/undo.tsx';
 import { useUndo } from '../people/use-bulk-update.ts';
 import type { Cells } from './use-cells.ts';
 
@@ -30,6 +31,8 @@ export const SaveBar = ({ clientId, cells }: Props) => {
     }),
   );
   const undo = useUndo();
+  const savedText = saved && `Saved ${saved.changed.toLocaleString()}.`;
+  useUndoElsewhere(`Access: ${savedText}`, saved?.operation ?? '', saved?.undo_until ?? null);
   const count = cells.changes.length;
   return (
     <>
@@ -51,7 +54,7 @@ export const SaveBar = ({ clientId, cells }: Props) => {
         )}
         {count === 0 && saved && (
           <>
-            <Text>Saved {saved.changed.toLocaleString()}.</Text>
+            <Text>{savedText}</Text>
             <Button
               variant="default"
               loading={undo.isPending}

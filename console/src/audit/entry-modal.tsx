@@ -3,6 +3,8 @@ import type { ReactNode } from 'react';
 import { isChange } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { Dialog } from '../components/dialog.tsx';
+import { useSession } from '../layout/use-session.ts';
+import { UndoOf } from '../people/undo.tsx';
 import { labelOf } from './audit-actions.ts';
 import { ActorLink, type Entry, TargetLink } from './audit-links.tsx';
 
@@ -17,6 +19,7 @@ export const EntryModal = ({ entry, onClose }: Props) => (
 
 const EntryDetails = ({ entry }: { entry: Entry }) => {
   const nameOfClient = useClientName();
+  const operation = undoableBy(useSession().user.email, entry);
   const facts: [string, ReactNode][] = [
     ['Time', entry.timestamp.toLocaleString()],
     ['Actor', <ActorLink key="actor" entry={entry} />],
@@ -39,8 +42,19 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
         </Table.Tbody>
       </Table>
       <Details details={entry.details} />
+      {operation !== null && <UndoOf operation={operation} />}
     </Stack>
   );
+};
+
+/** As the service, which refuses a later undo. */
+const UNDO_MS = 10 * 60_000;
+
+/** The operation that the user may still undo; null without one. */
+const undoableBy = (email: string, { actor, timestamp, details }: Entry): string | null => {
+  const { operation, is_undo } = details;
+  const isOwn = actor === email && is_undo !== true && Date.now() - timestamp.getTime() < UNDO_MS;
+  return isOwn && typeof operation === 'string' ? operation : null;
 };
 
 const Details = ({ details }: { details: Record<string, unknown> }) => {

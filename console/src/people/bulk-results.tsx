@@ -1,7 +1,7 @@
-import { Alert, Button, Group, List, Text } from '@mantine/core';
+import { Alert, List, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
-import { ProblemAlert } from '../components/problem-alert.tsx';
+import { Undo, useUndoElsewhere } from './undo.tsx';
 import { type BulkChange, type BulkOutcome, type BulkRow, useUndo } from './use-bulk-update.ts';
 
 const MAX_SHOWN = 20;
@@ -26,7 +26,7 @@ const countText = (results: readonly BulkRow[], status: BulkRow['status'], word:
 type Props = { outcome: BulkOutcome; onClose: () => void };
 
 /** How many people a change has reached, who was refused and why, and the way back. */
-export const BulkResults = ({ outcome: { change, operation, canUndo, results }, onClose }: Props) => {
+export const BulkResults = ({ outcome: { change, operation, undoUntil, results }, onClose }: Props) => {
   const undo = useUndo();
   const apps = useQuery(trpc.apps.list.queryOptions({})).data ?? [];
   const failed = results.filter(({ status }) => status === 'failed');
@@ -37,12 +37,15 @@ export const BulkResults = ({ outcome: { change, operation, canUndo, results }, 
     ...countText(results, 'failed', 'refused'),
   ];
   const labels = apps.filter(({ id }) => change.apps?.includes(id)).map(({ label }) => label);
+  const title = `${[DONE[change.action], labels.join(', ')].filter(Boolean).join(' ')}: ${counts.join(', ')}`;
+  const canUndo = undoUntil !== null && changed > 0;
+  useUndoElsewhere(title, operation, canUndo && !undo.data ? undoUntil : null);
   return (
     <Alert
       mb="sm"
       role="status"
       color={failed.length > 0 ? 'orange' : 'green'}
-      title={`${[DONE[change.action], labels.join(', ')].filter(Boolean).join(' ')}: ${counts.join(', ')}`}
+      title={title}
       withCloseButton
       closeButtonLabel="Close"
       onClose={onClose}
@@ -55,21 +58,7 @@ export const BulkResults = ({ outcome: { change, operation, canUndo, results }, 
         ))}
       </List>
       {failed.length > MAX_SHOWN && <Text>and {failed.length - MAX_SHOWN} others.</Text>}
-      <ProblemAlert error={undo.error} />
-      {undo.data && (
-        <Text>
-          Undone: {undo.data.reverted} {undo.data.reverted === 1 ? 'change' : 'changes'}.
-          {undo.data.skipped > 0 &&
-            ` ${undo.data.skipped} were left, because someone has changed them since.`}
-        </Text>
-      )}
-      {canUndo && !undo.data && changed > 0 && (
-        <Group mt="xs">
-          <Button variant="default" loading={undo.isPending} onClick={() => undo.mutate(operation)}>
-            Undo
-          </Button>
-        </Group>
-      )}
+      {canUndo && <Undo operation={operation} undo={undo} />}
     </Alert>
   );
 };

@@ -10,7 +10,12 @@ export type BulkChange = Pick<Input, 'action' | 'apps'>;
 export type BulkRow = Outputs['users']['bulkUpdate']['results'][number];
 
 /** What the requests of a change have done in all. */
-export type BulkOutcome = { change: BulkChange; operation: string; canUndo: boolean; results: BulkRow[] };
+export type BulkOutcome = {
+  change: BulkChange;
+  operation: string;
+  undoUntil: Date | null;
+  results: BulkRow[];
+};
 
 const MAX_ADDRESSES = 1_000;
 
@@ -48,7 +53,7 @@ const updateAll = async (
     operation = result.operation;
     cursor = result.next_cursor ?? undefined;
     const isDone = emails ? sent + MAX_ADDRESSES >= emails.length : cursor === undefined;
-    if (isDone) return { change, operation, canUndo: result.undo_until !== null, results };
+    if (isDone) return { change, operation, undoUntil: result.undo_until, results };
   }
 };
 
@@ -60,6 +65,7 @@ const useRefresh = () => {
   return () =>
     Promise.all([
       queryClient.invalidateQueries(trpc.users.pathFilter()),
+      queryClient.invalidateQueries(trpc.access.pathFilter()),
       queryClient.invalidateQueries(trpc.audit.pathFilter()),
     ]);
 };
