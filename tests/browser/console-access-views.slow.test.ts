@@ -34,7 +34,7 @@ views(
     await openConsole(page, PATH, ACME);
     await waitForHeading(page, 'Access views of Sales');
     await page.getByRole('button', { name: 'New access view' }).click();
-    await page.getByRole('combobox', { name: 'User' }).fill('hopp');
+    await page.getByRole('combobox', { name: 'Person' }).fill('hopp');
     await page.getByRole('option', { name: 'Grace Hopper, grace@acme.test' }).click();
     await page.getByLabel('Number of uses').fill('2');
     await page.getByLabel('Data permissions').fill('{"region": ["North"]}');
@@ -140,7 +140,7 @@ views('a field that the service refuses says why, and keeps what was typed', asy
   const { page } = visit;
   await openConsole(page, PATH, ACME);
   await page.getByRole('button', { name: 'New access view' }).click();
-  await page.getByRole('combobox', { name: 'User' }).fill('edsger@globex.test');
+  await page.getByRole('combobox', { name: 'Person' }).fill('edsger@globex.test');
   await page.getByLabel('Networks').fill('10.0.0.0/33');
   await page.getByRole('button', { name: 'Create' }).click();
 

@@ -190,7 +190,7 @@ apps('the chart shows the days of the address, and the table has its numbers', a
   await openConsole(page, SALES_SCREEN, ACME);
   await page.getByText('60 days', { exact: true }).click();
   await page.waitForURL('**?days=60');
-  await page.getByRole('img', { name: /^Actions and users per day/ }).waitFor();
+  await page.getByRole('img', { name: /^Actions and people per day/ }).waitFor();
   const rows = page.getByRole('table', { name: 'Usage per day' }).getByRole('row');
   await rows.nth(60).waitFor();
 

@@ -20,7 +20,7 @@ testAppearance(audit, {
   'console-audit-entry': async (page, app) => {
     await rename(app, 'ada@acme.test', 'Ada');
     await showing('/console/audit?action=user.update', 'Audit trail')(page, app);
-    await page.getByRole('button', { name: 'Details of: Changed a user' }).first().click();
+    await page.getByRole('button', { name: 'Details of: Changed a person' }).first().click();
     await page.getByRole('table', { name: 'Before and after' }).waitFor();
   },
 });
@@ -65,11 +65,11 @@ audit('filters are part of the address', async ({ app, browser }) => {
   await chooseSubject(page, 'Target', 'Hopp', 'Admiral Hopper, grace@acme.test');
   await page.waitForURL('**target=grace**');
   await page.getByRole('combobox', { name: 'Action' }).click();
-  await page.getByRole('option', { name: 'Changed a user', exact: true }).click();
+  await page.getByRole('option', { name: 'Changed a person', exact: true }).click();
   await page.waitForURL('**action=user.update**');
   await page.reload();
 
-  await page.getByText('first_name: "Grace" → "Admiral"').waitFor();
+  await page.getByText('First name: "Grace" → "Admiral"').waitFor();
   assert.is(await page.getByText('Countess').count(), 0);
   assert.is(await page.getByLabel('From').inputValue(), '2026-11-20');
 });
@@ -106,7 +106,22 @@ audit('changed apps are written by their labels, without empty lists', async ({ 
   const { page } = visit;
   await openConsole(page, '/console/audit?target=idle@acme.test&action=user.change-apps');
 
-  await page.getByText('granted: Sales', { exact: true }).waitFor();
+  await page.getByText('Granted: Sales', { exact: true }).waitFor();
+});
+
+audit('entries of a bulk change are in plain words', async ({ app, browser }) => {
+  const acme = app.as(ACME);
+  const { operation } = await acme.users.bulkUpdate({ emails: ['ada@acme.test'], action: 'deactivate' });
+  await acme.operations.undo({ id: operation });
+  await acme.users.update({ email: 'ada@acme.test', is_demo_user: true, extra: { region: 'EU' } });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/audit?target=ada@acme.test');
+  await page.getByText('Demo account: no → yes, Extra data: changed').waitFor();
+  await page.getByText('Undo of a bulk change').waitFor();
+  await page.getByRole('button', { name: 'Part of a bulk change' }).first().click();
+
+  await page.getByRole('dialog', { name: 'Deactivated a person' }).getByText(operation).waitFor();
 });
 
 audit('days outside of the range are left out', async ({ app, browser }) => {
@@ -123,8 +138,8 @@ audit('an entry shows what was changed and leads to the person', async ({ app, b
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/audit?target=idle@acme.test');
-  await page.getByRole('button', { name: 'Details of: Changed a user, idle@acme.test' }).click();
-  const row = page.getByRole('table', { name: 'Before and after' }).getByRole('row', { name: 'first_name' });
+  await page.getByRole('button', { name: 'Details of: Changed a person, idle@acme.test' }).click();
+  const row = page.getByRole('table', { name: 'Before and after' }).getByRole('row', { name: 'First name' });
   await row.waitFor();
   assert.match(await row.innerText(), /Ida\s+Idris/);
   await page.getByRole('dialog').getByRole('link', { name: 'idle@acme.test' }).click();

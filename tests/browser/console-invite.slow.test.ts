@@ -146,7 +146,7 @@ invitations('pasted addresses are invited with apps and as demo users', async ({
   await page.getByRole('button', { name: 'Apps of everyone you add' }).click();
   await page.getByRole('checkbox', { name: 'Churn' }).click();
   await page.keyboard.press('Escape');
-  await page.getByLabel('Demo users').click();
+  await page.getByLabel('Demo accounts').click();
   await addAddresses(page, '"Doe, Jane" <jane@paste.test>; joe@paste.test,\nJANE@paste.test kim@paste.test');
   await send(page, '3 invitations').click();
   await waitForHeading(page, 'Invitations created');

@@ -6,7 +6,7 @@ export const findChange = async ({ page, read, screenshot }: Tour): Promise<stri
   await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
   await waitForHeading(page, 'Audit trail');
   await page.getByRole('combobox', { name: 'Action' }).click();
-  await page.getByRole('option', { name: 'Changed a user', exact: true }).click();
+  await page.getByRole('option', { name: 'Changed a person', exact: true }).click();
   await page.getByRole('combobox', { name: 'Period' }).click();
   await page.getByRole('option', { name: 'Yesterday' }).click();
   const rows = page.getByRole('table', { name: 'Audit trail' }).getByRole('row');

@@ -47,7 +47,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
       <form onSubmit={form.onSubmit((values) => create.mutate(toInput(app.slug, values)))}>
         <Stack>
           <PersonInput
-            label="User"
+            label="Person"
             description="The app shows what this person may see. Empty: anyone with the link, as a guest."
             placeholder="Name or email address"
             app={app.slug}
@@ -78,7 +78,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
           />
           <JsonInput
             label="Data permissions"
-            description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. Empty: those of the user."
+            description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. Empty: those of the person."
             autosize
             minRows={2}
             {...form.getInputProps('data_permissions')}

@@ -26,7 +26,7 @@ export const appColumns = (
   { heading: 'Version', width: '6.5rem', cell: (app) => versionOf(app) ?? 'not loaded' },
   { heading: 'People with access', width: '10.5rem', cell: (app) => <AccessCell app={app} /> },
   {
-    heading: 'Users, 30 days',
+    heading: 'People, 30 days',
     width: '7.5rem',
     cell: ({ usage }) => usage['30']?.users.toLocaleString() ?? '–',
   },

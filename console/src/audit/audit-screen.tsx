@@ -64,7 +64,11 @@ export const AuditScreen = () => {
 const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
   { heading: 'Time', width: '9rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
   { heading: 'Actor', width: '1.7fr', cell: (entry) => <ActorLink entry={entry} /> },
-  { heading: 'Action', width: '1.7fr', cell: ({ action }) => labelOf(action) },
+  {
+    heading: 'Action',
+    width: '1.7fr',
+    cell: ({ action }) => <span title={labelOf(action)}>{labelOf(action)}</span>,
+  },
   { heading: 'Target', width: '1.7fr', cell: (entry) => <TargetLink entry={entry} /> },
   {
     heading: 'Change',
@@ -84,7 +88,7 @@ const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) =
       onClick={onOpen}
       aria-label={`Details of: ${labelOf(action)}, ${target}: ${text}`}
     >
-      <Text span display="block" size="sm" className="text-link" truncate>
+      <Text span display="block" size="sm" className="text-link" title={text} truncate>
         {text}
       </Text>
     </UnstyledButton>

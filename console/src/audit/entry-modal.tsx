@@ -1,7 +1,8 @@
 import { Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { isChange } from '../components/changes.tsx';
+import { operationOf, useAppLabels } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
+import { fieldLabel, isChange, isUnrecorded, valueText } from '../components/detail-words.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { UndoOf } from '../people/undo.tsx';
@@ -19,14 +20,17 @@ export const EntryModal = ({ entry, onClose }: Props) => (
 
 const EntryDetails = ({ entry }: { entry: Entry }) => {
   const nameOfClient = useClientName();
-  const operation = undoableBy(useSession().user.email, entry);
-  const facts: [string, ReactNode][] = [
+  const bulkChange = operationOf(entry.details);
+  const mayUndo = mayUndoAs(useSession().user.email, entry);
+  const facts: (readonly [string, ReactNode])[] = [
     ['Time', entry.timestamp.toLocaleString()],
     ['Actor', <ActorLink key="actor" entry={entry} />],
     ['Target', <TargetLink key="target" entry={entry} />],
-    ['Action', entry.action],
     ['Clients', entry.clients.map(nameOfClient).join(', ') || 'None'],
     ['IP address', entry.address ?? 'Unknown'],
+    ...(bulkChange.operation === null
+      ? []
+      : [[bulkChange.isUndo ? 'Undo of a bulk change' : 'Bulk change', bulkChange.operation] as const]),
     ['Request', entry.request_id ?? 'None: the service or the command line'],
   ];
   return (
@@ -41,8 +45,8 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
           ))}
         </Table.Tbody>
       </Table>
-      <Details details={entry.details} />
-      {operation !== null && <UndoOf operation={operation} />}
+      <Details details={bulkChange.fields} />
+      {bulkChange.operation !== null && mayUndo && <UndoOf operation={bulkChange.operation} />}
     </Stack>
   );
 };
@@ -50,15 +54,14 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
 /** As the service, which refuses a later undo. */
 const UNDO_MS = 10 * 60_000;
 
-/** The operation that the user may still undo; null without one. */
-const undoableBy = (email: string, { actor, timestamp, details }: Entry): string | null => {
-  const { operation, is_undo } = details;
-  const isOwn = actor === email && is_undo !== true && Date.now() - timestamp.getTime() < UNDO_MS;
-  return isOwn && typeof operation === 'string' ? operation : null;
-};
+const mayUndoAs = (email: string, { actor, timestamp, details }: Entry): boolean =>
+  actor === email && !operationOf(details).isUndo && Date.now() - timestamp.getTime() < UNDO_MS;
 
 const Details = ({ details }: { details: Record<string, unknown> }) => {
   const fields = Object.entries(details);
+  const appLabels = useAppLabels();
+  const textOf = (value: unknown): string =>
+    typeof value === 'string' && value !== '' ? value : valueText(value, appLabels);
   if (fields.length === 0) return <Text c="dimmed">The entry has no further details.</Text>;
   return (
     <Table layout="auto" aria-label="Before and after">
@@ -71,21 +74,19 @@ const Details = ({ details }: { details: Record<string, unknown> }) => {
       </Table.Thead>
       <Table.Tbody>
         {fields.map(([field, value]) => {
-          const change = isChange(value) ? value : { from: undefined, to: value };
+          const { from, to } = isChange(value) ? value : { from: undefined, to: value };
+          const isHidden = isChange(value) && isUnrecorded(value);
           return (
             <Table.Tr key={field}>
-              <Table.Th scope="row">{field}</Table.Th>
-              <Table.Td className="break-words">{textOf(change.from)}</Table.Td>
-              <Table.Td className="break-words">{textOf(change.to)}</Table.Td>
+              <Table.Th scope="row">{fieldLabel(field)}</Table.Th>
+              <Table.Td className="break-words">
+                {from === undefined || isHidden ? '' : textOf(from)}
+              </Table.Td>
+              <Table.Td className="break-words">{isHidden ? 'changed' : textOf(to)}</Table.Td>
             </Table.Tr>
           );
         })}
       </Table.Tbody>
     </Table>
   );
-};
-
-const textOf = (value: unknown): string => {
-  if (value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 };

@@ -1,17 +1,34 @@
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { fieldLabel, isChange, isUnrecorded, valueText } from './detail-words.ts';
 
 type Details = Record<string, unknown>;
 
-/** Writes the details of an entry: one line for each field, with the labels of apps instead of their ids. */
-export const useLinesOf = (): ((details: Details) => string[]) => {
+/** The labels of the apps by their ids. */
+export const useAppLabels = (): ReadonlyMap<string, string> => {
   const apps = useQuery(trpc.apps.list.queryOptions({}));
-  const labels = new Map(apps.data?.map(({ id, label }) => [id, label]));
-  return (details) =>
-    Object.entries(details)
+  return new Map(apps.data?.map(({ id, label }) => [id, label]));
+};
+
+/** Of a change of several people: its id, and whether the entry undoes it. */
+export const operationOf = ({ operation, is_undo, ...fields }: Details) => ({
+  fields,
+  operation: typeof operation === 'string' ? operation : null,
+  isUndo: is_undo === true,
+});
+
+/** Writes the details of an entry: one line for each field. */
+export const useLinesOf = (): ((details: Details) => string[]) => {
+  const appLabels = useAppLabels();
+  return (details) => {
+    const { fields, operation, isUndo } = operationOf(details);
+    const lines = Object.entries(fields)
       .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
-      .map(([field, value]) => `${field}: ${describe(value, labels)}`);
+      .map(([field, value]) => `${fieldLabel(field)}: ${describe(value, appLabels)}`);
+    if (operation !== null) lines.push(isUndo ? 'Undo of a bulk change' : 'Part of a bulk change');
+    return lines;
+  };
 };
 
 /** Old and new values, as the audit trail records them by field. */
@@ -22,16 +39,9 @@ export const Changes = ({ details }: { details: Details }) =>
     </Text>
   ));
 
-const describe = (value: unknown, labels: ReadonlyMap<string, string>): string => {
-  if (isChange(value)) return `${JSON.stringify(value.from)} → ${JSON.stringify(value.to)}`;
-  return isListOfNames(value)
-    ? value.map((name) => labels.get(name) ?? name).join(', ')
-    : JSON.stringify(value);
+const describe = (value: unknown, appLabels: ReadonlyMap<string, string>): string => {
+  if (!isChange(value)) return valueText(value, appLabels);
+  return isUnrecorded(value)
+    ? 'changed'
+    : `${valueText(value.from, appLabels)} → ${valueText(value.to, appLabels)}`;
 };
-
-const isListOfNames = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string');
-
-/** Whether a detail has an old and a new value; others have one. */
-export const isChange = (value: unknown): value is { from: unknown; to: unknown } =>
-  typeof value === 'object' && value !== null && 'from' in value && 'to' in value;

@@ -50,7 +50,7 @@ export const AddPeople = ({ apps, defaults, onDefaults, onAdd, onFile, onApply }
         />
       </Stack>
       <Switch
-        label="Demo users"
+        label="Demo accounts"
         checked={defaults.isDemo}
         onChange={({ currentTarget }) => onDefaults({ ...defaults, isDemo: currentTarget.checked })}
         mb={8}

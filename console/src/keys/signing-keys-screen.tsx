@@ -41,7 +41,7 @@ export const SigningKeysScreen = () => {
     <>
       <ScreenHeader
         title="Signing keys"
-        lead="They sign the tickets with which apps know their users. Steward replaces them by age."
+        lead="They sign the tickets with which apps know who opens them. Steward replaces them by age."
         procedures={['signingKeys.list']}
         actions={
           <Button loading={rotate.isPending} onClick={asking.open}>

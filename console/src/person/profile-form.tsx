@@ -10,7 +10,7 @@ const LABELS = [
   ['first_name', 'First name'],
   ['last_name', 'Last name'],
   ['is_active', 'Active: may log in'],
-  ['is_demo_user', 'Demo user'],
+  ['is_demo_user', 'Demo account'],
 ] as const;
 
 type Props = { person: Person; isReadOnly: boolean };
@@ -43,7 +43,7 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
           {...form.getInputProps('is_active', { type: 'checkbox' })}
         />
         <Switch
-          label="Demo user"
+          label="Demo account"
           disabled={isReadOnly}
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />

@@ -12,7 +12,7 @@ export const DayTable = ({ days, hasUsers }: Props) => (
         <Table.Tr>
           <Table.Th>Day (UTC)</Table.Th>
           <Table.Th ta="right">Actions</Table.Th>
-          {hasUsers && <Table.Th ta="right">Users</Table.Th>}
+          {hasUsers && <Table.Th ta="right">People</Table.Th>}
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>

@@ -9,7 +9,7 @@ const SERIES = [
   /** Dashed, so that the lines differ without colors. */
   { name: 'previous_actions', label: 'Actions before', color: 'gray', strokeDasharray: '6 4' },
 ];
-const USERS = { name: 'users', label: 'Users', color: 'orange', strokeDasharray: '2 3' };
+const USERS = { name: 'users', label: 'People', color: 'orange', strokeDasharray: '2 3' };
 
 type Props = { rows: UsagePeriod[]; interval: Interval; height: number };
 

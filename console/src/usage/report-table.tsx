@@ -21,9 +21,9 @@ export const ReportTable = ({ rows, interval }: Props) => {
     { heading: 'Change of actions', cell: ({ actions_change }: UsagePeriod) => changeOf(actions_change) },
     ...(hasUsers
       ? [
-          { heading: 'Users', cell: ({ users }: UsagePeriod) => numberOf(users) },
-          { heading: 'Users before', cell: ({ previous_users }: UsagePeriod) => numberOf(previous_users) },
-          { heading: 'Change of users', cell: ({ users_change }: UsagePeriod) => changeOf(users_change) },
+          { heading: 'People', cell: ({ users }: UsagePeriod) => numberOf(users) },
+          { heading: 'People before', cell: ({ previous_users }: UsagePeriod) => numberOf(previous_users) },
+          { heading: 'Change of people', cell: ({ users_change }: UsagePeriod) => changeOf(users_change) },
         ]
       : []),
   ];

@@ -4,7 +4,7 @@ import type { UsageDay } from './usage-by-day.tsx';
 
 const ACTIONS = { name: 'actions', label: 'Actions', color: 'green' };
 /** Dashed, so that the lines differ without colors. */
-const USERS = { name: 'users', label: 'Users', color: 'orange', strokeDasharray: '6 4' };
+const USERS = { name: 'users', label: 'People', color: 'orange', strokeDasharray: '6 4' };
 
 type Props = { days: UsageDay[]; hasUsers: boolean };
 
@@ -12,7 +12,7 @@ type Props = { days: UsageDay[]; hasUsers: boolean };
 export const UsageChart = ({ days, hasUsers }: Props) => (
   <AreaChart
     role="img"
-    aria-label={`${hasUsers ? 'Actions and users' : 'Actions'} per day. The table below has the numbers.`}
+    aria-label={`${hasUsers ? 'Actions and people' : 'Actions'} per day. The table below has the numbers.`}
     h={260}
     // The drawing keeps its former width for a moment after the window became narrower.
     style={{ overflow: 'hidden' }}

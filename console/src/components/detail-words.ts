@@ -1,0 +1,50 @@
+/** The fields in details of the audit trail whose names do not say what they are. */
+const FIELD_LABELS: Record<string, string> = {
+  access_view: 'Number of the access view',
+  allowed_uses_cnt: 'Allowed uses',
+  app_id: 'ID of the app',
+  autorotate: 'Change the link after each use',
+  embed_origins: 'Sites that may show the apps in frames',
+  extra: 'Extra data',
+  footer_html: 'Footer (HTML)',
+  help_html: 'Help (HTML)',
+  id: 'Number',
+  in_maintenance: 'In maintenance',
+  is_active: 'Active',
+  is_demo_user: 'Demo account',
+  is_one_time: 'One-time link',
+  isStaff: 'Staff',
+  isSuperuser: 'Superuser',
+  new_id: 'New number',
+  sha256: 'SHA-256',
+  user: 'Person',
+};
+
+/** `login_title` and `loginTitle` are `Login title`. */
+export const fieldLabel = (field: string): string => {
+  const words = field
+    .replaceAll('_', ' ')
+    .replaceAll(/\B[A-Z]/g, ' $&')
+    .toLowerCase();
+  return FIELD_LABELS[field] ?? words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+/** A value of a field, with the labels of apps instead of their ids. */
+export const valueText = (value: unknown, appLabels: ReadonlyMap<string, string>): string => {
+  if (value === null || value === undefined || value === '') return 'nothing';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map((item) => nameText(item, appLabels)).join(', ') || 'nothing';
+  return JSON.stringify(value);
+};
+
+const nameText = (item: unknown, appLabels: ReadonlyMap<string, string>): string =>
+  typeof item === 'string' ? (appLabels.get(item) ?? item) : JSON.stringify(item);
+
+type Change = { from: unknown; to: unknown };
+
+/** Whether a detail has an old and a new value; others have one. */
+export const isChange = (value: unknown): value is Change =>
+  typeof value === 'object' && value !== null && 'from' in value && 'to' in value;
+
+/** The values of some fields are not recorded. */
+export const isUnrecorded = ({ from, to }: Change): boolean => from === null && to === null;
