@@ -90,7 +90,8 @@ invitations('the link is shown to an admin while no mail server is configured', 
   await openConsole(page, `/console/invitations?search=${email}`);
   await page.getByRole('button', { name: `Actions for ${email}` }).click();
   await page.getByRole('menuitem', { name: 'Show the link' }).click();
-  const link = await page.getByRole('textbox', { name: 'Link' }).inputValue();
+  const dialog = page.getByRole('dialog', { name: `Link of the invitation of ${email}` });
+  const link = await dialog.getByRole('textbox', { name: 'Link' }).inputValue();
   await page.goto(link);
 
   await page.getByText(email).first().waitFor();

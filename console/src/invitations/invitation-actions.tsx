@@ -45,14 +45,19 @@ export const useInvitationActions = () => {
     }),
   );
   const copy = useMutation(trpc.invitations.copyLink.mutationOptions({ onSuccess: reload }));
+  const [shown, setShown] = useState<Target | null>(null);
 
   const { roles, sends_mail } = useSession();
+  const showLink = (target: Target): void => {
+    setShown(target);
+    copy.mutate({ id: target.id });
+  };
   const menuOf = (target: Target) => (
     <ActionsMenu
       target={target}
       onResend={() => resend.mutate(target)}
       // The link proves access to the mailbox: others than superusers see it only if it is not mailed.
-      onCopy={roles.is_superuser || !sends_mail ? () => copy.mutate({ id: target.id }) : undefined}
+      onCopy={roles.is_superuser || !sends_mail ? () => showLink(target) : undefined}
       onRevoke={() => setToRevoke(target)}
     />
   );
@@ -68,7 +73,7 @@ export const useInvitationActions = () => {
       >
         The link that was mailed to {toRevoke?.email} stops working. You can invite this address again.
       </ConfirmModal>
-      <LinkModal link={copy.data} onClose={copy.reset} />
+      <LinkModal email={shown?.email} link={copy.data} onClose={copy.reset} />
     </>
   );
   return { menuOf, panels };
@@ -96,10 +101,19 @@ const ActionsMenu = ({ target, onResend, onCopy, onRevoke }: MenuProps) => (
   </Menu>
 );
 
-type LinkProps = { link: { url: string; expires_at: Date } | undefined; onClose: () => void };
+type LinkProps = {
+  email: string | undefined;
+  link: { url: string; expires_at: Date } | undefined;
+  onClose: () => void;
+};
 
-const LinkModal = ({ link, onClose }: LinkProps) => (
-  <Dialog isOpen={link !== undefined} onClose={onClose} title="Link of the invitation" size="lg">
+const LinkModal = ({ email, link, onClose }: LinkProps) => (
+  <Dialog
+    isOpen={link !== undefined}
+    onClose={onClose}
+    title={`Link of the invitation of ${email}`}
+    size="lg"
+  >
     {link && (
       <Stack>
         <Text>

@@ -1,11 +1,19 @@
 import { Alert } from '@mantine/core';
+import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
-/** Says that mails stay in the queue, while the service has no mail server. */
-export const MailNotice = () =>
-  useSession().sends_mail ? null : (
+/** Says that mails stay in the queue, while the service has no mail server, and who can change that. */
+export const MailNotice = () => {
+  const { sends_mail, roles } = useSession();
+  if (sends_mail) return null;
+  return (
     <Alert role="note" color="orange" variant="light" mb="md">
-      Mails are not sent, because this service has no mail server (SMTP_URL). They stay queued. Client admins
-      can copy the link of an invitation from its actions.
+      Mails are not sent and stay queued, because this service has no mail server.{' '}
+      {roles.is_superuser
+        ? 'The setting SMTP_URL names one.'
+        : 'Ask the operator of this service to set one up.'}
+      {canAdminister(roles) &&
+        ' Until then, “Show the link” in the actions of an invitation shows what you can pass on yourself.'}
     </Alert>
   );
+};
