@@ -99,15 +99,18 @@ invitations('a corrected CSV file replaces the rows of the first one', async ({ 
   await openConsole(page, '/console/invite');
   await addFile(
     page,
-    'email,apps,is_demo_user\na@csv.test,saels;churn,true\nb@csv.test,,\nB@csv.test,sales,\n',
+    'email,apps,is_demo_user\na@csv.test,saels;churn,true\nb@csv.test,,\nB@csv.test,,\nb@csv.test,sales,\n',
   );
-  await page.getByText('2 added. Left out, because it occurs twice: b@csv.test.').waitFor();
-  await page.getByText('This client has no app saels.').waitFor();
+  await page.getByText('3 added. Left out, because it occurs twice: b@csv.test.').waitFor();
+  await page.getByText('Line 2: This client has no app saels.').waitFor();
+  await page.getByText('Line 5: This address is in the list twice.').waitFor();
+  const twice = page.getByRole('row').filter({ hasText: 'Line 5' });
+  await twice.getByRole('textbox').fill('c@csv.test');
   await addFile(page, 'email,apps,is_demo_user\na@csv.test,"sales, churn",true\n');
   await page.getByText('0 added, 1 updated.').waitFor();
   await page.getByText('All of them can be invited.').waitFor();
   await page.getByRole('checkbox', { name: 'a@csv.test is a demo user', checked: true }).waitFor();
-  await send(page, '2 invitations').click();
+  await send(page, '3 invitations').click();
   await waitForHeading(page, 'Invitations created');
 
   const [person] = await pendingOf(app, 'a@csv.test');
@@ -122,9 +125,83 @@ invitations('cells that cannot be read are errors of their row', async ({ browse
   await page.getByText('Must be "true" or "false".').waitFor();
   await page.getByText('The line has more cells than the header.').waitFor();
   assert.ok(await send(page, '2 invitations').isDisabled());
+});
+
+invitations('apps of a file are named by label or slug, in any case', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addFile(
+    page,
+    'email,apps\na@label.test,"Sales, Churn"\nb@label.test,SALES;churn\nc@label.test,sales Churn\n',
+  );
+  await page.getByText('All of them can be invited.').waitFor();
+  await send(page, '3 invitations').click();
+  await waitForHeading(page, 'Invitations created');
+
+  for (const { initial_apps } of await pendingOf(app, 'label.test'))
+    assert.equal(initial_apps.toSorted(), [CHURN, SALES].toSorted());
+});
+
+invitations('a row that was changed is checked again, and is not valid until then', async ({ browser }) => {
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addFile(page, 'email,apps\ngrace@acme.test,\n,sales\nnew@check.test,\n');
+  await page.getByText('Line 3: The address is missing.').waitFor();
+  await fixAddress(page, 'new@check.test', 'other@check.test');
+  const address = page.getByRole('textbox', { name: /^Email address \d+$/ });
+  await address.nth(1).fill('some@check.test');
+  const top = await address.first().boundingBox();
+  await address.first().fill('gra');
+  await page.getByText('Checking the list…').waitFor();
+  assert.ok(await send(page, '3 invitations').isDisabled());
+  await page.getByText('Line 2: Must be an email address').waitFor();
+  assert.ok(await send(page, '3 invitations').isDisabled());
+  assert.is((await address.first().boundingBox())?.y, top?.y, 'the row that is edited keeps its place');
+  await address.first().fill('gra@check.test');
+
+  await page.getByText('All of them can be invited.').waitFor();
+  assert.not(await send(page, '3 invitations').isDisabled());
+});
+
+invitations('what changes the whole list asks first', async ({ browser }) => {
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addFile(page, 'name\nnobody\n');
+  await page.getByText('The first line must name the columns').waitFor();
+  await addFile(page, 'email,apps\na@all.test,sales\nb@all.test,chrn\n');
+  await page.getByText('This client has no app chrn.').waitFor();
+  await page.getByRole('button', { name: 'Apply to everyone in the list' }).click();
+  const apply = page.getByRole('dialog', { name: 'Apply to 2 people?' });
+  await apply.getByText('this removes the apps of everyone in the list').waitFor();
+  await apply.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Apps of a@all.test: Sales' }).waitFor();
+  await page.getByRole('button', { name: 'Apply to everyone in the list' }).click();
+  await apply.getByRole('button', { name: 'Apply', exact: true }).click();
+  await page.getByText('All of them can be invited.').waitFor();
+  assert.is(await page.getByText('no app chrn').count(), 0);
+  await addFile(page, 'name\nnobody\n');
+  await page.getByText('The first line must name the columns').waitFor();
   await page.getByRole('button', { name: 'Remove all' }).click();
+  const remove = page.getByRole('dialog', { name: 'Remove 2 people from the list?' });
+  await remove.getByRole('button', { name: 'Remove all' }).click();
 
   await page.getByText('The list is empty').waitFor();
+  assert.is(await page.getByText('The first line must name the columns').count(), 0);
+});
+
+invitations('without a mail server, admins know it before they send', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await page.getByText('Ask the operator of this service to set one up.').waitFor();
+  await addAddresses(page, 'unsent@mail.test');
+  await send(page, '1 invitation').click();
+
+  await page.getByText('Invitations created: 1. Their mails are not sent.').waitFor();
+  assert.is(await page.getByText('SMTP_URL').count(), 0);
 });
 
 invitations('the sample file can be invited from', async ({ browser }) => {
@@ -179,6 +256,7 @@ invitations('a repeat after a lost response sends nothing twice', async ({ app, 
   const { page } = visit;
   await openConsole(page, '/console/invite');
   await addAddresses(page, 'once@lost.test');
+  await page.getByText('All of them can be invited.').waitFor();
   const restore = await loseResponses(page, app, 'invitations.create');
   await send(page, '1 invitation').click();
   await page.getByText('The service cannot be reached. Check your connection.').waitFor();

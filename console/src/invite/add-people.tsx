@@ -1,7 +1,9 @@
 import '@mantine/dropzone/styles.css';
 import { Alert, Button, Group, SimpleGrid, Stack, Switch, Text, Textarea, Title } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
+import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { AppChoice, type AppOption } from './app-choice.tsx';
 import type { InviteRow, NewRow } from './invite-rows.ts';
@@ -23,19 +25,24 @@ type Props = {
   onDefaults: (defaults: Defaults) => void;
   onAdd: (rows: NewRow[]) => void;
   onFile: (file: ImportedCsv) => void;
-  /** Applies the apps and the demo flag to everyone in the list; absent while it is empty. */
-  onApply: (() => void) | undefined;
+  /** What is wrong with the file that was chosen last. */
+  problem: string | null;
+  onProblem: (problem: string) => void;
+  /** How many people are in the list. */
+  listed: number;
+  /** Applies the apps and the demo flag to everyone in the list. */
+  onApply: () => void;
 };
 
 /** Adds people by address or from a file, with the apps and the flag that apply to them. */
-export const AddPeople = ({ apps, defaults, onDefaults, onAdd, onFile, onApply }: Props) => (
+export const AddPeople = ({ apps, defaults, onDefaults, onAdd, listed, onApply, ...file }: Props) => (
   <Stack className="card" mb="md">
     <Title order={2} size="h3">
       Who
     </Title>
     <SimpleGrid cols={{ base: 1, md: 2 }}>
       <AddressForm onAdd={(emails) => onAdd(emails.map((email) => ({ ...defaults, email, errors: {} })))} />
-      <CsvFile apps={apps} defaults={defaults} onFile={onFile} />
+      <CsvFile apps={apps} defaults={defaults} {...file} />
     </SimpleGrid>
     <Group align="flex-end">
       <Stack gap={4} w={280}>
@@ -55,14 +62,38 @@ export const AddPeople = ({ apps, defaults, onDefaults, onAdd, onFile, onApply }
         onChange={({ currentTarget }) => onDefaults({ ...defaults, isDemo: currentTarget.checked })}
         mb={8}
       />
-      {onApply && (
-        <Button variant="default" onClick={onApply}>
-          Apply to everyone in the list
-        </Button>
-      )}
+      {listed > 0 && <ApplyToAll apps={apps} defaults={defaults} listed={listed} onApply={onApply} />}
     </Group>
   </Stack>
 );
+
+type ApplyProps = Pick<Props, 'apps' | 'defaults' | 'listed' | 'onApply'>;
+
+const ApplyToAll = ({ apps, defaults, listed, onApply }: ApplyProps) => {
+  const [isAsking, asking] = useDisclosure();
+  const labels = apps.filter(({ id }) => defaults.apps.includes(id)).map(({ label }) => label);
+  return (
+    <>
+      <Button variant="default" onClick={asking.open}>
+        Apply to everyone in the list
+      </Button>
+      <ConfirmModal
+        isOpen={isAsking}
+        title={`Apply to ${listed === 1 ? '1 person' : `${listed} people`}?`}
+        action="Apply"
+        onConfirm={onApply}
+        onClose={asking.close}
+      >
+        <Text>
+          {labels.length > 0
+            ? `This replaces the apps of everyone in the list by ${labels.join(', ')}.`
+            : 'No apps are chosen: this removes the apps of everyone in the list.'}
+        </Text>
+        <Text>{defaults.isDemo ? 'All of them become demo users.' : 'None of them stays a demo user.'}</Text>
+      </ConfirmModal>
+    </>
+  );
+};
 
 const AddressForm = ({ onAdd }: { onAdd: (emails: string[]) => void }) => {
   const [text, setText] = useState('');
@@ -90,16 +121,16 @@ const AddressForm = ({ onAdd }: { onAdd: (emails: string[]) => void }) => {
   );
 };
 
-const CsvFile = ({ apps, defaults, onFile }: Pick<Props, 'apps' | 'defaults' | 'onFile'>) => {
-  const [problem, setProblem] = useState<string | null>(null);
+type FileProps = Pick<Props, 'apps' | 'defaults' | 'onFile' | 'problem' | 'onProblem'>;
+
+const CsvFile = ({ apps, defaults, onFile, problem, onProblem }: FileProps) => {
   const read = async (file: File): Promise<void> => {
     const { parseCsv, UnreadableCsv } = await import('./parse-csv.ts');
     try {
       onFile(parseCsv(await file.text(), apps, defaults));
-      setProblem(null);
     } catch (error) {
       if (!(error instanceof UnreadableCsv)) throw error;
-      setProblem(error.message);
+      onProblem(error.message);
     }
   };
   return (
@@ -109,14 +140,15 @@ const CsvFile = ({ apps, defaults, onFile }: Pick<Props, 'apps' | 'defaults' | '
         maxSize={MAX_FILE_BYTES}
         multiple={false}
         onDrop={([file]) => file && void read(file)}
-        onReject={() => setProblem('Drop one CSV file of at most 4 MiB.')}
+        onReject={() => onProblem('Drop one CSV file of at most 4 MiB.')}
         aria-label="Choose a CSV file"
         inputProps={{ 'aria-label': 'CSV file' }}
       >
         <Stack align="center" gap={4} py="lg">
           <Text fw={600}>Drop a CSV file here, or click to choose one</Text>
           <Text size="sm" c="dimmed" ta="center">
-            Its first line names the columns: email, apps, is_demo_user. Apps are separated by spaces.
+            Its first line names the columns: email, apps, is_demo_user. Apps are named by label or slug,
+            between semicolons or commas.
           </Text>
         </Stack>
       </Dropzone>

@@ -82,6 +82,7 @@ const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteR
 const Errors = ({ row }: { row: InviteRow }) =>
   hasErrors(row) && (
     <Text size="sm" lineClamp={2} c="var(--mantine-color-error)" style={{ whiteSpace: 'normal' }}>
+      {row.line !== undefined && `Line ${row.line}: `}
       {Object.values(row.errors).join(' ')}
     </Text>
   );

@@ -9,10 +9,14 @@ export type InviteRow = {
   isDemo: boolean;
   /** Messages by field of the API. */
   errors: Partial<Record<string, string>>;
+  /** Of a file. */
+  line?: number;
+  /** Whether the service has checked the row as it is now. */
+  isChecked: boolean;
 };
 
 /** What an import or the form says about one person. */
-export type NewRow = Omit<InviteRow, 'key'>;
+export type NewRow = Omit<InviteRow, 'key' | 'isChecked'>;
 
 let lastKey = 0;
 
@@ -26,64 +30,80 @@ export type Added = {
   added: number;
   /** Rows for an address that was in the list. */
   updated: number;
-  /** Addresses that occur again among those added. Their first row counts. */
+  /** Addresses that occur again among those added, with the same apps and flag. */
   repeated: string[];
 };
 
 /** Adds people. A row for an address in the list replaces the one there, so that a corrected file can be added again. */
 export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): Added => {
   const byAddress = new Map(rows.map((row) => [addressOf(row), row.key]));
-  const handled = new Set<string>();
+  const handled = new Map<string, NewRow>();
   const replaced = new Map<number, NewRow>();
   const appended: InviteRow[] = [];
   const repeated: string[] = [];
   for (const row of added) {
     const address = addressOf(row);
-    const known = address === '' ? undefined : byAddress.get(address);
-    if (address !== '' && handled.has(address)) repeated.push(address);
-    else if (known !== undefined) replaced.set(known, row);
+    const known = byAddress.get(address);
+    const first = address === '' ? undefined : handled.get(address);
+    if (first && isSameExceptLine(first, row)) repeated.push(address);
+    else if (!first && address !== '' && known !== undefined) replaced.set(known, row);
     else {
       lastKey += 1;
-      appended.push({ ...row, key: lastKey });
+      appended.push({ ...row, key: lastKey, isChecked: false });
     }
-    handled.add(address);
+    if (!first) handled.set(address, row);
   }
-  const kept = rows.map((row) => ({ ...row, ...replaced.get(row.key) }));
+  const kept = rows.map((row) => {
+    const replacement = replaced.get(row.key);
+    return replacement ? { ...replacement, key: row.key, isChecked: false } : row;
+  });
   return { rows: [...kept, ...appended], added: appended.length, updated: replaced.size, repeated };
 };
 
-/** Changes a row. What was wrong with the changed fields counts as fixed until the service has checked it again. */
-export const changeRow = (
-  rows: readonly InviteRow[],
-  key: number,
-  change: Partial<Pick<InviteRow, 'email' | 'apps' | 'isDemo'>>,
-): InviteRow[] =>
-  rows.map((row) => {
-    if (row.key !== key) return row;
-    const { email, initial_apps, is_demo_user, ...others } = row.errors;
-    const errors = {
-      ...(change.email === undefined && email !== undefined && { email }),
-      ...(change.apps === undefined && initial_apps !== undefined && { initial_apps }),
-      ...(change.isDemo === undefined && is_demo_user !== undefined && { is_demo_user }),
-      ...others,
-    };
-    return { ...row, ...change, errors };
-  });
+const isSameExceptLine = (row: NewRow, other: NewRow): boolean =>
+  row.isDemo === other.isDemo && row.apps.join() === other.apps.join();
 
-/** Marks addresses that occur twice. The service would refer to them by their index. Earlier errors of addresses are left out. */
-export const markDuplicates = (rows: readonly InviteRow[]): InviteRow[] => {
+type Change = Partial<Pick<InviteRow, 'email' | 'apps' | 'isDemo'>>;
+
+/** Changes a row. What was wrong with the changed fields is unknown until the service has checked it again. */
+export const changed = (row: InviteRow, change: Change): InviteRow => {
+  const { email, initial_apps, is_demo_user, ...others } = row.errors;
+  const errors = {
+    ...(change.email === undefined && email !== undefined && { email }),
+    ...(change.apps === undefined && initial_apps !== undefined && { initial_apps }),
+    ...(change.isDemo === undefined && is_demo_user !== undefined && { is_demo_user }),
+    ...others,
+  };
+  return { ...row, ...change, errors, isChecked: false };
+};
+
+export const changeRow = (rows: readonly InviteRow[], key: number, change: Change): InviteRow[] =>
+  rows.map((row) => (row.key === key ? changed(row, change) : row));
+
+const TWICE = 'This address is in the list twice.';
+
+/** A row may occur only once since another one was changed or removed. */
+export const recheckTwice = (rows: readonly InviteRow[]): InviteRow[] =>
+  rows.map((row) => (row.errors.email === TWICE ? { ...row, isChecked: false } : row));
+
+/** What the console itself finds. The service would refer to addresses that occur twice by their index. */
+const ownErrors = (rows: readonly InviteRow[]): NewRow['errors'][] => {
   const seen = new Set<string>();
   return rows.map((row) => {
     const { email: _email, ...errors } = row.errors;
     const address = addressOf(row);
-    const isKnown = address !== '' && seen.has(address);
+    const isKnown = seen.has(address);
     seen.add(address);
-    return { ...row, errors: isKnown ? { ...errors, email: 'This address is in the list twice.' } : errors };
+    if (address === '') return { ...errors, email: 'The address is missing.' };
+    return isKnown ? { ...errors, email: TWICE } : errors;
   });
 };
 
-/** Shows the errors of a refused request in the rows that were sent, beside those that the console has found. */
-export const markErrors = (
+/**
+ * Marks the rows that were sent as checked, with the errors of a refused request and those that the console has found. Rows that
+ * were changed since then stay unchecked.
+ */
+export const markChecked = (
   rows: readonly InviteRow[],
   sent: readonly InviteRow[],
   error: unknown,
@@ -97,7 +117,11 @@ export const markErrors = (
     errors[field] = [errors[field], ...messages].filter(Boolean).join(' ');
     byKey.set(key, errors);
   }
-  return rows.map((row) => ({ ...row, errors: { ...byKey.get(row.key), ...row.errors } }));
+  const unchanged = new Set(sent);
+  const own = ownErrors(rows);
+  return rows.map((row, index) =>
+    unchanged.has(row) ? { ...row, errors: { ...byKey.get(row.key), ...own[index] }, isChecked: true } : row,
+  );
 };
 
 /** Rows with errors come first; the order stays otherwise. */

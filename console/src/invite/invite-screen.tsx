@@ -6,6 +6,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { MailNotice } from '../mails/mail-notice.tsx';
 import { Delivery, type SentInvitations } from './delivery.tsx';
 import { InviteForm } from './invite-form.tsx';
 
@@ -47,6 +48,7 @@ export const InviteScreen = () => {
           )
         }
       />
+      <MailNotice />
       <InviteForm key={clientId} client={clientId} onSent={setSent} />
     </>
   );

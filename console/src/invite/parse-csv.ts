@@ -5,7 +5,7 @@ import type { NewRow } from './invite-rows.ts';
 const COLUMNS = ['email', 'apps', 'is_demo_user'];
 const DELIMITERS = [',', ';', '\t'];
 
-type Known = { id: string; slug: string };
+type Known = { id: string; slug: string; label: string };
 export type ImportedCsv = { rows: NewRow[]; ignored: string[] };
 type Defaults = Pick<NewRow, 'apps' | 'isDemo'>;
 
@@ -15,44 +15,58 @@ export class UnreadableCsv extends Error {
 }
 
 /**
- * Reads people from CSV with commas, semicolons or tabs, whichever the header has most of. Apps are named by slug or id, between
- * spaces, commas or semicolons. Empty cells get the defaults.
+ * Reads people from CSV with commas, semicolons or tabs, whichever the header has most of. Apps are named by label, slug or id, between
+ * commas, semicolons or spaces. Empty cells get the defaults.
  * @throws UnreadableCsv
  */
 export const parseCsv = (text: string, apps: readonly Known[], defaults: Defaults): ImportedCsv => {
-  const [header = [], ...records] = readRecords(text);
-  const columns = header.map((name) => name.toLowerCase());
+  const [header, ...records] = readRecords(text);
+  const columns = header?.record.map((name) => name.toLowerCase()) ?? [];
   if (!columns.includes('email'))
     throw new UnreadableCsv(
       'The first line must name the columns: email, and optionally apps and is_demo_user.',
     );
-  const idOf = new Map([
-    ...apps.map(({ id }) => [id, id] as const),
-    ...apps.map(({ id, slug }) => [slug, id] as const),
-  ]);
-  const rows = records.map((record): NewRow => {
+  const appOf = appFinder(apps);
+  const rows = records.map(({ record, info }): NewRow => {
     const cell = (column: string): string => record[columns.indexOf(column)] ?? '';
-    const names = cell('apps')
-      .split(/[\s,;]+/)
-      .filter(Boolean);
+    const names = namesIn(cell('apps'), appOf);
     const flag = cell('is_demo_user').toLowerCase();
     return {
       email: cell('email'),
-      apps: names.length === 0 ? defaults.apps : names.map((name) => idOf.get(name) ?? name),
+      apps: names.length === 0 ? defaults.apps : names.map((name) => appOf(name) ?? name),
       isDemo: flag === '' ? defaults.isDemo : flag === 'true',
       errors: {
         ...appErrors(
-          names.filter((name) => !idOf.has(name)),
+          names.filter((name) => appOf(name) === undefined),
           record.slice(columns.length).some(Boolean),
         ),
         ...(!FLAGS.includes(flag) && { is_demo_user: 'Must be "true" or "false".' }),
       },
+      line: info.lines,
     };
   });
   return { rows, ignored: columns.filter((column) => column !== '' && !COLUMNS.includes(column)) };
 };
 
 const FLAGS = ['', 'true', 'false'];
+
+type AppFinder = (name: string) => string | undefined;
+
+/** Finds the id of an app. Slugs come before labels, which may occur twice. */
+const appFinder = (apps: readonly Known[]): AppFinder => {
+  const ids = new Map<string, string>();
+  for (const { id, label } of apps) ids.set(label.toLowerCase(), id);
+  for (const { id, slug } of apps) ids.set(slug.toLowerCase(), id);
+  for (const { id } of apps) ids.set(id.toLowerCase(), id);
+  return (name) => ids.get(name.toLowerCase());
+};
+
+/** Labels may contain separators: a cell, or a part of it between commas, that is a label as a whole is not split further. */
+const namesIn = (cell: string, appOf: AppFinder): string[] => {
+  const split = (text: string, separator: RegExp): string[] =>
+    appOf(text) === undefined ? text.split(separator).filter(Boolean) : [text];
+  return split(cell, /\s*[,;]\s*/).flatMap((part) => split(part, /\s+/));
+};
 
 /** Surplus cells are a list of apps without quotes, as a rule. */
 const appErrors = (unknown: readonly string[], hasSurplus: boolean): NewRow['errors'] => {
@@ -70,16 +84,20 @@ const delimiterOf = (text: string): string => {
   return DELIMITERS.reduce((best, delimiter) => (countOf(delimiter) > countOf(best) ? delimiter : best));
 };
 
-const readRecords = (text: string): string[][] => {
+type CsvRecord = { record: string[]; info: { lines: number } };
+
+const readRecords = (text: string): CsvRecord[] => {
   try {
     return parse(text, {
       bom: true,
+      info: true,
       delimiter: delimiterOf(text),
       trim: true,
       relax_column_count: true,
       skip_empty_lines: true,
       skip_records_with_empty_values: true,
-    });
+      // The declared type leaves out what `info` adds.
+    }) as unknown as CsvRecord[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new UnreadableCsv(`The file is not valid CSV: ${error.message}`, { cause: error });

@@ -1,66 +1,73 @@
 import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { trpc } from '../api.ts';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { useSession } from '../layout/use-session.ts';
 import type { Outcome } from './add-notice.tsx';
 import type { SentInvitations } from './delivery.tsx';
 import {
   addRows,
-  hasErrors,
   type InviteRow,
-  markDuplicates,
-  markErrors,
+  markChecked,
   type NewRow,
+  recheckTwice,
   withErrorsFirst,
 } from './invite-rows.ts';
 
 export const MAX_ROWS = 1_000;
+const PAUSE_MS = 600;
 
 /** The list of people to invite to a client, which is checked and sent as a whole. */
 export const useInviteList = (client: number, onSent: (sent: SentInvitations) => void) => {
   const queryClient = useQueryClient();
+  const sendsMail = useSession().sends_mail;
   // A repeat of the same list has the same key, so that a lost response does not invite anyone twice.
   const [{ rows, idempotencyKey }, setList] = useState(() => listOf([]));
   const change = (next: (rows: InviteRow[]) => InviteRow[]): void =>
-    setList((list) => listOf(next(list.rows)));
+    setList((list) => listOf(recheckTwice(next(list.rows))));
   const [outcome, setOutcome] = useState<Outcome | null>(null);
-  // Without errors of fields, such as after a lost response, the list and its key stay.
-  const showErrors = (sent: readonly InviteRow[]) => (error: unknown) => {
-    if (hasFieldErrors(error)) change((current) => withErrorsFirst(markErrors(current, sent, error)));
-  };
-
   const send = useMutation(
     trpc.invitations.create.mutationOptions({
       trpc: { context: { idempotencyKey } },
       onSuccess: (invitations) => {
         for (const router of [trpc.invitations, trpc.mail, trpc.audit])
           void queryClient.invalidateQueries(router.pathFilter());
-        notifications.show({ message: `${peopleOf(invitations.length)} invited.` });
+        notifications.show({ message: sentMessage(invitations.length, sendsMail) });
         onSent(invitations);
       },
     }),
   );
   const check = useMutation(trpc.invitations.create.mutationOptions());
-  const submit = (): void => {
-    const checked = markDuplicates(rows);
-    if (checked.some(hasErrors)) change(() => withErrorsFirst(checked));
-    else send.mutate({ items: rows.map((row) => itemOf(row, client)) }, { onError: showErrors(rows) });
-  };
+  /** Marks rows. In the same order they are the same list, whose repeat keeps its key. */
+  const mark = (next: (rows: InviteRow[]) => InviteRow[]): void =>
+    setList((list) => {
+      const marked = next(list.rows);
+      const isSameList = marked.every(({ key }, index) => key === list.rows[index]?.key);
+      return isSameList ? { ...list, rows: marked } : listOf(marked);
+    });
+  const submit = (): void =>
+    send.mutate(
+      { items: rows.map((row) => itemOf(row, client)) },
+      { onError: (error) => mark((current) => withErrorsFirst(markChecked(current, rows, error))) },
+    );
   /** Rows with errors are sent too, so that all errors are found at once. */
-  const checkAll = (unchecked: readonly InviteRow[]): void => {
-    const checked = markDuplicates(unchecked);
-    change(() => withErrorsFirst(checked));
-    if (checked.length > MAX_ROWS) return;
-    const onSuccess = (): void => {
-      if (!checked.some(hasErrors)) notifications.show({ message: 'All of them can be invited.' });
-    };
+  const checkAll = (sent: readonly InviteRow[], arrange = withErrorsFirst): void => {
+    if (sent.length > MAX_ROWS) return;
     check.mutate(
-      { items: checked.map((row) => itemOf(row, client)), dry_run: true },
-      { onSuccess, onError: showErrors(checked) },
+      { items: sent.map((row) => itemOf(row, client)), dry_run: true },
+      { onSettled: (_data, error) => mark((current) => arrange(markChecked(current, sent, error))) },
     );
   };
+  const hasUnchecked = rows.some(({ isChecked }) => !isChecked);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a pause after a change of the rows
+  useEffect(() => {
+    if (!hasUnchecked || check.isPending || send.isPending || rows.length > MAX_ROWS) return;
+    // The rows stay in their places while someone types.
+    const timer = setTimeout(() => checkAll(rows, (current) => [...current]), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [rows, hasUnchecked, check.isPending, send.isPending]);
   const add = (added: readonly NewRow[], ignored: readonly string[]): InviteRow[] => {
     const result = addRows(rows, added);
     setOutcome({ ...result, ignored });
@@ -82,6 +89,7 @@ export const useInviteList = (client: number, onSent: (sent: SentInvitations) =>
     checkAll,
     isSending: send.isPending,
     isChecking: check.isPending,
+    hasUnchecked,
     error: send.error ?? check.error,
   };
 };
@@ -96,5 +104,8 @@ const itemOf = ({ email, apps, isDemo }: InviteRow, client: number) => ({
   initial_apps: apps,
   is_demo_user: isDemo,
 });
+
+const sentMessage = (count: number, sendsMail: boolean): string =>
+  sendsMail ? `${peopleOf(count)} invited.` : `Invitations created: ${count}. Their mails are not sent.`;
 
 export const peopleOf = (count: number): string => (count === 1 ? '1 person' : `${count} people`);
