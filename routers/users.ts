@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { liftBulkDeadline } from '../src/lib/deadline.ts';
+import { Download } from '../src/lib/download.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import { dataRightsProcedures } from './data-rights.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
@@ -7,12 +8,14 @@ import { BulkInput, BulkResultView, bulkResultView, toBulkRequest } from './sche
 import { AppIds, Email, EmailKey, Extra, Id, IdKey, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
+import { csvOf, TableColumns, TableOutput, tablePages } from './schemas/user-table.ts';
 import {
   UserPermissionsView,
   UserView,
   userConditions,
   userEncoder,
   userFilter,
+  userSort,
   userView,
 } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
@@ -49,6 +52,27 @@ export const usersRouter = router({
     .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userConditions }).prefault({}))
     .output(z.object({ count: z.int() }))
     .query(async ({ ctx, input }) => ({ count: await ctx.services.users.count(ctx.actor, input) })),
+
+  /** All users that match, for files: in the order of `sort`, with the chosen columns. */
+  table: viewerProcedure
+    .meta(route('GET', '/jb/users/table/', { download: 'text/csv', ...EXTENSION }))
+    .input(
+      z
+        .object({
+          app: Slug.optional(),
+          client: Id.optional(),
+          ...userConditions,
+          sort: userSort,
+          columns: TableColumns,
+        })
+        .prefault({}),
+    )
+    .output(TableOutput)
+    .query(async ({ ctx, input: { columns, ...filter } }) => {
+      const users = await ctx.services.userTables.open(ctx.actor, filter);
+      const pages = tablePages(users, columns, ctx.baseUrl);
+      return ctx.isDownload ? new Download('users.csv', csvOf(pages, columns)) : pages;
+    }),
 
   get: protectedProcedure
     .meta({

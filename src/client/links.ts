@@ -39,6 +39,7 @@ const STREAMED_CALLS = {
   'usage.listByUser': true,
   'usage.listByUserInAllApps': true,
   'users.export': true,
+  'users.table': true,
 } satisfies Record<Streamed, true>;
 
 /** Within the default limits of proxies, such as 8 KiB including all headers. */

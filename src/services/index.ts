@@ -52,6 +52,7 @@ import { createRoles } from './users/roles.ts';
 import { createUserGrants } from './users/user-grants.ts';
 import { createUserLoader } from './users/user-loader.ts';
 import { createUserPermissions } from './users/user-permissions.ts';
+import { createUserTables } from './users/user-tables.ts';
 import { createUsers } from './users/users.ts';
 
 const createUnit = (em: Db, deps: ServiceDeps, origin: Origin): Unit => {
@@ -85,6 +86,7 @@ const factories = {
   roles: createRoles,
   erasures: createErasures,
   userExports: createUserExports,
+  userTables: createUserTables,
   invitations: createInvitations,
   invitationLifecycle: createInvitationLifecycle,
   invitationAcceptance: createInvitationAcceptance,

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
@@ -160,6 +161,28 @@ people('an admin renames a person, and the history says so', async ({ app, brows
 
   await waitForHeading(page, 'Amazing Grace Hopper');
   assert.is(await nameOf(app), 'Amazing Grace');
+});
+
+people('the CSV file has the people, the order and the columns of the list', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people?role=member&sort=-email');
+  await page.getByText('Ada Lovelace').waitFor();
+  await page.getByRole('button', { name: 'Columns' }).click();
+  for (const name of ['Apps', 'Joined']) await page.getByLabel(name, { exact: true }).uncheck();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download CSV' }).click(),
+  ]);
+  const [heading, ...lines] = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n');
+  const shown = await page.getByRole('row').getByText('@acme.test').allTextContents();
+
+  assert.is(heading, 'first_name,last_name,is_active,email,last_login');
+  assert.equal(
+    lines.map((line) => line.split(',')[3]),
+    shown,
+  );
+  assert.ok(shown.length > 1);
 });
 
 people.run();

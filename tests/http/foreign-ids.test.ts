@@ -30,6 +30,7 @@ const BODIES: Record<string, unknown> = {
   'invitations.update': { initial_apps: ['Hb7cW2ke'] },
   'usage.record': { email: EDSGER, action: 'X' },
   'roles.setClientAdmin': { is_admin: true },
+  'apps.previewMaintenance': { maintenance_message: '' },
   'access.update': { cells: [{ email: EDSGER, app_id: 'Hb7cW2ke', granted: true }] },
   'savedFilters.replace': { stack_id: 'a0a91e46', hash: 'free', name: 'x' },
 };

@@ -14,6 +14,8 @@ export const REFERENCES: { line: string; of: readonly [string, string]; body?: u
   { line: 'GET /jb/users/?client=ID', of: ['2', MISSING_ID] },
   { line: 'GET /jb/users/count/?client=ID', of: ['2', MISSING_ID] },
   { line: 'GET /jb/users/count/?app=ID', of: ['fleet', 'nothing'] },
+  { line: 'GET /jb/users/table/?client=ID', of: ['2', MISSING_ID] },
+  { line: 'GET /jb/users/table/?app=ID', of: ['fleet', 'nothing'] },
   { line: 'GET /jb/users/?limit=5&sort=name&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
   { line: 'GET /jb/mails/?recipient=ID', of: [EDSGER, 'unknown@globex.test'] },
   { line: 'GET /jb/mails/?search=ID', of: [EDSGER, 'unknown@globex.test'] },

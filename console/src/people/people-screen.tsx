@@ -51,7 +51,7 @@ export const PeopleScreen = () => {
         actions={
           <>
             <ColumnMenu {...columns} />
-            <CsvLink conditions={conditions} />
+            <CsvLink filter={filter} shown={columns.shown} />
             {isAdmin && (
               <Button renderRoot={(props) => <Link {...props} to="/invite" />}>Invite people</Button>
             )}

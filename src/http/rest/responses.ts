@@ -92,7 +92,8 @@ export const sendListStream = async (reply: FastifyReply, { chunks }: ListStream
 
 /** Streams a file as fast as the caller reads. A failure aborts the response. */
 export const sendDownload = (reply: FastifyReply, { fileName, content }: Download, type: string) => {
-  reply.type(type).header('content-disposition', `attachment; filename="${fileName}"`);
+  reply.type(type.startsWith('text/') ? `${type}; charset=utf-8` : type);
+  reply.header('content-disposition', `attachment; filename="${fileName}"`);
   // The file is private, and made for this request.
   reply.header('cache-control', 'no-store');
   if (reply.request.method !== 'HEAD') return reply.send(content);

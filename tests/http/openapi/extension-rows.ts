@@ -142,6 +142,7 @@ const aboutManyUsers = async (app: TestApp): Promise<Step[]> => {
   const { operation } = await app.as(ROOT).users.bulkUpdate(body);
   return [
     { line: 'GET /jb/users/count/?role=member', as: ROOT },
+    { line: 'GET /jb/users/table/?columns=email,apps', as: ROOT, accept: 'text/csv' },
     { line: 'GET /jb/attention/', as: ACME },
     { line: `POST /jb/operations/${operation}/undo/`, as: ROOT },
     { line: 'POST /jb/users/bulk/', as: ROOT, body },

@@ -8,6 +8,11 @@ export const users: DescriptionsOf<'users'> = {
     ['not-found'],
   ],
   count: ['Count users', 'The exact number of users that match the filter.', ['not-found']],
+  table: [
+    'Download users as CSV',
+    'All users that match the filter, in the order of `sort` at the time of the request, with the given `columns`: names of fields of a user, separated by commas. tRPC streams pages of objects with these fields.',
+    ['not-found'],
+  ],
   get: ['Get a user', 'All users can get themselves.'],
   permissions: ['Get what you may do with a user', 'For screens that offer only what you may do.'],
   create: ['Create a user', 'Mails a link to set a password, unless `send_email` is false.', ['user-exists']],

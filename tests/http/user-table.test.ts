@@ -1,0 +1,89 @@
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { addUsers } from '../support/many-users.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ADA, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+
+const table = appSuite('users.table');
+
+const download = async (app: TestApp, query: string, as = ACME) => {
+  const response = await app.send(`GET /jb/users/table/?${query}`, { as });
+  return { response, lines: response.body.split('\r\n').slice(0, -1) };
+};
+
+const pagesOf = async (app: TestApp, input: { sort?: 'email' | '-email'; columns?: string }, as = ROOT) =>
+  app.as(as).users.table(input);
+
+table('is a CSV file of the chosen columns in the chosen order', async ({ app }) => {
+  const { response, lines } = await download(app, 'role=member&sort=-email&columns=email,last_name,apps');
+
+  assert.is(response.statusCode, 200, response.body);
+  assert.is(response.headers['content-type'], 'text/csv; charset=utf-8');
+  assert.is(response.headers['content-disposition'], 'attachment; filename="users.csv"');
+  const listed = await app.as(ACME).users.list({ role: 'member', sort: '-email', limit: 100 });
+  const expected = listed.map(
+    ({ email, last_name, apps }) => `${email},${last_name},"${JSON.stringify(apps).replaceAll('"', '""')}"`,
+  );
+  assert.ok(listed.length > 1);
+  assert.equal(
+    lines.map((line) => line.replace(/,\[\]$/, ',"[]"')),
+    ['email,last_name,apps', ...expected],
+  );
+});
+
+table('has all columns by default, as the list has', async ({ app }) => {
+  const list = await app.send('GET /jb/users/?format=csv', { as: ROOT });
+  const { response } = await download(app, 'sort=date_joined', ROOT);
+
+  const sorted = (text: string) => text.split('\r\n').sort();
+  assert.equal(sorted(response.body), sorted(list.body));
+});
+
+table('neither loses nor repeats users whose key changes while it is read', async ({ app }) => {
+  await addUsers(app, 2_500);
+  const before = (await app.as(ROOT).users.list({ sort: 'email', limit: 200 })).map(({ email }) => email);
+  const seen: (string | undefined)[] = [];
+  for await (const users of await pagesOf(app, { sort: 'email', columns: 'email' })) {
+    // A user of the last page moves to the front, which has been read.
+    if (seen.length === 0)
+      await app
+        .db()
+        .updateTable('users')
+        .set({ email: '0@many.test' })
+        .where('email', '=', 'm999@many.test')
+        .execute();
+    seen.push(...users.map(({ email }) => email));
+  }
+  const { count } = await app.as(ROOT).users.count({});
+
+  assert.equal(seen.slice(0, before.length), before);
+  assert.is(seen.length, count);
+  assert.is(new Set(seen).size, count);
+  assert.ok(seen.indexOf('0@many.test') > 2_000);
+  await app.db().deleteFrom('users').where('email', 'like', '%@many.test').execute();
+});
+
+table('ends when the reader loses access', async ({ app }) => {
+  const pages = (await pagesOf(app, {}, ROOT))[Symbol.asyncIterator]();
+  await app.db().updateTable('users').set({ is_active: false }).where('email', '=', ROOT).execute();
+
+  await rejectsWith(pages.next(), 'unauthenticated');
+  await app.db().updateTable('users').set({ is_active: true }).where('email', '=', ROOT).execute();
+});
+
+table('shows a client admin only people of the client', async ({ app }) => {
+  const { lines } = await download(app, 'columns=email');
+
+  assert.ok(lines.includes(GRACE));
+  assert.not.ok(lines.includes(EDSGER));
+});
+
+table('is refused to members, and with an unknown column, sort or filter', async ({ app }) => {
+  assert.is((await download(app, '', ADA)).response.statusCode, 403);
+  const { response } = await download(app, 'columns=email,password');
+  assert.is(response.statusCode, 400);
+  assert.match(JSON.stringify(response.json().errors), 'columns');
+  assert.is((await download(app, 'sort=handle')).response.statusCode, 400);
+});
+
+table.run();
