@@ -43,7 +43,7 @@ audit('actors and targets are found by their names, and chosen exactly', async (
   await page.getByText('<p>Help</p>').waitFor();
   await chooseSubject(page, 'Target', 'guest', 'guest@new.test, invited');
   await page.getByRole('button', { name: 'guest@new.test' }).waitFor();
-  await chooseSubject(page, 'Target', 'Nobody', 'Exactly “Nobody”');
+  await chooseSubject(page, 'Target', 'Nobody', 'Nothing found. Entries of exactly “Nobody”');
   await page.getByText('No entries match').waitFor();
   await page.getByRole('combobox', { name: 'Target' }).fill('ada');
   await page.getByRole('option', { name: 'ada@acme.test' }).waitFor();

@@ -30,7 +30,7 @@ export const SubjectSelect = ({ label, value, isPerson = false, onChange }: Prop
   const exact = typed.includes('@') ? typed.toLowerCase() : typed;
   // Not while the service searches, so that Enter does not choose it instead of a person.
   if (search !== '' && search === typed && !isSearching && !names.has(exact))
-    names.set(exact, `Exactly “${exact}”`);
+    names.set(exact, `${names.size === 0 ? 'Nothing found. ' : ''}Entries of exactly “${exact}”`);
   if (value !== undefined && !names.has(value)) names.set(value, value);
   return (
     <Select

@@ -109,8 +109,8 @@ const sendLogin = (
     title: 'Log in',
     intro: html`
 <h1>${login_title || `Welcome to ${client_name}`}</h1>
-${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}
-${hasEnded && html`<p role="status">${SESSION_ENDED}</p>`}`,
+${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
+    notice: hasEnded && html`<p role="status">${SESSION_ENDED}</p>`,
     fields: [
       emailField({
         name: 'username',
@@ -146,13 +146,21 @@ const sendExpired = async (context: PageContext, target: LoginTarget, { username
   });
 };
 
-type LoginForm = { title: string; intro: Html; fields: Html[]; button: string; problem: Problem | null };
+type LoginForm = {
+  title: string;
+  intro: Html;
+  notice?: Html | false;
+  fields: Html[];
+  button: string;
+  problem: Problem | null;
+};
 
 const sendLoginForm = (context: PageContext, target: LoginTarget, form: LoginForm) => {
   const { next, destination } = target;
-  const { title, problem } = form;
+  const { title, notice = false, problem } = form;
   const content = html`${form.intro}
 <form class="card" method="post" action="/login/">
+${notice}
 ${problem?.code !== 'password_expired' && alertBox(problem)}
 ${context.csrfField()}
 ${next !== null && hiddenField('next', next)}
