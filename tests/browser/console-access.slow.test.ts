@@ -2,8 +2,10 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole } from '../support/console.ts';
+import { addUsers } from '../support/many-users.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
+import { CHURN } from '../support/usage.ts';
 
 const access = browserSuite('access matrix in the console');
 
@@ -41,17 +43,38 @@ access('one save changes several cells, and undo restores them', async ({ app, b
   assert.ok(await page.getByRole('checkbox', { name: `Sales for ${ADA}` }).isChecked());
 });
 
-access('a heading grants an app to all people shown, and Discard takes it back', async ({ browser }) => {
+access('a heading grants an app to all people, and Discard takes it back', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await openMatrix(page);
   const cells = page.getByRole('checkbox', { name: /^Churn for .*@/, disabled: false });
-  await page.getByRole('checkbox', { name: 'Churn for all people shown' }).click();
+  await page.getByRole('checkbox', { name: 'Churn for all people' }).click();
   await page.getByText(/^\d changes$/).waitFor();
   for (const cell of await cells.all()) assert.ok(await cell.isChecked());
 
   await page.getByRole('button', { name: 'Discard' }).click();
   assert.not.ok(await page.getByRole('checkbox', { name: `Churn for ${GRACE}` }).isChecked());
+});
+
+access('a heading sets people who were not loaded yet, too', async ({ app, browser }) => {
+  await addUsers(app, 1_100);
+  await app.db().deleteFrom('app_grants').where('app_id', '=', CHURN).execute();
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openMatrix(page);
+  await page.getByRole('checkbox', { name: 'Churn for all people' }).click();
+  await page.getByText(/^1,10\d changes$/).waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(/^Saved 1,10\d\.$/).waitFor();
+
+  const granted = await app
+    .db()
+    .selectFrom('app_grants')
+    .where('app_id', '=', CHURN)
+    .select('user_id')
+    .execute();
+  assert.ok(granted.length > 1_100);
+  await app.db().deleteFrom('users').where('email', 'like', '%@many.test').execute();
 });
 
 access('arrow keys and the space bar change cells without a mouse', async ({ browser }) => {

@@ -15,10 +15,12 @@ type Props = {
   cells: Cells;
   hasMore: boolean;
   onMore: () => void;
+  /** Loads the rest of the people, so that a heading sets them too. */
+  onAll: () => Promise<readonly AccessUser[]>;
 };
 
-/** Arrow keys move between the cells, Shift with a click or with Space sets a range, headings set all people shown. */
-export const AccessMatrix = ({ users, apps, cells, hasMore, onMore }: Props) => {
+/** Arrow keys move between the cells, Shift with a click or with Space sets a range, headings set all people. */
+export const AccessMatrix = ({ users, apps, cells, hasMore, onMore, onAll }: Props) => {
   const last = useRef<{ row: number; column: number; granted: boolean } | null>(null);
   const rowOf = new Map(users.map((user, row) => [user, row]));
   const appIds = apps.map(({ id }) => id);
@@ -34,7 +36,7 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore }: Props) => 
   };
   const appColumn = ({ id, label }: App, column: number): Column<AccessUser> => ({
     id,
-    heading: <AllPeople label={label} users={users} appId={id} cells={cells} />,
+    heading: <AllPeople label={label} users={users} appId={id} cells={cells} onAll={onAll} />,
     width: 'minmax(7rem, 1fr)',
     cell: (user) => (
       <Checkbox
@@ -90,19 +92,19 @@ const isMixed = (granted: boolean[]): boolean => granted.includes(true) && grant
 const between = <T,>(items: readonly T[], one: number, other: number): T[] =>
   items.slice(Math.min(one, other), Math.max(one, other) + 1);
 
-type AllPeopleProps = { label: string; users: readonly AccessUser[]; appId: string; cells: Cells };
+type AllPeopleProps = Pick<Props, 'users' | 'cells' | 'onAll'> & { label: string; appId: string };
 
-const AllPeople = ({ label, users, appId, cells }: AllPeopleProps) => {
+const AllPeople = ({ label, users, appId, cells, onAll }: AllPeopleProps) => {
   const changeable = users.filter(({ is_changeable }) => is_changeable);
   const granted = changeable.filter((user) => cells.isGranted(user, appId)).length;
   return (
     <Checkbox
       size="xs"
       label={label}
-      aria-label={`${label} for all people shown`}
+      aria-label={`${label} for all people`}
       checked={granted > 0 && granted === changeable.length}
       indeterminate={granted > 0 && granted < changeable.length}
-      onChange={({ currentTarget: { checked } }) => cells.set(users, [appId], checked)}
+      onChange={async ({ currentTarget: { checked } }) => cells.set(await onAll(), [appId], checked)}
     />
   );
 };

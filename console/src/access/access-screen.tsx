@@ -1,5 +1,6 @@
 import { Group, Select, Skeleton, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
 import { keepPreviousData, useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
@@ -12,9 +13,11 @@ import { useSession } from '../layout/use-session.ts';
 import type { AccessFilter } from './access-filter.ts';
 import { AccessMatrix } from './access-matrix.tsx';
 import { SaveBar } from './save-bar.tsx';
-import { useCells } from './use-cells.ts';
+import { type AccessUser, useCells } from './use-cells.ts';
 
 const PAGE_SIZE = 500;
+/** As many as one save may change. */
+const MAX_CELLS = 5_000;
 const TYPING_MS = 150;
 const route = getRouteApi('/access');
 
@@ -52,6 +55,18 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
       },
     ),
   );
+  const loadAll = async (): Promise<AccessUser[]> => {
+    let { data, hasNextPage, isError } = matrix;
+    while (hasNextPage && !isError && usersIn(data).length < MAX_CELLS)
+      ({ data, hasNextPage, isError } = await matrix.fetchNextPage({ cancelRefetch: false }));
+    // The error is shown above the matrix.
+    if (isError) return [];
+    if (hasNextPage)
+      notifications.show({
+        message: `Set for the first ${MAX_CELLS.toLocaleString()} people. Search to find the others.`,
+      });
+    return usersIn(data);
+  };
   const change = (changes: AccessFilter): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
@@ -60,7 +75,7 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
     TYPING_MS,
   );
 
-  const users = matrix.data?.pages.flatMap((page) => page.users) ?? [];
+  const users = usersIn(matrix.data);
   const apps = matrix.data?.pages[0]?.apps ?? [];
   return (
     <>
@@ -105,8 +120,12 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
           cells={cells}
           hasMore={matrix.hasNextPage && !matrix.isFetchingNextPage}
           onMore={() => void matrix.fetchNextPage()}
+          onAll={loadAll}
         />
       )}
     </>
   );
 };
+
+const usersIn = (data: { pages: readonly { users: AccessUser[] }[] } | undefined): AccessUser[] =>
+  data?.pages.flatMap((page) => page.users) ?? [];

@@ -21,15 +21,17 @@ export const useCells = () => {
     clear: (): void => setChanges(new Map()),
     /** Sets all combinations. A cell that is as it was saved is no longer changed. */
     set: (users: readonly AccessUser[], appIds: readonly string[], granted: boolean): void => {
-      const next = new Map(changes);
-      for (const { email, apps, is_changeable } of users) {
-        if (!is_changeable) continue;
-        for (const appId of appIds) {
-          if (apps.includes(appId) === granted) next.delete(keyOf(email, appId));
-          else next.set(keyOf(email, appId), { email, app_id: appId, granted });
+      setChanges((current) => {
+        const next = new Map(current);
+        for (const { email, apps, is_changeable } of users) {
+          if (!is_changeable) continue;
+          for (const appId of appIds) {
+            if (apps.includes(appId) === granted) next.delete(keyOf(email, appId));
+            else next.set(keyOf(email, appId), { email, app_id: appId, granted });
+          }
         }
-      }
-      setChanges(next);
+        return next;
+      });
     },
   };
 };
