@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { liftBulkDeadline } from '../src/lib/deadline.ts';
+import { INVITATION_ACTIONS, MAX_BULK_INVITATIONS } from '../src/services/operations/bulk-invitations.ts';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { InvitationsBulkResultView } from './schemas/bulk.ts';
 import { Id, IdCursor, IdKey, Instant, InstantKey, NewPassword, PersonName } from './schemas/fields.ts';
 import {
   AcceptedView,
@@ -71,6 +74,21 @@ export const invitationLifecycle = {
     .mutation(async ({ ctx, input }) =>
       invitationDetailsView(await ctx.services.invitationLifecycle.revoke(ctx.actor, input.id), ctx.baseUrl),
     ),
+
+  /** Resends or revokes up to 1,000 invitations, each by the rules of `resend` and `revoke`. */
+  bulkUpdate: adminProcedure
+    .meta(route('POST', '/jb/invitations/bulk/', { handlesIdempotency: true, ...EXTENSION }))
+    .input(
+      z.object({
+        ids: z.array(Id).min(1).max(MAX_BULK_INVITATIONS),
+        action: z.enum(INVITATION_ACTIONS),
+      }),
+    )
+    .output(InvitationsBulkResultView)
+    .mutation(({ ctx, input }) => {
+      liftBulkDeadline(input.ids.length);
+      return ctx.services.bulkInvitations.update(ctx.actor, input, ctx.idempotencyKey());
+    }),
 
   /** A mutation, because the audit trail records who copied the link. */
   copyLink: adminProcedure

@@ -61,6 +61,16 @@ export const BulkResultView = View('BulkResult', {
   next_cursor: z.string().nullable(),
 });
 
+export const InvitationsBulkResultView = View('InvitationsBulkResult', {
+  results: z.array(
+    View('InvitationsBulkRow', {
+      id: z.int(),
+      status: z.enum(['ok', 'failed']),
+      problem: RowProblemView.nullable(),
+    }),
+  ),
+});
+
 export const bulkResultView = (result: BulkResult): z.input<typeof BulkResultView> => ({
   ...result,
   undo_until: result.undo_until === null ? null : new Date(result.undo_until),

@@ -34,6 +34,7 @@ import { createInvitations } from './invitations/invitations.ts';
 import { createInvitationPreviews } from './mail/invitation-preview.ts';
 import { createMails } from './mail/mails.ts';
 import { createTimeline } from './mail/timeline.ts';
+import { createBulkInvitations } from './operations/bulk-invitations.ts';
 import { createBulkUpdates } from './operations/bulk-update.ts';
 import { createOperations } from './operations/operations.ts';
 import { createAppPackages } from './packages/app-packages.ts';
@@ -114,6 +115,7 @@ const factories = {
   timeline: createTimeline,
   attention: createAttention,
   bulkUpdates: createBulkUpdates,
+  bulkInvitations: createBulkInvitations,
   accessMatrix: createAccessMatrix,
   accessUpdates: createAccessUpdates,
   userGrants: createUserGrants,

@@ -6,6 +6,7 @@ import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../support/m
 import { until } from '../support/poll.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
+import { ACME } from '../support/test-app.ts';
 
 const invitations = browserSuite('invitations that were created');
 
@@ -96,6 +97,33 @@ invitations('the link is shown to an admin while no mail server is configured', 
 
   await page.getByText(email).first().waitFor();
   assert.ok(await mailTo(app, email));
+});
+
+invitations('all invitations that match are resent, and then revoked', async ({ app, browser }) => {
+  const items = Array.from({ length: 120 }, (_, index) => ({ email: `stuck-${index}@many.test` }));
+  await app.as(ACME).invitations.create({ items });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invitations?search=many.test');
+  const bar = page.getByRole('region', { name: 'Selected invitations' });
+  await page.getByRole('checkbox', { name: 'Select all that match' }).click();
+  await bar.getByText('120 invitations selected').waitFor();
+  await page
+    .getByRole('checkbox', { name: /^Select stuck-/ })
+    .first()
+    .uncheck();
+  await bar.getByRole('button', { name: 'Resend…' }).click();
+  const resend = page.getByRole('dialog', { name: 'Resend 119 invitations?' });
+  await resend.getByRole('button', { name: 'Resend', exact: true }).click();
+  await page.getByText('Resent: 119').waitFor();
+  assert.is((await mailsTo(app, '%@many.test')).length, 239);
+  await page.getByRole('checkbox', { name: 'Select all that match' }).click();
+  await bar.getByRole('button', { name: 'Revoke…' }).click();
+  const revoke = page.getByRole('dialog', { name: 'Revoke 120 invitations?' });
+  await revoke.getByRole('button', { name: 'Revoke', exact: true }).click();
+  await page.getByText('Revoked: 120').waitFor();
+
+  assert.is((await pendingOf(app, 'many.test')).length, 0);
 });
 
 invitations.run();

@@ -167,6 +167,40 @@ care('sends at most 20 mails per address and hour, also with concurrent requests
   assert.is(await mailsTo(app, email), 20);
 });
 
+care('many invitations are resent or revoked, with a result for each', async ({ app }) => {
+  const [first, second] = [await invite(app), await invite(app)];
+  const foreign = await invite(app, GLOBEX);
+  const acme = app.as(ACME).invitations;
+  const ids = [first.id, second.id, first.id];
+
+  const resend = () =>
+    app.send('POST /jb/invitations/bulk/', {
+      as: ACME,
+      payload: { ids, action: 'resend' },
+      headers: { 'idempotency-key': 'resend-all' },
+    });
+  const resent = (await resend()).json();
+  const repeated = (await resend()).json();
+  const revoked = await acme.bulkUpdate({ ids: [first.id, foreign.id, 999_999], action: 'revoke' });
+  const closed = await acme.bulkUpdate({ ids: [first.id, second.id], action: 'resend' });
+
+  assert.equal(resent.results, [
+    { id: first.id, status: 'ok', problem: null },
+    { id: second.id, status: 'ok', problem: null },
+  ]);
+  assert.equal(repeated, resent);
+  assert.is((await mailsOf(app, first.id)).length, 2);
+  assert.equal(
+    revoked.results.map(({ status, problem }) => problem?.code ?? status),
+    ['ok', 'not-found', 'not-found'],
+  );
+  assert.equal(
+    closed.results.map(({ status, problem }) => problem?.code ?? status),
+    ['invitation-closed', 'ok'],
+  );
+  await rejectsWith(app.as(STAFF).invitations.bulkUpdate({ ids, action: 'revoke' }), 'forbidden');
+});
+
 care.run();
 
 const mailed = appSuite('invitation lifecycle with a mail server', { SMTP_URL: 'smtp://127.0.0.1:1' });

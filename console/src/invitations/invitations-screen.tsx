@@ -19,8 +19,11 @@ import { reasonColumn, reasonOf } from '../mails/mail-reason.tsx';
 import { isWaiting } from '../mails/mails-filter.ts';
 import { nameOf } from '../people/name-of.ts';
 import { useInvitationActions } from './invitation-actions.tsx';
+import { InvitationBulkBar } from './invitation-bulk-bar.tsx';
 import { InvitationStatus, STATUS_LABELS } from './invitation-status.tsx';
 import { type InvitationsFilter, STATUS_FILTERS } from './invitations-filter.ts';
+import { selectColumn } from './select-column.tsx';
+import { MAX_SELECTED, useInvitationSelection } from './use-invitation-selection.ts';
 
 type Invitation = Extract<Outputs['invitations']['search'], readonly unknown[]>[number];
 
@@ -37,7 +40,9 @@ export const InvitationsScreen = () => {
   const { roles } = useSession();
   const isAdmin = canAdminister(roles);
   const { menuOf, panels } = useInvitationActions();
+  const selection = useInvitationSelection();
   const change = (changes: Partial<InvitationsFilter>): void => {
+    selection.clear();
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
   const invitations = useInfiniteQuery(
@@ -50,6 +55,14 @@ export const InvitationsScreen = () => {
       },
     ),
   );
+  const canChange = (invitation: Invitation): boolean =>
+    isOpen(invitation) && administers(roles, invitation.client);
+  const selectAll = async (): Promise<void> => {
+    let loaded: Pick<typeof invitations, 'data' | 'hasNextPage'> = invitations;
+    const found = (): Invitation[] => loaded.data?.pages.flat().filter(canChange) ?? [];
+    while (loaded.hasNextPage && found().length < MAX_SELECTED) loaded = await invitations.fetchNextPage();
+    selection.selectAll(found());
+  };
   return (
     <>
       <ScreenHeader
@@ -78,9 +91,13 @@ export const InvitationsScreen = () => {
       </Group>
       <MailNotice />
       {panels}
+      <InvitationBulkBar selection={selection} />
       <PagedTable
         label="Invitations"
         columns={columnsOf({
+          select: isAdmin
+            ? selectColumn({ selection, onSelectAll: () => void selectAll(), canSelect: canChange })
+            : undefined,
           nameOfClient: hasSeveralClients ? nameOfClient : undefined,
           menuOf: isAdmin
             ? (invitation) => (administers(roles, invitation.client) ? menuOf(invitation) : null)
@@ -96,13 +113,15 @@ export const InvitationsScreen = () => {
 };
 
 type ColumnOptions = {
+  select: Column<Invitation> | undefined;
   /** For users who see several clients. */
   nameOfClient: ((id: number) => string) | undefined;
   menuOf: ((invitation: Invitation) => ReactNode) | undefined;
   hasReasons: boolean;
 };
 
-const columnsOf = ({ nameOfClient, menuOf, hasReasons }: ColumnOptions): Column<Invitation>[] => [
+const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions): Column<Invitation>[] => [
+  ...(select ? [select] : []),
   { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
   ...(nameOfClient
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Invitation) => nameOfClient(client) }]

@@ -129,6 +129,9 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
     results: [{ email: ADA, status: 'ok', problem: null }],
     next_cursor: null,
   },
+  InvitationsBulkUpdateInput: { ids: [17, 18], action: 'resend' },
+  InvitationsBulkRow: { status: 'ok', problem: null },
+  InvitationsBulkResult: { results: [{ id: 17, status: 'ok', problem: null }] },
   SkippedChange: { app_id: APP, problem: rowProblem },
   Undo: { operation: OPERATION, skipped: [], is_finished: true },
   AccessMatrix: {

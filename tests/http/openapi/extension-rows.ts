@@ -106,6 +106,7 @@ const aboutInvitations = async (app: TestApp): Promise<Step[]> => {
     { line: 'GET /jb/users/invitations/kept@guest.test/', as: ACME },
     { line: `GET /jb/invitations/${kept?.id}/`, as: ACME },
     { line: `POST /jb/invitations/${kept?.id}/resend/`, as: ACME },
+    { line: 'POST /jb/invitations/bulk/', as: ACME, body: { ids: [kept?.id], action: 'resend' } },
     { line: `POST /jb/invitations/${kept?.id}/link/`, as: ACME },
     { line: `POST /jb/invitations/${closed?.id}/revoke/`, as: ACME },
     { line: `POST /invitations/${taken?.key}/`, body: { signature } },

@@ -112,6 +112,10 @@ export const invitations: DescriptionsOf<'invitations'> = {
   get: ['Get an invitation'],
   resend: ['Resend an invitation', '', [...PENDING_ONLY, 'throttled']],
   revoke: ['Revoke an invitation', 'Its link becomes invalid.', PENDING_ONLY],
+  bulkUpdate: [
+    'Resend or revoke many invitations',
+    'Up to 1,000 ids. Each invitation is changed in a separate transaction, by the rules of the request for one; `results` has one entry for each. Repeating the request is safe, except that mails are sent again without an `Idempotency-Key`.',
+  ],
   copyLink: [
     'Get the link of an invitation',
     'The request is recorded in the audit trail. If a mail server is configured, only superusers can get links.',

@@ -1,0 +1,33 @@
+import { useState } from 'react';
+
+/** As many as one request changes. */
+export const MAX_SELECTED = 1_000;
+
+type Invitation = { id: number; email: string };
+
+export type InvitationSelection = ReturnType<typeof useInvitationSelection>;
+
+/** The invitations that a bulk action changes, as email addresses by id. It stays while the list loads more pages. */
+export const useInvitationSelection = () => {
+  const [selected, setSelected] = useState<ReadonlyMap<number, string>>(new Map());
+  const [isAll, setAll] = useState(false);
+  const set = (invitations: Iterable<readonly [number, string]>, all: boolean): void => {
+    setSelected(new Map([...invitations].slice(0, MAX_SELECTED)));
+    setAll(all);
+  };
+  return {
+    selected,
+    isAll,
+    toggle: ({ id, email }: Invitation): void => {
+      const next = new Map(selected);
+      if (!next.delete(id)) next.set(id, email);
+      set(next, false);
+    },
+    selectAll: (invitations: readonly Invitation[]): void =>
+      set(
+        invitations.map(({ id, email }) => [id, email] as const),
+        true,
+      ),
+    clear: (): void => set([], false),
+  };
+};
