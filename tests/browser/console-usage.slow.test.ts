@@ -69,13 +69,14 @@ usage('a client, its app, a stack and a person are compared by week and month', 
   await rows('month').nth(6).waitFor();
   const report = await app.as(ROOT).usage.report({ client: 1, interval: 'month', periods: 6 });
 
+  const month = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
   const sign = new Intl.NumberFormat('en-US', { signDisplay: 'exceptZero' });
   const expected = report.map(({ start, actions, previous_actions, actions_change, previous_start }) => [
-    start.slice(0, 7),
+    month.format(new Date(start)),
     actions.toLocaleString('en-US'),
     previous_actions.toLocaleString('en-US'),
     sign.format(actions_change),
-    previous_start.slice(0, 7),
+    month.format(new Date(previous_start)),
   ]);
   await eventually(async () => {
     const shown = await rows('month').allInnerTexts();

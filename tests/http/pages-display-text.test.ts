@@ -32,11 +32,11 @@ displayText('userMessage avoids technical terms', () => {
   }
 });
 
-displayText('formatDate and formatDateTime spell out the month', () => {
+displayText('formatDate and formatDateTime name the month', () => {
   const instant = new Date('2026-12-05T09:03:00Z');
 
-  assert.is(formatDate(instant), '5 December 2026');
-  assert.is(formatDateTime(instant), '5 December 2026 at 09:03 UTC');
+  assert.is(formatDate(instant), '5 Dec 2026');
+  assert.is(formatDateTime(instant), '5 Dec 2026, 09:03 UTC');
 });
 
 displayText('describeUserAgent names the browser and the system', () => {

@@ -30,7 +30,7 @@ home('shows the name, apps and sessions of the user', async ({ app }) => {
     assert.match(page.text, phrase);
   }
   assert.not.match(page.text, 'Fleet');
-  assert.match(page.text, '127.0.0.1, last used 21 November 2026 at 12:00 UTC');
+  assert.match(page.text, '127.0.0.1, last used 21 Nov 2026, 12:00 UTC');
 });
 
 home('launches each app from its card', async ({ app }) => {

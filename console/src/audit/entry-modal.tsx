@@ -2,6 +2,7 @@ import { Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { operationOf, useAppLabels } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
+import { DateText } from '../components/date-text.tsx';
 import { fieldLabel, isChange, isUnrecorded, valueText } from '../components/detail-words.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { useSession } from '../layout/use-session.ts';
@@ -23,7 +24,7 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
   const bulkChange = operationOf(entry.details);
   const mayUndo = mayUndoAs(useSession().user.email, entry);
   const facts: (readonly [string, ReactNode])[] = [
-    ['Time', entry.timestamp.toLocaleString()],
+    ['Time', <DateText key="time" date={entry.timestamp} />],
     ['Actor', <ActorLink key="actor" entry={entry} />],
     ['Target', <TargetLink key="target" entry={entry} />],
     ['Clients', entry.clients.map(nameOfClient).join(', ') || 'None'],

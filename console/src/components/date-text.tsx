@@ -1,20 +1,22 @@
-import dayjs from 'dayjs';
-import relativeTime from 'dayjs/plugin/relativeTime';
-
-dayjs.extend(relativeTime);
-
 type Props = {
   date: Date | null;
   /** Instead of a date. */
   none?: string;
 };
 
-/** The time since then; the exact time as a tooltip. */
+/** `22 Nov 2026, 21:36` in the time zone of the browser; the exact time and the zone as a tooltip. */
 export const DateText = ({ date, none = 'never' }: Props) =>
   date ? (
-    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
-      {dayjs(date).fromNow()}
+    <time className="nowrap" dateTime={date.toISOString()} title={EXACT.format(date)}>
+      {SHORT.format(date)}
     </time>
   ) : (
     none
   );
+
+const SHORT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+
+/** `22 Nov 2026` for `2026-11-22`. */
+export const dayText = (day: string): string => DAY.format(new Date(day));

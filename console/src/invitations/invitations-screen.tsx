@@ -138,12 +138,13 @@ const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions):
       </span>
     ),
   },
-  { heading: 'Expires', width: '6.5rem', cell: expiryOf },
+  { heading: 'Expires', width: '9.5rem', cell: expiryOf },
   ...(menuOf
     ? [
         {
           heading: 'Actions',
           width: '6rem',
+          sticky: 'end' as const,
           cell: (invitation: Invitation) => (isOpen(invitation) ? menuOf(invitation) : null),
         },
       ]

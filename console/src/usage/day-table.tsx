@@ -1,4 +1,5 @@
 import { Table } from '@mantine/core';
+import { dayText } from '../components/date-text.tsx';
 import type { UsageDay } from './usage-by-day.tsx';
 
 type Props = { days: UsageDay[]; hasUsers: boolean };
@@ -18,7 +19,7 @@ export const DayTable = ({ days, hasUsers }: Props) => (
       <Table.Tbody>
         {days.toReversed().map(({ day, actions, users }) => (
           <Table.Tr key={day}>
-            <Table.Td>{day}</Table.Td>
+            <Table.Td>{dayText(day)}</Table.Td>
             <Table.Td ta="right">{actions.toLocaleString()}</Table.Td>
             {hasUsers && <Table.Td ta="right">{users.toLocaleString()}</Table.Td>}
           </Table.Tr>

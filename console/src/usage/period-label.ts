@@ -1,7 +1,10 @@
+import { dayText } from '../components/date-text.tsx';
 import type { Interval } from './usage-filter.ts';
 
-/** `2026-11-21`, `2026-11-16 – 2026-11-21` or `2026-11`. */
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
+
+/** `21 Nov 2026`, `16 Nov 2026 – 21 Nov 2026` or `Nov 2026`. */
 export const periodLabel = (interval: Interval, start: string, end: string): string => {
-  if (interval === 'month') return start.slice(0, 7);
-  return start === end ? start : `${start} – ${end}`;
+  if (interval === 'month') return MONTH.format(new Date(start));
+  return start === end ? dayText(start) : `${dayText(start)} – ${dayText(end)}`;
 };

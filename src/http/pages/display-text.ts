@@ -21,17 +21,17 @@ export const formatWait = (seconds = 60): string => {
   return hours === 1 ? 'an hour' : `${hours} hours`;
 };
 
-const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 const DATE_TIME = new Intl.DateTimeFormat('en-GB', {
-  dateStyle: 'long',
+  dateStyle: 'medium',
   timeStyle: 'short',
   timeZone: 'UTC',
 });
 
-/** `21 November 2026`, in UTC: pages have no script that could read the browser's time zone. */
+/** `21 Nov 2026`, in UTC: pages have no script that could read the browser's time zone. */
 export const formatDate = (date: Date): string => DATE.format(date);
 
-/** `21 November 2026 at 12:00 UTC` */
+/** `21 Nov 2026, 12:00 UTC` */
 export const formatDateTime = (date: Date): string => `${DATE_TIME.format(date)} UTC`;
 
 /** The first match wins: many browsers also include the names of other browsers. */
