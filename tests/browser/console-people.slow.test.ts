@@ -185,4 +185,41 @@ people('the CSV file has the people, the order and the columns of the list', asy
   assert.ok(shown.length > 1);
 });
 
+people('selecting a person moves no row', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  const box = page.getByRole('checkbox', { name: 'Select grace@acme.test' });
+  const before = await box.boundingBox();
+  await box.check();
+  await page.getByText('1 person selected').waitFor();
+
+  assert.equal(await box.boundingBox(), before);
+});
+
+people('the header fits a phone', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.setViewportSize({ width: 390, height: 844 });
+  await openConsole(page, '/console/people');
+  const account = page.getByRole('button', { name: /^Account of/ });
+  for (const button of [account, page.getByRole('button', { name: 'Search' })]) {
+    assert.is(await button.evaluate('(element) => element.scrollWidth > element.clientWidth'), false);
+    const box = await button.boundingBox();
+    assert.ok(box && box.x + box.width <= 390);
+  }
+});
+
+people('dates have one style, with the exact time and zone as their title', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  const date = page.getByRole('row').filter({ hasText: 'Alex Acme' }).locator('time').last();
+
+  assert.match(await date.innerText(), /^\d{1,2} \w{3,4} \d{4}, \d\d:\d\d$/);
+  assert.match(String(await date.getAttribute('title')), /^\d{1,2} \w{3,4} \d{4}, \d\d:\d\d:\d\d \S+$/);
+  const { date_joined } = await app.as(ACME).users.get({ email: ACME });
+  assert.is(await date.getAttribute('datetime'), date_joined.toISOString());
+});
+
 people.run();

@@ -17,6 +17,8 @@ export type Column<Row, Sort extends string = never> = {
   id?: string;
   /** The key that sorts by this column. */
   sort?: Sort;
+  /** Stays in view while the table is scrolled sideways. */
+  sticky?: 'start' | 'end';
   /** A track of a CSS grid, such as `minmax(8rem, 1fr)`. */
   width: string;
   cell: (row: Row) => ReactNode;
@@ -99,7 +101,7 @@ const minRemOf = (widths: readonly string[]): number => {
 type RowProps<Row> = {
   row: Row;
   index: number;
-  columns: readonly Pick<Column<Row>, 'heading' | 'id' | 'cell'>[];
+  columns: readonly Pick<Column<Row>, 'heading' | 'id' | 'cell' | 'sticky'>[];
   gridTemplateColumns: string;
   height: number;
   top: number;
@@ -109,7 +111,7 @@ type RowProps<Row> = {
 const TableRow = memo(<Row,>({ row, index, columns, ...style }: RowProps<Row>) => (
   <tr role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
     {columns.map((column) => (
-      <td key={keyOfColumn(column)} role="cell">
+      <td key={keyOfColumn(column)} role="cell" data-sticky={column.sticky}>
         {column.cell(row)}
       </td>
     ))}
@@ -123,10 +125,10 @@ type HeadingProps<Row, Sort extends string> = Pick<Props<Row, Sort>, 'sort' | 'o
 };
 
 const Heading = <Row, Sort extends string>({ column, sort, onSort }: HeadingProps<Row, Sort>) => {
-  const { heading, sort: key } = column;
+  const { heading, sort: key, sticky } = column;
   if (key === undefined || !onSort) {
     return (
-      <th role="columnheader" scope="col">
+      <th role="columnheader" scope="col" data-sticky={sticky}>
         {heading}
       </th>
     );
@@ -135,10 +137,10 @@ const Heading = <Row, Sort extends string>({ column, sort, onSort }: HeadingProp
   const direction = isDescending ? 'descending' : 'ascending';
   const isSorted = sort === key || isDescending;
   return (
-    <th role="columnheader" scope="col" aria-sort={isSorted ? direction : 'none'}>
+    <th role="columnheader" scope="col" data-sticky={sticky} aria-sort={isSorted ? direction : 'none'}>
       <UnstyledButton fz="inherit" fw="inherit" onClick={() => onSort(sort === key ? `-${key}` : key)}>
         {heading}
-        {isSorted && <span aria-hidden> {isDescending ? '↓' : '↑'}</span>}
+        <span aria-hidden> {isSorted ? (isDescending ? '↓' : '↑') : '↕'}</span>
       </UnstyledButton>
     </th>
   );

@@ -10,7 +10,16 @@ import { useSession } from './use-session.ts';
 const TYPING_MS = 120;
 
 export const PaletteButton = () => (
-  <Button variant="default" onClick={spotlight.open} rightSection={<Kbd size="xs">Ctrl K</Kbd>}>
+  <Button
+    variant="default"
+    onClick={spotlight.open}
+    flex="none"
+    rightSection={
+      <Kbd size="xs" visibleFrom="sm" className="nowrap">
+        Ctrl K
+      </Kbd>
+    }
+  >
     Search
   </Button>
 );

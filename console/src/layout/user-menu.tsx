@@ -9,7 +9,7 @@ export const UserMenu = () => {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="subtle" px="xs" aria-label={`Account of ${user.email}`}>
+        <Button variant="subtle" px="xs" flex="none" aria-label={`Account of ${user.email}`}>
           <Avatar src={user.profile_avatar} alt="" size={32} />
         </Button>
       </Menu.Target>

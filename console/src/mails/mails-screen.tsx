@@ -87,6 +87,7 @@ const columnsOf = (
   nameOfClient: ((id: number | null) => string) | undefined,
   hasReasons: boolean,
 ): Column<Mail>[] => [
+  { heading: 'To', width: 'minmax(10rem, 2fr)', sticky: 'start', cell: ({ recipient }) => recipient },
   {
     heading: 'Subject',
     width: '2fr',
@@ -96,7 +97,6 @@ const columnsOf = (
       </Link>
     ),
   },
-  { heading: 'To', width: '2fr', cell: ({ recipient }) => recipient },
   ...(nameOfClient
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Mail) => nameOfClient(client) }]
     : []),

@@ -40,7 +40,12 @@ export const BulkBar = ({ selection, filter, total }: Props) => {
   return (
     <>
       <ProblemAlert error={update.error} />
-      {!selection.isEmpty && (
+      {/* Always in place, so that the rows stay where they are. */}
+      {selection.isEmpty ? (
+        <Text c="dimmed" className="card" mb="sm" py="xs" lh="36px">
+          Select people to change them together.
+        </Text>
+      ) : (
         <Group className="card" py="xs" mb="sm" role="region" aria-label="Selected people">
           <Text fw={600}>{people} selected</Text>
           <Menu>

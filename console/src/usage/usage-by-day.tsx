@@ -38,6 +38,7 @@ export const UsageByDay = <Days extends number>(props: Props<Days>) => {
           {actions}
           <SegmentedControl
             aria-label="Days"
+            size="xs"
             data={windows.map((window) => ({ value: String(window), label: `${window} days` }))}
             value={String(days)}
             onChange={(value) => onDays(windows.find((window) => String(window) === value) ?? days)}
