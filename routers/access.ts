@@ -23,7 +23,9 @@ const AccessMatrixView = View('AccessMatrix', {
       is_active: z.boolean(),
       /** Whether the caller may change the apps of this user. */
       is_changeable: z.boolean(),
-      /** Ids of the client's apps that the user has. */
+      /** Whether the user opens all apps as an admin of the client. */
+      is_admin: z.boolean(),
+      /** Ids of the client's apps that the user was granted. */
       apps: z.array(z.string()),
     }),
   ),

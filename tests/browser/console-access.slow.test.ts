@@ -123,4 +123,39 @@ access('Shift and the space bar set a range over several apps', async ({ browser
   );
 });
 
+access('an admin of the client has all of its apps on each screen', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  const note = 'Has all apps of the client as its admin';
+  await openConsole(page, '/console/access', ACME);
+  const box = page.getByRole('checkbox', { name: `All apps for ${ACME}` });
+  await box.waitFor();
+  assert.ok(await box.isChecked());
+  assert.ok(await page.getByRole('row').filter({ hasText: 'Admin' }).getByTitle(note).first().isVisible());
+  await page.goto(`/console/people?search=${ACME}`);
+  await page.getByTitle(note).getByText('all').waitFor();
+  await page.goto(`/console/people/${ACME}`);
+  await page.getByText('Has all apps of Acme Analytics as its admin.').waitFor();
+  assert.is(await page.getByRole('form', { name: 'Apps' }).getByRole('checkbox').count(), 0);
+  await page.goto('/console/');
+  const tiles = page.locator('a[href^="/launch/"]');
+  await tiles.first().waitFor();
+  assert.is(await tiles.count(), (await app.as(ACME).apps.list({})).length);
+});
+
+access('the names stay in view while a phone scrolls to the apps', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.setViewportSize({ width: 390, height: 844 });
+  await openConsole(page, '/console/access', ACME);
+  const name = page.getByRole('table', { name: 'Access' }).getByRole('link', { name: 'Grace Hopper' });
+  await name.waitFor();
+  const before = await name.boundingBox();
+  await page.getByRole('region', { name: 'Access' }).evaluate('(table) => table.scrollTo({ left: 300 })');
+  await page.waitForTimeout(100);
+
+  const after = await name.boundingBox();
+  assert.ok(before && after && before.x - after.x < 30);
+});
+
 access.run();

@@ -35,6 +35,10 @@ access('shows the members of a client with its apps', async ({ app }) => {
       [IDLE, [], false, true],
     ],
   );
+  assert.equal(
+    users.filter(({ is_admin }) => is_admin).map(({ email }) => email),
+    [ACME],
+  );
   assert.is(next_cursor, null);
 });
 

@@ -1,4 +1,4 @@
-import { Checkbox } from '@mantine/core';
+import { Badge, Checkbox, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useRef } from 'react';
 import type { Outputs } from '../api.ts';
@@ -42,8 +42,9 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore, onAll }: Pro
       <Checkbox
         aria-label={`${label} for ${user.email}`}
         data-cell={`${rowOf.get(user)} ${column}`}
+        title={reasonOf(user)}
         disabled={!user.is_changeable}
-        checked={cells.isGranted(user, id)}
+        checked={user.is_admin || cells.isGranted(user, id)}
         onChange={({ nativeEvent }) =>
           toggle(user, column, 'shiftKey' in nativeEvent && nativeEvent.shiftKey === true)
         }
@@ -52,11 +53,19 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore, onAll }: Pro
   });
   const person: Column<AccessUser> = {
     heading: 'Person',
-    width: '16rem',
+    width: 'clamp(8rem, 40vw, 16rem)',
+    sticky: 'start',
     cell: (user) => (
-      <Link className="text-link" to="/people/$email" params={{ email: user.email }}>
-        {nameOf(user)}
-      </Link>
+      <Group gap="xs" wrap="nowrap">
+        <Link className="text-link" to="/people/$email" params={{ email: user.email }}>
+          {nameOf(user)}
+        </Link>
+        {user.is_admin && (
+          <Badge variant="default" flex="none" title={reasonOf(user)}>
+            Admin
+          </Badge>
+        )}
+      </Group>
     ),
   };
   const allApps: Column<AccessUser> = {
@@ -65,8 +74,9 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore, onAll }: Pro
     cell: (user) => (
       <Checkbox
         aria-label={`All apps for ${user.email}`}
+        title={reasonOf(user)}
         disabled={!user.is_changeable}
-        checked={appIds.every((id) => cells.isGranted(user, id))}
+        checked={user.is_admin || appIds.every((id) => cells.isGranted(user, id))}
         indeterminate={isMixed(appIds.map((id) => cells.isGranted(user, id)))}
         onChange={({ currentTarget: { checked } }) => cells.set([user], appIds, checked)}
       />
@@ -91,6 +101,12 @@ const isMixed = (granted: boolean[]): boolean => granted.includes(true) && grant
 
 const between = <T,>(items: readonly T[], one: number, other: number): T[] =>
   items.slice(Math.min(one, other), Math.max(one, other) + 1);
+
+/** Why the boxes of a person are locked. */
+const reasonOf = ({ is_admin, is_changeable }: AccessUser): string | undefined => {
+  if (is_admin) return 'Has all apps of the client as its admin';
+  return is_changeable ? undefined : 'Only superusers change the apps of staff and superusers';
+};
 
 type AllPeopleProps = Pick<Props, 'users' | 'cells' | 'onAll'> & { label: string; appId: string };
 

@@ -82,7 +82,7 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
       <ScreenHeader
         title="Access"
         procedures={['access.matrix']}
-        lead={`Who may open which app of ${client.name}. The boxes of administrators and staff are locked.`}
+        lead={`Who may open which app of ${client.name}. Its admins have all of its apps.`}
       />
       <Group mb="md">
         {clients.length > 1 && (

@@ -3,7 +3,7 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canView } from '../layout/roles.ts';
+import { canOperate, canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
 import { AttentionCards } from './attention.tsx';
@@ -14,7 +14,8 @@ type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 export const HomeScreen = () => {
   const { user, roles } = useSession();
   const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
-  const granted = apps.filter(({ id }) => user.apps.includes(id));
+  // Client admins may open all that they see; superusers and staff see those of all clients.
+  const own = canOperate(roles) ? apps.filter(({ id }) => user.apps.includes(id)) : apps;
   return (
     <>
       <ScreenHeader
@@ -32,7 +33,7 @@ export const HomeScreen = () => {
           <RecentUsage />
         </>
       )}
-      {(granted.length > 0 || !canView(roles)) && <OwnApps apps={granted} />}
+      {(own.length > 0 || !canView(roles)) && <OwnApps apps={own} />}
     </>
   );
 };

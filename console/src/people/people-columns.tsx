@@ -9,6 +9,10 @@ import type { Selection } from './use-selection.ts';
 
 export type Person = Extract<Outputs['users']['list'], readonly unknown[]>[number];
 
+/** Admins open all apps, whatever they were granted. */
+const AppCount = ({ apps, clientadmin_of: clients }: Pick<Person, 'apps' | 'clientadmin_of'>) =>
+  clients.length > 0 ? <span title="Has all apps of the client as its admin">all</span> : apps.length;
+
 const NAME: Column<Person, Sort> = {
   heading: 'Name',
   width: '2fr',
@@ -20,7 +24,7 @@ const NAME: Column<Person, Sort> = {
 export const CHOICES = {
   email: { heading: 'Email address', width: '2fr', sort: 'email', cell: ({ email }) => email },
   handle: { heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
-  apps: { heading: 'Apps', width: '4rem', cell: ({ apps }) => apps.length },
+  apps: { heading: 'Apps', width: '4rem', cell: (person) => <AppCount {...person} /> },
   last_login: {
     heading: 'Last login',
     width: '9.5rem',

@@ -28,6 +28,8 @@ export const createAccessMatrix = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) =>
         .select(['users.email', 'users.first_name', 'users.last_name', 'users.is_active'])
         .select([
           isChangeable.as('is_changeable'),
+          sql<boolean>`exists (select from memberships m
+            where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
           sql<string[]>`array(select a.id from app_grants g join apps a on a.id = g.app_id
             where g.user_id = users.id and a.client_id = ${client} order by a.created_at, a.id)`.as('apps'),
         ])
