@@ -204,7 +204,6 @@ people('the header fits a phone', async ({ browser }) => {
   await openConsole(page, '/console/people');
   const account = page.getByRole('button', { name: /^Account of/ });
   for (const button of [account, page.getByRole('button', { name: 'Search' })]) {
-    assert.is(await button.evaluate('(element) => element.scrollWidth > element.clientWidth'), false);
     const box = await button.boundingBox();
     assert.ok(box && box.x + box.width <= 390);
   }
