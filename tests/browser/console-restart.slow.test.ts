@@ -30,6 +30,7 @@ restart('says that the service is away, and goes on without a reload when it is 
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await bannerOf(page).waitFor();
   await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
+  await page.getByRole('button', { name: 'Leave', exact: true }).click();
   await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor();
 
   await using after = await startService('demo', settings);
