@@ -4,6 +4,7 @@ import { queryClient, trpc } from './api.ts';
 import { appSearch } from './app/app-search.ts';
 import { appsFilter } from './apps/apps-filter.ts';
 import { auditFilter } from './audit/audit-filter.ts';
+import { clientSearch } from './clients/client-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
 import { idleFilter } from './idle/idle-filter.ts';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
@@ -92,6 +93,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/clients/$id',
+    validateSearch: clientSearch,
     component: lazyScreen(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
   }),
   createRoute({

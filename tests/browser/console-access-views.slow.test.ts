@@ -170,7 +170,7 @@ views(
     await using visit = await browser.open();
     const { page } = visit;
     await openConsole(page, '/console/clients/1', ROOT);
-    await page.getByRole('tab', { name: 'Gate' }).click();
+    await page.getByRole('tab', { name: 'Opening apps' }).click();
     await page.getByLabel('Sites that may show its apps in frames').fill('https://portal.example.com');
     await page.getByRole('switch', { name: 'Open' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -96,4 +96,16 @@ clients('a superuser creates a client and appoints an admin', async ({ app, brow
   assert.equal(grace.clientadmin_of, [1]);
 });
 
+clients('the tab is part of the address', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/clients/1', ACME);
+  await page.getByRole('tab', { name: 'Admins' }).click();
+  await page.waitForURL('**/console/clients/1?tab=admins');
+  await page.reload();
+
+  await page.getByText('Only superusers appoint them.').waitFor();
+  assert.is(await page.getByRole('tab', { name: 'Admins' }).getAttribute('aria-selected'), 'true');
+});
+
 clients.run();

@@ -35,6 +35,10 @@ export const ClientAdmins = ({ client: { id } }: { client: Client }) => {
   const admins = members.data?.filter(({ clientadmin_of }) => clientadmin_of.includes(id)) ?? [];
   return (
     <Stack className="card">
+      <Text c="dimmed">
+        Admins change the people, apps and texts of the client, and may open all of its apps. Only superusers
+        appoint them.
+      </Text>
       <ProblemAlert error={members.error ?? withoutConfirmation(change.error)} />
       {members.isPending && <Skeleton height={80} />}
       {members.isSuccess && admins.length === 0 && (

@@ -7,6 +7,7 @@ import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { ClientAdmins } from './client-admins.tsx';
 import { ClientGate } from './client-gate.tsx';
+import { clientSearch } from './client-search.ts';
 import { ClientTexts } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
 
@@ -15,6 +16,8 @@ const route = getRouteApi('/clients/$id');
 export const ClientScreen = () => {
   const id = Number(route.useParams().id);
   const client = useSuspenseQuery(trpc.clients.get.queryOptions({ id })).data;
+  const { tab = 'texts' } = route.useSearch();
+  const navigate = route.useNavigate();
   const { roles } = useSession();
   const props = { client, isReadOnly: !administers(roles, id) };
   return (
@@ -42,12 +45,20 @@ export const ClientScreen = () => {
           </>
         }
       />
-      <Tabs key={id} defaultValue="texts" keepMounted={false} keepMountedMode="display-none">
+      <Tabs
+        key={id}
+        value={tab}
+        onChange={(value) =>
+          void navigate({ search: clientSearch({ tab: value }), replace: true, resetScroll: false })
+        }
+        keepMounted={false}
+        keepMountedMode="display-none"
+      >
         <Tabs.List mb="md">
           <Tabs.Tab value="texts">Texts</Tabs.Tab>
           <Tabs.Tab value="passwords">Passwords</Tabs.Tab>
           <Tabs.Tab value="admins">Admins</Tabs.Tab>
-          <Tabs.Tab value="gate">Gate</Tabs.Tab>
+          <Tabs.Tab value="gate">Opening apps</Tabs.Tab>
         </Tabs.List>
         {/* Their forms keep what was typed while another tab is shown. */}
         <Tabs.Panel value="texts" keepMounted>

@@ -1,0 +1,9 @@
+import { oneOf } from '../components/search-params.ts';
+
+const TABS = ['texts', 'passwords', 'admins', 'gate'] as const;
+type Tab = (typeof TABS)[number];
+
+/** Reads the tab of a client from the address. */
+export const clientSearch = ({ tab }: Record<string, unknown>): { tab?: Tab | undefined } => ({
+  tab: oneOf(tab, TABS),
+});
