@@ -137,4 +137,24 @@ person('a superuser erases a person after typing the address', async ({ app, bro
   assert.is((await app.send('GET /jb/users/idle@acme.test/', { as: ROOT })).statusCode, 404);
 });
 
+person(
+  'a first name cannot be emptied, and one that is too long says so at its field',
+  async ({ app, browser }) => {
+    await using visit = await browser.open(/status of 400/);
+    const { page } = visit;
+    await openConsole(page, `/console/people/${ADA}`, ACME);
+    const name = page.getByLabel('First name');
+    const save = page.getByRole('form', { name: 'Profile' }).getByRole('button', { name: 'Save' });
+    await name.fill('');
+    await save.click();
+    assert.is((await app.as(ACME).users.get({ email: ADA })).first_name, 'Ada');
+    await name.fill('A'.repeat(300));
+    await save.click();
+    await page.locator('input[aria-invalid=true]').waitFor();
+
+    assert.is(await page.getByRole('alert').count(), 0);
+    assert.is(await page.getByRole('button', { name: 'Copy the ID of the request' }).count(), 0);
+  },
+);
+
 person.run();

@@ -16,7 +16,7 @@ type Props = { app: App; isReadOnly: boolean };
 
 export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
   const [isAsking, asking] = useDisclosure();
-  const { form, update, buttons, dialog } = useAppForm('maintenance', app, LABELS);
+  const { form, update, problem, buttons, dialog } = useAppForm('maintenance', app, LABELS);
   const values = form.getValues();
   const save = (): void => update.mutate(values);
   const isStarting = values.in_maintenance && !app.in_maintenance;
@@ -30,7 +30,7 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
         <Title order={2} size="h3" id="maintenance">
           Maintenance
         </Title>
-        <ProblemAlert error={update.error} />
+        <ProblemAlert error={problem} />
         <Switch
           label="In maintenance"
           disabled={isReadOnly}

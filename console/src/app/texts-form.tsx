@@ -20,7 +20,7 @@ type Texts = Pick<App, (typeof LABELS)[number][0]>;
 type Props = { app: App; isReadOnly: boolean };
 
 export const TextsForm = ({ app, isReadOnly }: Props) => {
-  const { form, update, buttons, dialog } = useAppForm('texts', app, LABELS);
+  const { form, update, problem, buttons, dialog } = useAppForm('texts', app, LABELS);
   return (
     <form
       className="card"
@@ -31,7 +31,7 @@ export const TextsForm = ({ app, isReadOnly }: Props) => {
         <Title order={2} size="h3" id="texts">
           Texts
         </Title>
-        <ProblemAlert error={update.error} />
+        <ProblemAlert error={problem} />
         <TextInput label="Label" readOnly={isReadOnly} {...form.getInputProps('label')} />
         <Textarea
           label="Description"

@@ -25,6 +25,8 @@ type Options<T extends object, F extends keyof T & string> = {
   describe?: ((value: T[F]) => string) | undefined;
 };
 
+const SAVED = 'saved';
+
 /**
  * A form for some fields of a record. Only what the user changes is saved. If these fields were changed elsewhere since they
  * were shown, nothing is saved: the user chooses between the versions in `dialog`, and the choice is saved over the current
@@ -65,6 +67,7 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
 
   const update = useMutation({
     mutationFn: saveOrCompare,
+    onMutate: () => notifications.hide(SAVED),
     onSuccess: (updated, sent) => {
       if (updated === null) return;
       const saved = pick(updated, labels);
@@ -72,7 +75,7 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
       form.setValues({ ...saved, ...changed(form.getValues(), sent) });
       form.resetDirty(saved);
       onSaved(updated);
-      notifications.show({ message: 'Saved.' });
+      notifications.show({ id: SAVED, message: 'Saved.' });
     },
     onError: (error) => form.setErrors(joined(fieldErrors(error))),
   });
@@ -98,7 +101,10 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
     isSaving: update.isPending,
     onDiscard: discard,
   };
-  return { form, update, buttons, dialog };
+  /** Errors of fields are at the fields. */
+  const faults = fieldErrors(update.error);
+  const problem = labels.some(([field]) => field in faults) ? null : update.error;
+  return { form, update, problem, buttons, dialog };
 };
 
 const show = <Values extends object>(form: UseFormReturnType<Values>, values: Values): void => {

@@ -16,7 +16,7 @@ const LABELS = [
 type Props = { person: Person; isReadOnly: boolean };
 
 export const ProfileForm = ({ person, isReadOnly }: Props) => {
-  const { form, update, buttons, dialog } = usePersonForm('profile', person, LABELS, 'user.update');
+  const { form, update, problem, buttons, dialog } = usePersonForm('profile', person, LABELS, 'user.update');
   const [isAsking, setAsking] = useState(false);
   const isSelf = useSession().user.email === person.email;
   return (
@@ -33,8 +33,15 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
         <Title order={2} size="h3" id="profile">
           Profile
         </Title>
-        <ProblemAlert error={update.error} />
-        <TextInput label="First name" readOnly={isReadOnly} {...form.getInputProps('first_name')} />
+        <ProblemAlert error={problem} />
+        <TextInput
+          label="First name"
+          readOnly={isReadOnly}
+          // Accepting an invitation requires it. Some people were added without one.
+          required={person.first_name !== ''}
+          pattern=".*\S.*"
+          {...form.getInputProps('first_name')}
+        />
         <TextInput label="Last name" readOnly={isReadOnly} {...form.getInputProps('last_name')} />
         <Switch
           label="Active: may log in"
@@ -44,6 +51,7 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
         />
         <Switch
           label="Demo account"
+          description="Tells apps that this account is for showing them."
           disabled={isReadOnly}
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />
