@@ -80,7 +80,7 @@ mails('a failed mail shows its reason and is due again after a retry', async ({ 
   await openConsole(page, `/console/mails/${id}`);
   await page.getByRole('alert').getByText(REFUSED).waitFor();
   await page.getByRole('button', { name: 'Retry now' }).click();
-  await page.getByText('The mail is due now.').waitFor();
+  await page.getByText('The service sends the mail in a moment.').waitFor();
 
   assert.is((await mailTo(app, refused)).failed_at, null);
 });

@@ -35,7 +35,7 @@ export const AppScreen = () => {
         procedures={['apps.get']}
         lead={
           <Group component="span" gap="sm">
-            {version === undefined ? `${app.slug}, no version loaded` : `${app.slug} ${version}`}
+            {version === undefined ? `${app.slug}, no version yet` : `${app.slug} ${version}`}
             {app.in_maintenance && <Badge variant="default">In maintenance</Badge>}
           </Group>
         }

@@ -11,6 +11,9 @@ export const AppStacks = ({ id }: { id: string }) => {
       <Title order={2} size="h3">
         Stacks
       </Title>
+      <Text c="dimmed" size="sm">
+        Groups of pages within the app.
+      </Text>
       <ProblemAlert error={stacks.error} />
       {stacks.isPending && <Skeleton height={80} />}
       {stacks.data?.length === 0 && <Text c="dimmed">The app has no stacks. A package brings them.</Text>}

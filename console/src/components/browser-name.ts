@@ -3,7 +3,7 @@ const BROWSERS: readonly [name: string, version: RegExp][] = [
   ['Edge', /\bEdgA?\/(\d+)/],
   ['Opera', /\bOPR\/(\d+)/],
   ['Firefox', /\b(?:Firefox|FxiOS)\/(\d+)/],
-  ['Chrome', /\b(?:Chrome|CriOS)\/(\d+)/],
+  ['Chrome', /\b(?:Chrome|HeadlessChrome|CriOS)\/(\d+)/],
   ['Safari', /\bVersion\/(\d+)\S* (?:Mobile\/\S+ )?Safari\b/],
 ];
 

@@ -1,5 +1,6 @@
 import { Button, Stack, Text, Title } from '@mantine/core';
 import { isProblem, isUnreachable } from '@steward/client';
+import { Link } from '@tanstack/react-router';
 import { RequestId } from './request-id.tsx';
 
 type Props = { error: unknown };
@@ -14,6 +15,9 @@ export const ScreenError = ({ error }: Props) => {
       </Title>
       <Text>{isMissing ? 'It does not exist, or you may not see it.' : messageOf(error)}</Text>
       <RequestId error={error} />
+      <Link className="text-link" to="/">
+        Go to Home
+      </Link>
       {!isMissing && (
         <Button variant="default" onClick={() => location.reload()}>
           Try again

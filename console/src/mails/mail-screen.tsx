@@ -68,7 +68,7 @@ const RetryButton = ({ mail }: { mail: Mail }) => {
         queryClient.setQueryData(trpc.mail.get.queryKey({ id: mail.id }), updated);
         void queryClient.invalidateQueries(trpc.mail.list.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        notifications.show({ message: 'The mail is due now.' });
+        notifications.show({ message: 'The service sends the mail in a moment. Refresh to see the result.' });
       },
     }),
   );

@@ -67,7 +67,7 @@ const RULES: readonly Rule[] = [
   },
   {
     rule: 'characters',
-    message: () => 'Must not contain NUL or invalid characters.',
+    message: () => 'Must not contain invalid characters.',
     // UTF-8 has no lone surrogates: all would be hashed as the same replacement character.
     isMet: ({ password }) => password.isWellFormed() && !password.includes('\0'),
   },

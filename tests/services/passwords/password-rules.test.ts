@@ -92,7 +92,7 @@ rules('list every rule of the policy in a fixed order, each with its message', (
       message: 'Must not contain your name or email address, even reversed.',
       passed: true,
     },
-    { rule: 'characters', message: 'Must not contain NUL or invalid characters.', passed: true },
+    { rule: 'characters', message: 'Must not contain invalid characters.', passed: true },
   ]);
 });
 
