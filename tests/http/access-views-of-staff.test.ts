@@ -3,9 +3,13 @@ import { appSuite } from '../support/app-suite.ts';
 import { fillLists, readEndpoints } from '../support/every-read.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { setApp } from '../support/tickets.ts';
 
 const views = appSuite('access views, read by staff');
-views.before(({ app }) => fillLists(app));
+views.before(async ({ app }) => {
+  await fillLists(app);
+  await setApp(app, { launch_url: 'https://sales.example.com/' });
+});
 
 const PATH = '/access_views/';
 const CSV = { accept: 'text/csv' };

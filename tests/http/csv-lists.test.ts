@@ -80,7 +80,9 @@ csv('works with pagination', async ({ app }) => {
 });
 
 csv('is not available for single objects and failures', async ({ app }) => {
-  const singles = readEndpoints().filter(({ endpoint }) => endpoint.csv === null);
+  const singles = readEndpoints().filter(
+    ({ endpoint }) => endpoint.csv === null && endpoint.rest.download !== 'text/csv',
+  );
   assert.ok(singles.length > 8);
   for (const { path } of singles) {
     assert.is((await app.send(`GET ${path}`, { as: ROOT, headers: CSV })).statusCode, 406, path);

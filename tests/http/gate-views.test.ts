@@ -4,10 +4,12 @@ import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
 import { askGate, openedView } from '../support/gate.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
-import { claimsIn } from '../support/tickets.ts';
+import { claimsIn, setApp } from '../support/tickets.ts';
 import { SALES } from '../support/usage.ts';
 
 const gate = appSuite('forward authentication of access views');
+
+gate.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
 
 gate('admits who has opened an access view of this app, before the login', async ({ app }) => {
   const { viewId, headers } = await openedView(app, { data_permissions: { region: ['North'] } });

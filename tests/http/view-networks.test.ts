@@ -1,8 +1,11 @@
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, type TestApp } from '../support/test-app.ts';
+import { setApp } from '../support/tickets.ts';
 
 const networks = appSuite('networks of access views', { TRUST_PROXY: '1' });
+
+networks.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
 
 const statusFrom = async (app: TestApp, key: string, address: string) => {
   const headers = { accept: 'text/html', 'x-forwarded-for': address };

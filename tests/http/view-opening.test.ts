@@ -168,14 +168,15 @@ opening('encodes what headers cannot carry', async ({ app }) => {
   await setApp(app, { launch_url: LAUNCH_URL });
 });
 
-opening('says that an app without an address cannot be opened yet', async ({ app }) => {
+opening('says that an app without an address cannot be opened yet, which is not a use', async ({ app }) => {
   await setApp(app, { launch_url: '' });
   const { key } = await createView(app);
   const { statusCode, body } = await openView(app, key);
   await setApp(app, { launch_url: LAUNCH_URL });
 
   assert.is(statusCode, 404);
-  assert.match(body, 'This app cannot be opened yet');
+  assert.match(body, 'Sales cannot be opened yet');
+  assert.is((await openView(app, key)).statusCode, 303);
 });
 
 opening('admits exactly one of 100 parallel opens of a view for one use', async ({ app }) => {

@@ -3,8 +3,11 @@ import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, GRACE } from '../support/test-app.ts';
+import { setApp } from '../support/tickets.ts';
 
 const view = appSuite('access view');
+
+view.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
 
 view('for one use, soon, can be deactivated, but not changed', async ({ app }) => {
   const admin = app.as(ACME).accessViews;

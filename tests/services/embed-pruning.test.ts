@@ -3,8 +3,11 @@ import * as assert from 'uvu/assert';
 import { pruneEmbeds } from '../../src/services/gate/embed-sessions.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, type TestApp } from '../support/test-app.ts';
+import { setApp } from '../support/tickets.ts';
 
 const pruning = appSuite('pruning of embeds');
+
+pruning.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
 
 const embed = async (app: TestApp): Promise<string> =>
   (await app.as(ACME).accessViews.embed({ app: 'sales', email: ADA })).url.slice(-33, -1);

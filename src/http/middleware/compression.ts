@@ -105,11 +105,11 @@ const mayContainSecrets = ({ url, routeOptions }: FastifyRequest): boolean =>
 
 const PROCEDURE_NAME = /^[\w.]+$/;
 
-/** Whether the procedure returns tokens, links, or mails with links. */
+/** Whether the procedure returns tokens, links, or mails and pages that may contain links. */
 export const isSecretProcedure = (procedure: string): boolean => SECRET_PROCEDURES.test(procedure);
 
 const SECRET_PROCEDURES =
-  /^(tokens|sessions|passwords|mail|accessViews)\.|^invitations\.(copyLink|preview|accept)$|^tickets\.|^apps\.(openTicket|launch)$/;
+  /^(tokens|sessions|passwords|mail|accessViews|tickets)\.|^invitations\.(copyLink|accept)$|^apps\.(openTicket|launch)$|\.preview/;
 
 const secretPaths = new Set([
   '/api/v1/csrf/',

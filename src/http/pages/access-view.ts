@@ -4,7 +4,6 @@ import { maintenanceNotice } from '../../lib/message-html.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { keepEmbedSession } from '../gate/embed-cookie.ts';
 import { formatDateTime, userMessage } from './display-text.ts';
-import { leadsToApi } from './launch.ts';
 import { attempt, type PageContext, type Pages, pathParameter } from './page-context.ts';
 import { mailLink, redirectTo } from './page-layout.ts';
 
@@ -26,12 +25,6 @@ export const accessViewPages: Pages = {
         problem,
       });
     if ('refusal' in value) return sendRefusal(context, value);
-    if (leadsToApi(value.location))
-      return context.sendCard({
-        title: 'This app cannot be opened yet',
-        body: html`<p>It has no address yet. Ask the person who gave you the link when it will be ready.</p>`,
-        status: 404,
-      });
     keepEmbedSession(reply, value.appSlug, value.session, context.isSecure);
     return redirectTo(reply, value.location, 'no-referrer');
   },
@@ -105,6 +98,12 @@ const describe = async (view: RefusedView): Promise<Description> => {
         'This link does not work in your network',
         `${client} allows it in other networks only.`,
       );
+    case 'no-address':
+      return {
+        title: `${app} cannot be opened yet`,
+        status: 404,
+        text: html`<p>It has no address yet. Ask ${client} when it will be ready.</p>`,
+      };
     case 'client-closed':
       return forbidden('This app is closed', `${client} has closed its apps.`);
     case 'user-inactive':

@@ -1,3 +1,4 @@
+import { leadsToApi } from '../../lib/app-link.ts';
 import { html } from '../../lib/html.ts';
 import { maintenanceNotice } from '../../lib/message-html.ts';
 import type { Problem } from '../../lib/problems.ts';
@@ -23,9 +24,6 @@ export const launchPages: Pages = {
     return sendRefusal(context, app_slug, problem);
   },
 };
-
-/** Whether an app has no address, and APP_URL is not set: its link would lead to its description for programs. */
-export const leadsToApi = (url: string): boolean => url.startsWith('/api/');
 
 const sendUnready = async (context: PageContext, slug: string) => {
   const apps = await context.reader.apps.list({});

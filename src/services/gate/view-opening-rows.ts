@@ -10,7 +10,9 @@ import {
 } from './app-access.ts';
 
 /** Why a view does not open its app. */
-export type ViewRefusal = 'revoked' | 'expired' | 'used-up' | 'wrong-network' | Exclude<AppAccess, 'allowed'>;
+export type ViewRefusal =
+  | ('revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address')
+  | Exclude<AppAccess, 'allowed'>;
 
 const isExpired = sql<boolean>`coalesce(expires_at <= clock_timestamp(), false)`;
 const isUsedUp = sql<boolean>`(allowed_uses > 0 and uses >= allowed_uses)`;

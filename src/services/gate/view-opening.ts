@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
+import { leadsToApi } from '../../lib/app-link.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { notFound } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
@@ -71,14 +72,14 @@ export const createViewOpening = (unit: Unit) => {
     if (!view) throw new Refused((await findView(tx, key, address))?.refusal ?? 'used-up');
     const opened = await readOpenedApp(tx, view);
     if (opened.access !== 'allowed') throw new Refused(opened.access);
+    const app = appAddress(opened.app, appUrl);
+    if (leadsToApi(app)) throw new Refused('no-address');
     const browser = { address: origin.address ?? '', userAgent };
     const useId = await insertUse(tx, view, key, clock.now(), browser);
     await recordUse(unit, tx, view, opened);
     const target = { appId: view.app_id, stackSlug: view.stack_slug };
     return {
-      location: await withLaunchCode(appAddress(opened.app, appUrl), () =>
-        createLaunchCode(tx, { ...target, kind: 'view', useId }),
-      ),
+      location: await withLaunchCode(app, () => createLaunchCode(tx, { ...target, kind: 'view', useId })),
       appSlug: opened.app.app_slug,
       session: await createEmbedSession(tx, useId, view.is_one_time ? null : view.expires_at),
     };
