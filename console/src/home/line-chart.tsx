@@ -1,3 +1,4 @@
+import { dayText } from '../components/date-text.tsx';
 import classes from './line-chart.module.css';
 
 /** The height of the drawing; its width is 100. Both are stretched to their size on the screen. */
@@ -41,7 +42,7 @@ export const LineChart = ({ points, height }: Props) => {
       </svg>
       <div className={classes.days}>
         {daysOf(points).map((day) => (
-          <span key={day}>{day}</span>
+          <span key={day}>{dayText(day)}</span>
         ))}
       </div>
     </div>
@@ -58,5 +59,5 @@ const stepOf = (highest: number): number => {
 const daysOf = (points: Point[]): string[] => {
   const last = points.length - 1;
   const indexes = Array.from({ length: DAY_LABELS }, (_, nth) => Math.round((nth * last) / (DAY_LABELS - 1)));
-  return [...new Set(indexes)].flatMap((index) => points[index]?.start.slice(5) ?? []);
+  return [...new Set(indexes)].flatMap((index) => points[index]?.start ?? []);
 };

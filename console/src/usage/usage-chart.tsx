@@ -1,5 +1,6 @@
 import '@mantine/charts/styles.css';
 import { AreaChart } from '@mantine/charts';
+import { dayText } from '../components/date-text.tsx';
 import type { UsageDay } from './usage-by-day.tsx';
 
 const ACTIONS = { name: 'actions', label: 'Actions', color: 'green' };
@@ -16,7 +17,7 @@ export const UsageChart = ({ days, hasUsers }: Props) => (
     h={260}
     // The drawing keeps its former width for a moment after the window became narrower.
     style={{ overflow: 'hidden' }}
-    data={days}
+    data={days.map((row) => ({ ...row, day: dayText(row.day) }))}
     dataKey="day"
     series={hasUsers ? [ACTIONS, USERS] : [ACTIONS]}
     curveType="linear"
