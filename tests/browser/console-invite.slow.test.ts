@@ -93,29 +93,34 @@ invitations('200 people of a CSV file are invited after five errors were fixed',
   assert.equal(person?.initial_apps, [SALES]);
 });
 
-invitations('a corrected CSV file replaces the rows of the first one', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSED);
-  const { page } = visit;
-  await openConsole(page, '/console/invite');
-  await addFile(
-    page,
-    'email,apps,is_demo_user\na@csv.test,saels;churn,true\nb@csv.test,,\nB@csv.test,,\nb@csv.test,sales,\n',
-  );
-  await page.getByText('3 added. Left out, because it occurs twice: b@csv.test.').waitFor();
-  await page.getByText('Line 2: This client has no app saels.').waitFor();
-  await page.getByText('Line 5: This address is in the list twice.').waitFor();
-  const twice = page.getByRole('row').filter({ hasText: 'Line 5' });
-  await twice.getByRole('textbox').fill('c@csv.test');
-  await addFile(page, 'email,apps,is_demo_user\na@csv.test,"sales, churn",true\n');
-  await page.getByText('0 added, 1 updated.').waitFor();
-  await page.getByText('All of them can be invited.').waitFor();
-  await page.getByRole('checkbox', { name: 'a@csv.test is a demo user', checked: true }).waitFor();
-  await send(page, '3 invitations').click();
-  await waitForHeading(page, 'Invitations created');
+invitations(
+  'a corrected CSV file replaces the rows of the first one, and a typed address none',
+  async ({ app, browser }) => {
+    await using visit = await browser.open(REFUSED);
+    const { page } = visit;
+    await openConsole(page, '/console/invite');
+    await addFile(
+      page,
+      'email,apps,is_demo_user\na@csv.test,saels;churn,true\nb@csv.test,,\nB@csv.test,,\nb@csv.test,sales,\n',
+    );
+    await page.getByText('3 added. Left out, because they are in the list already: b@csv.test.').waitFor();
+    await page.getByText('Line 2: This client has no app saels.').waitFor();
+    await page.getByText('Line 5: This address is in the list twice.').waitFor();
+    const twice = page.getByRole('row').filter({ hasText: 'Line 5' });
+    await twice.getByRole('textbox').fill('c@csv.test');
+    await addFile(page, 'email,apps,is_demo_user\na@csv.test,"sales, churn",true\n');
+    await page.getByText('0 added, 1 updated.').waitFor();
+    await page.getByText('All of them can be invited.').waitFor();
+    await addAddresses(page, 'a@csv.test');
+    await page.getByText('0 added. Left out, because they are in the list already: a@csv.test.').waitFor();
+    await page.getByRole('checkbox', { name: 'a@csv.test is a demo user', checked: true }).waitFor();
+    await send(page, '3 invitations').click();
+    await waitForHeading(page, 'Invitations created');
 
-  const [person] = await pendingOf(app, 'a@csv.test');
-  assert.equal(person?.initial_apps.toSorted(), [CHURN, SALES].toSorted());
-});
+    const [person] = await pendingOf(app, 'a@csv.test');
+    assert.equal(person?.initial_apps.toSorted(), [CHURN, SALES].toSorted());
+  },
+);
 
 invitations('cells that cannot be read are errors of their row', async ({ browser }) => {
   await using visit = await browser.open(REFUSED);

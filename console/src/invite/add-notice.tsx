@@ -25,7 +25,7 @@ export const AddNotice = ({ outcome, onClose }: { outcome: Outcome; onClose: () 
 
 const sentencesOf = ({ added, updated, repeated, ignored }: Outcome): string[] => [
   updated > 0 ? `${added} added, ${updated} updated.` : `${added} added.`,
-  ...(repeated.length > 0 ? [`Left out, because it occurs twice: ${shorten(repeated)}.`] : []),
+  ...(repeated.length > 0 ? [`Left out, because they are in the list already: ${shorten(repeated)}.`] : []),
   ...(ignored.length > 0 ? [`These columns are left out: ${ignored.join(', ')}.`] : []),
 ];
 

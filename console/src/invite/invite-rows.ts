@@ -30,11 +30,14 @@ export type Added = {
   added: number;
   /** Rows for an address that was in the list. */
   updated: number;
-  /** Addresses that occur again among those added, with the same apps and flag. */
+  /** Addresses that were left out: typed ones in the list, or the same as a row before. */
   repeated: string[];
 };
 
-/** Adds people. A row for an address in the list replaces the one there, so that a corrected file can be added again. */
+/**
+ * Adds people. A row of a file replaces the one for the same address, so that a corrected file can be added again. A typed
+ * address does not: it would replace the apps there by those chosen for new people.
+ */
 export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): Added => {
   const byAddress = new Map(rows.map((row) => [addressOf(row), row.key]));
   const handled = new Map<string, NewRow>();
@@ -45,8 +48,10 @@ export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): A
     const address = addressOf(row);
     const known = byAddress.get(address);
     const first = address === '' ? undefined : handled.get(address);
+    const isKnown = !first && address !== '' && known !== undefined;
     if (first && isSameExceptLine(first, row)) repeated.push(address);
-    else if (!first && address !== '' && known !== undefined) replaced.set(known, row);
+    else if (isKnown && row.line === undefined) repeated.push(address);
+    else if (isKnown) replaced.set(known, row);
     else {
       lastKey += 1;
       appended.push({ ...row, key: lastKey, isChecked: false });
