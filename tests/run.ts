@@ -14,13 +14,15 @@ import { judge, type Verdict } from './support/uvu-totals.ts';
 
 /**
  * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or all quick files. `--all` runs the
- * slow ones too, and the parts then name folders that run only if named. Each `--first PART` moves files whose path contains the part to the front, in the order given.
+ * slow ones too, and the parts then name folders that run only if named. Each `--first PART` moves files whose path contains the
+ * part to the front, in the order given. `--one NAME` runs the file with this name, or all whose path contains it if there is none.
  */
 const { values, positionals: parts } = parseArgs({
   allowPositionals: true,
   options: {
     all: { type: 'boolean', default: false },
     dir: { type: 'string', default: import.meta.dirname },
+    one: { type: 'boolean', default: false },
     first: { type: 'string', multiple: true, default: [] },
     'timeout-seconds': { type: 'string', default: '120' },
   },
@@ -80,6 +82,17 @@ const isWanted = (file: string): boolean =>
   !(isBrief && file.endsWith(SLOW)) &&
   (values.all || parts.length === 0 || parts.some((part) => file.includes(normalize(part))));
 
+/** With `--one`, `routers/users` names `tests/routers/users.test.ts` and not `users-bulk.test.ts` beside it. */
+const withOneName = (files: string[]): string[] => {
+  const endings = parts.flatMap((part) => [
+    normalize(part),
+    `${normalize(part)}.test.ts`,
+    `${normalize(part)}${SLOW}`,
+  ]);
+  const exact = files.filter((file) => endings.some((ending) => `/${file}`.endsWith(`/${ending}`)));
+  return exact.length > 0 ? exact : files;
+};
+
 const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }> => {
   const files: string[] = [];
   for await (const file of glob(join(dir, '**/*.test.ts'), { cwd: PROJECT, exclude: ['**/node_modules/**'] }))
@@ -102,7 +115,9 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
     if (files.some((file) => file.startsWith(prefix)))
       console.log(`Left out ${prefix}: there is no ${what.join(', ')}.`);
   }
-  const runnable = files.filter((file) => !missing.some(({ prefix }) => file.startsWith(prefix)));
+  const runnable = (values.one ? withOneName(files) : files).filter(
+    (file) => !missing.some(({ prefix }) => file.startsWith(prefix)),
+  );
   const rank = (file: string) => [...values.first, ''].findIndex((part) => file.includes(part));
   // Quick files last: a long one at the end would leave a core idle.
   const order = (file: string) => Number(!isSlow(file));
@@ -170,6 +185,11 @@ const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal)
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interrupted.abort());
+
+if (values.one && parts.length === 0) {
+  console.error('Name the file to run, such as routers/users: npm run test:one NAME');
+  process.exit(1);
+}
 
 const { files, areAnyMissing } = await findFiles();
 const verdicts: Verdict[] = [];

@@ -43,6 +43,19 @@ test('passes a file if all its tests passed', async () => {
   assert.is(lastLine, '2 passed, 0 failed');
 });
 
+test('runs only the file with the name that --one gives, or all whose path contains it', async () => {
+  const named = await run('runner/passes', '--one');
+  const contained = await run('runner/passe', '--one');
+  const nameless = await run('--one');
+
+  assert.match(named.output, 'tests/fixtures/runner/passes.test.ts: 2 passed');
+  assert.is(named.lastLine, '2 passed, 0 failed');
+  assert.match(contained.output, 'passes.test.ts');
+  assert.match(contained.output, 'passes-too.test.ts');
+  assert.is(nameless.status, 1);
+  assert.match(nameless.output, 'npm run test:one NAME');
+});
+
 test('shows the output of a failing file and counts each test', async () => {
   const { status, output, lastLine } = await run('runner/fails.test');
 

@@ -9,7 +9,7 @@ const readServer = (): TestServer => {
   const variable = process.env[SERVER_VARIABLE];
   if (variable) return JSON.parse(variable);
   const file = basename(process.argv[1] ?? '');
-  throw new Error(`This test needs the runner's database. Run it by: node tests/run.ts ${file}`);
+  throw new Error(`This test needs the runner's database. Run it by: npm run test:one ${file}`);
 };
 
 /** Makes a migrated database for a test file, empty or with the demo workspace. Takes about 50 ms. */

@@ -1,5 +1,5 @@
 // Tests procedures in-process with createCaller: no HTTP, no client. In this checkout a test like this belongs in
-// tests/routers, where `npm test -- routers/sites` runs it.
+// tests/routers, where `npm run test:one routers/sites` runs it.
 import * as assert from 'uvu/assert';
 import { appSuite } from '../../../tests/support/app-suite.ts';
 import { rejectsWith } from '../../../tests/support/rejects-with.ts';
