@@ -25,8 +25,9 @@ export const serve = async (settings: Config): Promise<void> => {
   // First of all: process 1 of a container ignores signals without a handler.
   const signal = stopSignal();
   if (cluster.isWorker) return runWorker(signal, settings);
-  const logger = createLogger(settings.logLevel, { hasTraces: settings.tracing !== null });
-  const { printLine } = createOperatorOutput(logger);
+  const { logLevel, logFormat: format } = settings;
+  const logger = createLogger(logLevel, { format, hasTraces: settings.tracing !== null });
+  const { printLine } = createOperatorOutput(logger, { format });
   logUnhandledRejections(logger);
 
   const isSingleProcess = settings.workers === 1;
@@ -40,7 +41,7 @@ export const serve = async (settings: Config): Promise<void> => {
   try {
     const config = await resolvePort(settings);
     const { stop, lost, metrics } = await (isSingleProcess
-      ? serveInProcess({ config, host, logger })
+      ? serveInProcess({ config, host, logger, printLine })
       : startWorkers({ config, ...host }, printLine));
     closeSteps.push(stop);
     if (config.metricsPort > 0) {
@@ -79,10 +80,12 @@ const serveInProcess = async (deps: {
   config: Config;
   host: DatabaseHost;
   logger: Logger;
+  printLine: (line: string) => void;
 }): Promise<RunningService> => {
+  const { config, printLine } = deps;
   const { startServer } = await loadServer();
-  const steps = await startServer(deps);
-  createOperatorOutput(deps.logger).printLine(`Steward listens on ${deps.config.baseUrl}`);
+  const { notice, ...steps } = await startServer(deps);
+  for (const line of [`Steward listens on ${config.baseUrl}`, ...notice]) printLine(line);
   return { stop: () => shutDownGracefully(steps), lost: NEVER, metrics: steps.metrics };
 };
 

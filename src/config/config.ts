@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { backupConfigOf } from './backup-config.ts';
 import { appStoreOf } from './package-store-config.ts';
-import { Settings } from './settings.ts';
+import { PUBLISHED_DEMO_PASSWORD, Settings } from './settings.ts';
 import { tracingConfigOf, withoutUnusedTracing } from './tracing-config.ts';
 
 /** An empty setting (`SMTP_URL=`) counts as absent, because container platforms cannot unset a variable. */
@@ -58,6 +58,8 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     adminPassword: read.ADMIN_PASSWORD,
     demo: read.DEMO,
     demoPassword: read.DEMO_PASSWORD,
+    /** Of the documentation: not a secret. */
+    hasPublishedDemoPassword: read.DEMO_PASSWORD === PUBLISHED_DEMO_PASSWORD,
     /** Days without use after which a token expires; 0 means never. */
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
     /** Maximum age of a browser session. */
@@ -84,6 +86,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     environment: read.ENVIRONMENT,
     uploadBucketName: read.UPLOAD_BUCKET_NAME,
     logLevel: read.LOG_LEVEL,
+    logFormat: read.LOG_FORMAT,
     /** null: no traces. */
     tracing: tracingConfigOf(read),
   };

@@ -16,6 +16,9 @@ import {
 } from './setting-types.ts';
 import { tracingSettings } from './tracing-config.ts';
 
+/** Everybody knows it from the documentation. */
+export const PUBLISHED_DEMO_PASSWORD = 'steward-demo-1';
+
 /**
  * Every setting. `npm run docs` writes the table of docs/settings.md from the metadata: `description`, and where the schema
  * does not say it, `valueType` and `defaultText`.
@@ -99,7 +102,7 @@ export const Settings = z.object({
   DEMO_PASSWORD: z
     .string()
     .min(8, 'must have at least 8 characters')
-    .default('steward-demo-1')
+    .default(PUBLISHED_DEMO_PASSWORD)
     .meta({ description: 'Password of all demo users', valueType: 'string of 8 characters or more' }),
   TOKEN_IDLE_DAYS: wholeNumber(0, 36_500, 90).describe(
     'Days without use after which an API token expires; `0` means never',
@@ -162,5 +165,13 @@ export const Settings = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('Least severe level that is logged'),
+  LOG_FORMAT: z
+    .enum(['text', 'json'])
+    .default(process.stdout.isTTY ? 'text' : 'json')
+    .meta({
+      description:
+        '`json` logs an object for each line, `text` one line for people, in color on a terminal unless `NO_COLOR` is set',
+      defaultText: '`text` on a terminal, otherwise `json`',
+    }),
   ...tracingSettings,
 });

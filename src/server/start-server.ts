@@ -18,8 +18,12 @@ type Deps = { config: Config; host: Pick<DatabaseHost, 'connection' | 'secretKey
 /** With Node's default of 511, a thousand clients that connect at the same time wait seconds for a retry. */
 const BACKLOG = 4096;
 
-/** `metrics` is null if METRICS_PORT is 0. */
-export type StartedServer = ShutdownSteps & { metrics: Registry | null };
+export type StartedServer = ShutdownSteps & {
+  /** Null if METRICS_PORT is 0. */
+  metrics: Registry | null;
+  /** Lines for the operator, to print after everything else that a start prints. */
+  notice: string[];
+};
 
 /** Migrates, creates the first superuser or the demo data, and listens. */
 export const startServer = async ({ config, host, logger }: Deps): Promise<StartedServer> => {
@@ -27,13 +31,15 @@ export const startServer = async ({ config, host, logger }: Deps): Promise<Start
   const app = await createApp({ config, ...host, logger });
   let metrics: Registry | null = null;
   let traces: Tracing | null = null;
+  let notice: string[] = [];
   const close = async (): Promise<void> => {
     await app.close();
     await traces?.stop();
   };
   try {
     traces = await startTraces(app, config, logger);
-    await (config.demo ? fillDemoWorkspace(app, config, logger) : bootstrapAdmin(app, config, logger));
+    if (config.demo) notice = await fillDemoWorkspace(app, config);
+    else await bootstrapAdmin(app, config, logger);
     const { port, host } = config;
     // Loaded only where it is used: the package takes 20 MB and 40 ms.
     if (config.metricsPort > 0) metrics = (await import('./metrics.ts')).collectMetrics(app);
@@ -43,7 +49,7 @@ export const startServer = async ({ config, host, logger }: Deps): Promise<Start
     throw error;
   }
   app.startBackgroundWork();
-  return { ...app, close, metrics };
+  return { ...app, close, metrics, notice };
 };
 
 /** The packages are loaded only where they are used. */
@@ -55,7 +61,7 @@ const startTraces = async ({ orm }: App, { tracing: config }: Config, logger: Lo
 };
 
 const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logger: Logger): Promise<void> => {
-  const { printLine, printSecret } = createOperatorOutput(logger);
+  const { printLine, printSecret } = createOperatorOutput(logger, { format: config.logFormat });
   const password = config.adminPassword ?? randomBytes(12).toString('base64url');
   const { adminEmail } = config;
   const domain = new URL(config.baseUrl).host;
@@ -67,11 +73,13 @@ const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logge
   if (!config.adminPassword) printSecret(`Password (shown only once): ${password}`);
 };
 
-const fillDemoWorkspace = async (app: App, config: Config, logger: Logger): Promise<void> => {
-  const { printLine } = createOperatorOutput(logger);
+const fillDemoWorkspace = async (app: App, config: Config): Promise<string[]> => {
   const { orm, hasher, clock } = app;
   const password = config.demoPassword;
-  const { fillDemo, isEmpty } = await import('../demo/fill.ts');
+  const [{ fillDemo, isEmpty }, { demoNotice }] = await Promise.all([
+    import('../demo/fill.ts'),
+    import('../demo/notice.ts'),
+  ]);
   // Packages first: if the start is interrupted in between, the database is still empty and the next start does both.
   if (await isEmpty(orm.em.fork())) await publishDemoPackages(app);
   const isFilled = await fillDemo({
@@ -82,9 +90,7 @@ const fillDemoWorkspace = async (app: App, config: Config, logger: Logger): Prom
     now: clock.now(),
     hasHistory: true,
   });
-  if (!isFilled) return printLine('The database is not empty: the demo workspace was not added.');
-  printLine('Filled the demo workspace. Log in as root@steward.test, admin@acme.test or ada@acme.test.');
-  printLine(`The console is at ${config.baseUrl}/console/`);
+  return demoNotice({ config, isFilled });
 };
 
 /** Loaded only for an empty database: packing needs libraries for YAML and tar. */

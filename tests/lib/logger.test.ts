@@ -1,11 +1,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createOperatorOutput } from '../../src/lib/logger.ts';
+import { formatLogLine } from '../../src/lib/log-lines.ts';
+import { createLogger, createOperatorOutput, type LogFormat } from '../../src/lib/logger.ts';
 
 const output = suite('createOperatorOutput');
 
-const outputOn = (isTTY: boolean) => {
-  const written = { log: '', stdout: '', stderr: '' };
+const outputOn = (isTTY: boolean, format: LogFormat) => {
+  const written = { log: [] as string[], stdout: '', stderr: '' };
   const writerOf = (name: 'stdout' | 'stderr') => ({
     isTTY,
     write: (text: string) => {
@@ -14,24 +15,95 @@ const outputOn = (isTTY: boolean) => {
   });
   const logger = {
     info: (line: string) => {
-      written.log += line;
+      written.log.push(line);
     },
   };
   const { printLine, printSecret } = createOperatorOutput(logger, {
+    format,
     stdout: writerOf('stdout'),
     stderr: writerOf('stderr'),
   });
-  printLine('listens');
+  printLine('');
+  printLine('  listens');
   printSecret('password');
   return written;
 };
 
 output('writes plain text to a terminal', () => {
-  assert.equal(outputOn(true), { log: '', stdout: 'listens\npassword\n', stderr: '' });
+  assert.equal(outputOn(true, 'text'), { log: [], stdout: '\n  listens\npassword\n', stderr: '' });
 });
 
-output('writes only log entries, without secrets, if standard output is not a terminal', () => {
-  assert.equal(outputOn(false), { log: 'listens', stdout: '', stderr: 'password\n' });
+for (const isTTY of [true, false])
+  output(`writes only log entries, without secrets, if the log is JSON (terminal: ${isTTY})`, () => {
+    assert.equal(outputOn(isTTY, 'json'), { log: ['listens'], stdout: '', stderr: 'password\n' });
+  });
+
+output('writes no secret to a file that has the log as text', () => {
+  assert.equal(outputOn(false, 'text'), { log: [], stdout: '\n  listens\n', stderr: 'password\n' });
 });
 
 output.run();
+
+const text = suite('log lines as text');
+
+const TIME = '[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}';
+
+/** What a logger with the format `text` writes. */
+const logged = (log: (logger: ReturnType<typeof createLogger>) => void): string => {
+  let written = '';
+  const destination = {
+    write: (line: string) => {
+      written += line;
+    },
+  };
+  log(createLogger('trace', { format: 'text', destination }));
+  return written;
+};
+
+text('have time, level, method, path, status and duration of a response', () => {
+  const line = logged((logger) =>
+    logger.info(
+      { reqId: 'r-1', method: 'GET', path: '/api/v1/jb/users/', status: 200, ms: 3, user_id: 7 },
+      'request completed',
+    ),
+  );
+
+  assert.match(line, new RegExp(`^${TIME} info  GET /api/v1/jb/users/ 200 3 ms\\n$`));
+});
+
+text('have the message and other fields of an entry', () => {
+  const line = logged((logger) => logger.warn({ task: 'usage', tries: 2 }, 'task is late'));
+
+  assert.match(line, new RegExp(`^${TIME} warn  task is late task=usage tries=2\\n$`));
+});
+
+text('have the message of an error, and its stack only below errors', () => {
+  const error = new Error('no\nroute');
+  const warning = logged((logger) => logger.warn({ err: error }, 'mail failed'));
+  const failure = logged((logger) => logger.error({ err: error }, 'request failed'));
+
+  assert.match(warning, new RegExp(`^${TIME} warn  mail failed: no route\\n$`));
+  assert.match(failure, new RegExp(`^${TIME} error request failed: no route\\n  at .*logger\\.test`));
+});
+
+text('contain no character that a terminal obeys', () => {
+  const line = logged((logger) => logger.info({ path: 'a\u001b[2J\u009b\u202e\nb' }, 'bell \u0007'));
+
+  assert.is(line.slice('00:00:00.000 '.length), 'info  bell \ufffd path=a\ufffd[2J\ufffd\ufffd b\n');
+});
+
+text('keep secrets out, as JSON lines do', () => {
+  const line = logged((logger) => logger.info({ user: { password: 'hunter2' }, token: 'abc' }, 'login'));
+
+  assert.match(line, 'token=[secret]');
+  assert.not.match(line, /hunter2|abc/);
+});
+
+text('have colors only if the terminal has', () => {
+  const json = JSON.stringify({ level: 40, time: 0, msg: 'slow' });
+
+  assert.match(formatLogLine(json, { hasColors: true }), '\u001b[33m');
+  assert.not.match(formatLogLine(json, { hasColors: false }), '\u001b');
+});
+
+text.run();

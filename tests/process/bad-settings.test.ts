@@ -27,6 +27,7 @@ settings('are refused all at once, one line each, without their values', async (
     APP_STORE_REGION: 'region value',
     APP_STORE_PATH_STYLE: 'style-value',
     LOG_LEVEL: 'level-value',
+    LOG_FORMAT: 'format-value',
   };
 
   const outcome = await runCommand(['serve'], bad);

@@ -27,6 +27,22 @@ demo.after(async ({ folder, service }) => {
   await folder[Symbol.asyncDispose]();
 });
 
+demo('ends its start with the addresses, the password and people to log in as', ({ service }) => {
+  const lines = service.output.stdout.split('\n').filter((line) => line !== '');
+  const messages: string[] = lines.map((line) => JSON.parse(line).msg);
+  const started = messages.filter((message) => message !== 'request completed');
+
+  assert.equal(started.slice(-7), [
+    `Steward listens on ${service.address}`,
+    `Console    ${service.address}/console/`,
+    `API        ${service.address}/docs/`,
+    `Password   ${PASSWORD}, for each of:`,
+    'root@steward.test   superuser',
+    'admin@acme.test     client admin of Acme Analytics',
+    'ada@acme.test       member of Acme Analytics',
+  ]);
+});
+
 demo('refuses callers without a token', async ({ service }) => {
   const { status, headers } = await service.send('GET /jb/sites/');
 
@@ -166,6 +182,16 @@ demo('keeps existing data at the next start, and says so', async ({ folder, serv
   assert.match(second.output.stdout, 'The database is not empty');
   assert.is(status, 200);
   assert.is(json.length, 9);
+});
+
+demo('does not print a password of the operator', async () => {
+  await using folder = await makeScratchFolder();
+  const settings = { DATA_DIR: folder.path, DEMO_PASSWORD: 'quite-private-9', LOG_FORMAT: 'text' };
+  await using service = await startService('demo', settings);
+  const { stdout, stderr } = await service.kill('SIGTERM');
+
+  assert.match(stdout, /\n {2}Password {3}that of DEMO_PASSWORD, for each of:\n/);
+  assert.not.match(stdout + stderr, 'quite-private-9');
 });
 
 demo.run();

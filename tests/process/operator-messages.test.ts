@@ -87,4 +87,19 @@ messages('standard output contains only JSON if it is not a terminal', async () 
   assert.not.match(stdout, stderr.trim().split(' ').at(-1) ?? '');
 });
 
+messages('the log has one line of text for each response with LOG_FORMAT=text', async () => {
+  await using folder = await makeDataDir();
+  await using service = await startService('serve', { DATA_DIR: folder.path, LOG_FORMAT: 'text' });
+  await service.send('GET /jb/sites/?secret=1');
+  const { stdout } = await service.kill('SIGTERM');
+
+  const lines = stdout.trimEnd().split('\n');
+  const TIME = '\\d\\d:\\d\\d:\\d\\d\\.\\d{3}';
+  const answered = new RegExp(`^${TIME} info  GET /api/v1/jb/sites/ 401 \\d+ ms$`);
+  assert.is(lines.filter((line) => answered.test(line)).length, 1, stdout);
+  assert.ok(lines.includes(`Steward listens on ${service.address}`));
+  assert.is(lines.at(-1), 'Stopping: SIGTERM');
+  for (const unreadable of ['{', '\u001b']) assert.not.match(stdout, unreadable);
+});
+
 messages.run();

@@ -13,8 +13,8 @@ export type Outcome = { code: number | null; signal: NodeJS.Signals | null; stdo
 export type Program = { launcher?: string[]; cli?: string };
 
 const CLI = join(import.meta.dirname, '../../src/cli.js');
-/** The log is JSON, because standard output is not a terminal. */
-const LISTENS = /"msg":"Steward listens on ([^"]+)"/;
+/** The log is JSON, because standard output is not a terminal, unless LOG_FORMAT says otherwise. */
+const LISTENS = /(?:^|"msg":")Steward listens on ([^"\n]+)["\n]/m;
 /** A first start takes about 3 s on an idle machine. */
 const START_TIMEOUT_MS = 60_000;
 

@@ -16,8 +16,8 @@ export type ConfigMessage = { config: WorkerConfig };
 /** A step of `ShutdownSteps`. */
 export type StopMessage = { stop: 'announce' | 'hold' | 'close' };
 
-/** Sent by a worker when it listens. */
-export const LISTENING = 'listening';
+/** Sent by a worker when it listens, with what the first one tells the operator. */
+export type ListeningMessage = { listening: { notice: string[] } };
 
 /** Runs the service in one of several processes until it gets a stop message or a signal. Exits if the primary dies. */
 export const runWorker = async (signal: Promise<string>, settings: Config): Promise<void> => {
@@ -41,11 +41,12 @@ export const runWorker = async (signal: Promise<string>, settings: Config): Prom
   // Loaded while the configuration arrives.
   const { startServer } = await import('../start-server.ts');
   const { number, config, connection, secretKey } = await received.config.promise;
-  const logger = createLogger(config.logLevel, { worker: number, hasTraces: config.tracing !== null });
+  const { logLevel, logFormat: format } = config;
+  const logger = createLogger(logLevel, { format, worker: number, hasTraces: config.tracing !== null });
   logUnhandledRejections(logger);
 
   const steps = await startServer({ config, host: { connection, secretKey }, logger });
-  process.send?.(LISTENING);
+  process.send?.({ listening: { notice: steps.notice } } satisfies ListeningMessage);
   received.announce.promise.then(steps.announce);
   received.hold.promise.then(steps.hold);
   const closed = received.close.promise.then(steps.close);

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { shutDownGracefully } from '../../lib/graceful-shutdown.ts';
 import { sizePools } from '../database-host.ts';
-import { type ConfigMessage, LISTENING, type StopMessage, type WorkerConfig } from './worker.ts';
+import type { ConfigMessage, ListeningMessage, StopMessage, WorkerConfig } from './worker.ts';
 
 type SharedConfig = Omit<WorkerConfig, 'number'>;
 type WorkerSlot = { worker: Worker; isListening: boolean; startedAt: number };
@@ -23,7 +23,7 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
   const restartTimers = new Map<number, NodeJS.Timeout>();
   const restartPolicy = createRestartPolicy();
   const lost = Promise.withResolvers<string>();
-  const hasListened = Promise.withResolvers<boolean>();
+  const hasListened = Promise.withResolvers<ListeningMessage['listening'] | null>();
   let isStopping = false;
 
   const startWorker = (number: number): void => {
@@ -31,11 +31,12 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
     const worker = cluster.fork();
     const slot = { worker, isListening: false, startedAt: performance.now() };
     slots.set(number, slot);
-    worker.on('message', (message: unknown) => {
-      if (message !== LISTENING) return;
+    worker.on('message', (message: ListeningMessage | object) => {
+      // Others are of prom-client.
+      if (!('listening' in message)) return;
       slot.isListening = true;
       restartPolicy.listened();
-      hasListened.resolve(true);
+      hasListened.resolve(message.listening);
     });
     worker.once('exit', () => replace(number, slot));
     // Sending to a worker that just exited fails; the `exit` event handles that.
@@ -58,8 +59,9 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
   };
 
   startWorker(1);
-  if (await Promise.race([hasListened.promise, lost.promise.then(() => false)])) {
-    printLine(`Steward listens on ${shared.config.baseUrl}`);
+  const first = await Promise.race([hasListened.promise, lost.promise.then(() => null)]);
+  if (first) {
+    for (const line of [`Steward listens on ${shared.config.baseUrl}`, ...first.notice]) printLine(line);
     for (let number = 2; number <= shared.config.workers; number += 1) startWorker(number);
   }
   return {
