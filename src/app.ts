@@ -13,7 +13,7 @@ import { openUnlimitedSession } from './db/single-client.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
 import { createDrain, createRequestQueues } from './http/middleware/request-queues.ts';
 import { createServer } from './http/server.ts';
-import { type Clock, HOUR_MS } from './lib/clock.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from './lib/clock.ts';
 import { Deadline, withDeadline, withoutDeadline } from './lib/deadline.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
@@ -60,6 +60,8 @@ export type App = Awaited<ReturnType<typeof createApp>>;
 const DEADLINE_MS = 10_000;
 /** Below the usual timeouts of health probes. */
 const READY_TIMEOUT_MS = 2_500;
+/** Searching a long log for a person may take long. The next run continues where this one ended. */
+const ERASURES_LIMIT_MS = 55 * MINUTE_MS;
 
 /** The composition root: creates and wires all components. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
@@ -67,12 +69,11 @@ export const createApp = async (deps: AppDeps) => {
   const resources = await openResources(deps);
   const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys } = resources;
   const mail = await createMailModule({ ...resources, em: orm.em });
-  const stopping = new AbortController();
-  const tasks = { mails: mail.prune, ...maintenanceTasks(resources, stopping.signal) };
-  const scheduler = createScheduler({ logger, tasks });
+  const tasks = { mails: mail.prune, ...maintenanceTasks(resources) };
+  const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
   const { openServices, inTransaction } = createServiceFactories(resources, {
     ...mail,
-    resumeErasures: () => withoutDeadline(() => scheduler.runSoon('erasures' satisfies keyof typeof tasks)),
+    resumeErasures: () => withoutDeadline(() => scheduler.runSoon('erasures')),
   });
 
   const requests = createRequestQueues();
@@ -126,7 +127,6 @@ export const createApp = async (deps: AppDeps) => {
     ...drain,
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
-      stopping.abort();
       await Promise.all([drain.close(), mail.worker.stop(), scheduler.stop(), backups?.stop()]);
       databaseClock.stop();
       await orm.close(true);
@@ -193,17 +193,15 @@ const createServiceFactories = (
   };
 };
 
-const maintenanceTasks = (
-  { config, connection, orm, clock, signingKeys }: Resources,
-  stopped: AbortSignal,
-) => ({
-  erasures: () => resumeErasures(orm.em.fork(), clock.now, stopped),
-  usage: () =>
+const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resources) => ({
+  erasures: (signal: AbortSignal) => resumeErasures(orm.em.fork(), clock.now, signal),
+  usage: (signal: AbortSignal) =>
     maintainUsage({
       em: orm.em.fork(),
-      openSession: () => openUnlimitedSession(connection),
+      openSession: (lockTimeoutMs) => openUnlimitedSession(connection, lockTimeoutMs),
       now: clock.now(),
       retentionDays: config.usageRetentionDays,
+      signal,
     }),
   signingKeys: () => maintainSigningKeys(orm.em.fork(), signingKeys, createAudit(NO_ORIGIN, clock)),
   tickets: () => pruneTickets(orm.em.fork()),

@@ -39,7 +39,8 @@ export type ScheduledBackupDeps = {
 /**
  * Makes the backup of the current interval if it is missing, and removes expired ones. Run often by all instances: the
  * database decides what is due, and a lock lets one of them work.
- * @param signal ends the backup, which is then made by another instance or after the next start
+ * @param signal ends the backup. With a `TimeoutError` it has failed; otherwise it is made by another instance, or after the
+ *   next start
  */
 export const runScheduledBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promise<void> => {
   if (signal.aborted || !(await isBackupDue(deps))) return;
@@ -86,7 +87,7 @@ const makeBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promi
     logger.info({ backup, rows, sizeBytes }, 'backup written');
     return true;
   } catch (error) {
-    if (signal.aborted) {
+    if (signal.aborted && signal.reason?.name !== 'TimeoutError') {
       await forgetBackup(fork(), id);
       return false;
     }

@@ -52,9 +52,11 @@ export const createClient = (
   return client;
 };
 
-/** A session without time limits, for background work that may wait for locks. */
-export const openUnlimitedSession = async (connection: Connection): Promise<pg.Client> => {
-  const options = [connection.startupOptions ?? '', UNLIMITED].join(' ').trim();
+/** A session without time limits for background work, by default also for waiting for locks (0). */
+export const openUnlimitedSession = async (connection: Connection, lockTimeoutMs = 0): Promise<pg.Client> => {
+  const options = [connection.startupOptions ?? '', UNLIMITED, `-c lock_timeout=${lockTimeoutMs}`]
+    .join(' ')
+    .trim();
   const client = createClient(connection, 'housekeeping', { options });
   await client.connect();
   return client;

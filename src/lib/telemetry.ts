@@ -56,4 +56,6 @@ export const telemetry = {
   ),
   /** Usage entries recorded. */
   usage: eventChannel<{ inserted: number; duplicates: number }>('usage'),
+  /** A run of a scheduled task. */
+  task: eventChannel<{ task: string; outcome: 'ok' | 'failed' | 'timeout'; seconds: number }>('task'),
 };

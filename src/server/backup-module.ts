@@ -4,12 +4,14 @@ import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import type { Db } from '../db/kysely.ts';
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, HOUR_MS } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createScheduler } from './scheduler.ts';
 
 /** How often to look whether a backup is due. */
 const INTERVAL_MS = 60_000;
+/** A backup that takes longer has failed, for example because its target does not answer. */
+const LIMIT_MS = 24 * HOUR_MS;
 
 type Deps = {
   config: Config;
@@ -21,7 +23,7 @@ type Deps = {
   store: PackageStore;
 };
 
-/** Makes the backups of BACKUP_TARGET; null without it. */
+/** The scheduler that makes the backups of BACKUP_TARGET; null without it. */
 export const createBackupModule = async (deps: Deps) => {
   const { config, connection, secretKey, orm, clock, logger, store: packages } = deps;
   const { target, passphrase } = config.backup;
@@ -30,8 +32,7 @@ export const createBackupModule = async (deps: Deps) => {
   const { runScheduledBackup } = await import('../backup/scheduled-backup.ts');
   const store = await openBackupStore(target);
   const key = passphrase ? { secretKey, passphrase } : null;
-  const stopping = new AbortController();
-  const backup = () =>
+  const backup = (signal: AbortSignal) =>
     runScheduledBackup(
       {
         fork: () => orm.em.fork(),
@@ -44,15 +45,7 @@ export const createBackupModule = async (deps: Deps) => {
         key,
         schedule: config.backup,
       },
-      stopping.signal,
+      signal,
     );
-  const scheduler = createScheduler({ logger, intervalMs: INTERVAL_MS, tasks: { backup } });
-  return {
-    start: scheduler.start,
-    /** Ends a running backup. */
-    stop: (): Promise<void> => {
-      stopping.abort(new Error('The service stops.'));
-      return scheduler.stop();
-    },
-  };
+  return createScheduler({ logger, intervalMs: INTERVAL_MS, limitMs: LIMIT_MS, tasks: { backup } });
 };

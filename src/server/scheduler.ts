@@ -1,42 +1,116 @@
-import { HOUR_MS } from '../lib/clock.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { telemetry } from '../lib/telemetry.ts';
+
+/** @param signal is aborted with a `TimeoutError` at the limit, or with another error when the service stops */
+type Task = (signal: AbortSignal) => Promise<void>;
 
 const INTERVAL_MS = HOUR_MS;
+const LIMIT_MS = 15 * MINUTE_MS;
+/**
+ * The next task of a round starts when the previous one ends, or after this time. So the tasks, most of which take
+ * milliseconds, rarely use more than one connection of the pool that serves requests.
+ */
+const PATIENCE_MS = 5_000;
 
-type Deps = { tasks: Record<string, () => Promise<void>>; logger: Pick<Logger, 'warn'>; intervalMs?: number };
+type Deps<Name extends string> = {
+  tasks: Record<Name, Task>;
+  logger: Pick<Logger, 'warn'>;
+  intervalMs?: number;
+  /** How long a run of a task may take. */
+  limitMs?: number;
+  /** Of tasks with a limit of their own. */
+  limits?: Partial<Record<Name, number>>;
+  patienceMs?: number;
+};
 
-/** Runs tasks at the start and every hour, one after another. A failed task is retried an hour later. */
-export const createScheduler = ({ tasks, logger, intervalMs = INTERVAL_MS }: Deps) => {
+/**
+ * Runs each task at the start and every hour. A task that fails or exceeds its limit is reported, and runs again an hour
+ * later; the others run on time. A run that ignores its signal is abandoned: another run beside it does no harm, because all
+ * instances run all tasks.
+ */
+export const createScheduler = <Name extends string>({
+  tasks,
+  logger,
+  intervalMs = INTERVAL_MS,
+  limitMs = LIMIT_MS,
+  limits = {},
+  patienceMs = PATIENCE_MS,
+}: Deps<Name>) => {
+  const names = Object.keys(tasks) as Name[];
+  /** The last run of each task that has not ended. */
+  const running = new Map<Name, Promise<void>>();
+  const controllers = new Set<AbortController>();
+  let isStopping = false;
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
 
-  const runTask = async (task: string): Promise<void> => {
-    await tasks[task]?.().catch((error: unknown) =>
-      logger.warn({ err: error, task }, 'scheduled task failed'),
+  const run = async (name: Name): Promise<void> => {
+    const controller = new AbortController();
+    controllers.add(controller);
+    const startedAt = performance.now();
+    const outcome = await runWithin(limits[name] ?? limitMs, controller, tasks[name]).then(
+      () => 'ok' as const,
+      (error: unknown) => {
+        // It continues after the next start.
+        if (isStopping) return null;
+        logger.warn({ err: error, task: name }, 'scheduled task failed');
+        return error === controller.signal.reason ? ('timeout' as const) : ('failed' as const);
+      },
     );
+    controllers.delete(controller);
+    if (outcome === null) return;
+    const seconds = (performance.now() - startedAt) / 1000;
+    telemetry.task.publish(() => ({ task: name, outcome, seconds }));
   };
-  const runTasks = async (): Promise<void> => {
-    for (const task of Object.keys(tasks)) await runTask(task);
+
+  const enqueue = (name: Name): Promise<void> => {
+    const ended = (running.get(name) ?? Promise.resolve())
+      .then(() => (isStopping ? undefined : run(name)))
+      .finally(() => {
+        if (running.get(name) === ended) running.delete(name);
+      });
+    running.set(name, ended);
+    return ended;
   };
-  const enqueueRun = (): void => {
-    running = running.then(runTasks);
+  const runRound = async (): Promise<void> => {
+    for (const name of names) {
+      if (running.has(name)) continue;
+      await Promise.race([enqueue(name), sleep(patienceMs, undefined, { ref: false })]);
+    }
   };
 
   return {
-    /** Runs one task after those that are running. */
-    runSoon: (task: string): void => {
-      running = running.then(() => runTask(task));
-    },
+    /** Runs one task, after its running one. */
+    runSoon: (name: Name): void => void enqueue(name),
 
     start: (): void => {
-      enqueueRun();
-      timer = setInterval(enqueueRun, intervalMs).unref();
+      void runRound();
+      timer = setInterval(() => void runRound(), intervalMs).unref();
     },
 
-    /** Starts no more tasks and waits for the running ones. */
+    /** Starts no more tasks, aborts the running ones and waits for them. */
     stop: async (): Promise<void> => {
+      isStopping = true;
       clearInterval(timer);
-      await running;
+      for (const controller of controllers) controller.abort(new Error('The service stops.'));
+      await Promise.all(running.values());
     },
   };
+};
+
+/** @throws DOMException `TimeoutError` at the limit, with which the controller is aborted, too */
+const runWithin = async (limitMs: number, controller: AbortController, task: Task): Promise<void> => {
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = new DOMException(`The task did not end within ${limitMs / 1000} s.`, 'TimeoutError');
+    // First, because the task may fail while it is aborted.
+    reject(error);
+    controller.abort(error);
+  }, limitMs);
+  try {
+    await Promise.race([task(controller.signal), expired]);
+  } finally {
+    clearTimeout(timer);
+  }
 };

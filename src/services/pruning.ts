@@ -60,7 +60,7 @@ const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::t
 
 /**
  * Deletes the matching rows of a table, except those that other transactions have locked. Each batch is a transaction; while
- * another instance deletes one, this leaves the rest to it.
+ * another instance deletes from the table, this leaves the rest to it.
  * @param prepare runs first in each transaction
  */
 export const deleteInBatches = async (
@@ -74,7 +74,7 @@ export const deleteInBatches = async (
     delete from ${table} where ctid = any(array(
       select ctid from ${table} where ${condition} limit ${BATCH} for update skip locked))`;
   const deleteBatch = async (tx: Db): Promise<bigint | undefined> => {
-    const { rows } = await TRY_LOCK.execute(tables(tx));
+    const { rows } = await tryLock(name).execute(tables(tx));
     if (!rows[0]?.isHeld) return 0n;
     await prepare?.execute(tables(tx));
     return (await deletion.execute(tables(tx))).numAffectedRows;
@@ -82,6 +82,6 @@ export const deleteInBatches = async (
   while ((await em.transactional(deleteBatch)) === BATCH);
 };
 
-/** Held by the instance that deletes, until the end of its transaction. */
-const TRY_LOCK = sql<{ isHeld: boolean }>`
-  select pg_try_advisory_xact_lock(hashtextextended('pruning', 0)) as "isHeld"`;
+/** Held by the instance that deletes from a table, until the end of its transaction. */
+const tryLock = (name: string) => sql<{ isHeld: boolean }>`
+  select pg_try_advisory_xact_lock(hashtextextended(${`pruning of ${name}`}, 0)) as "isHeld"`;

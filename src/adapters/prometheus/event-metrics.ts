@@ -103,4 +103,12 @@ export const countEvents = (registry: Registry): void => {
     usage.inc({ result: 'inserted' }, inserted);
     usage.inc({ result: 'duplicate' }, duplicates);
   });
+
+  const tasks = new Counter({
+    name: 'steward_scheduled_tasks_total',
+    help: 'Runs of scheduled tasks: `ok`, `failed`, or `timeout` if they exceeded their limit.',
+    labelNames: ['task', 'outcome'],
+    registers,
+  });
+  telemetry.task.subscribe(({ task, outcome }) => tasks.inc({ task, outcome }));
 };

@@ -5,8 +5,11 @@ import { ensureMonths, FIRST_DAY, monthOf } from './usage-partitions.ts';
 import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 import { dayOf, refreshStaleWindows } from './usage-windows.ts';
 
-/** A session without timeouts: detaching a partition waits for all readers. */
-export type OpenSession = () => Promise<ClientBase & { end: () => Promise<void> }>;
+/** Opens a session whose statements have no limit but that of waiting for a lock. */
+export type OpenSession = (lockTimeoutMs: number) => Promise<ClientBase & { end: () => Promise<void> }>;
+
+/** Detaching a partition waits for all its readers, such as a dump. Then it is left to the next run. */
+const LOCK_TIMEOUT_MS = 30_000;
 
 /**
  * Takes RETENTION_LOCK in a transaction that stays open while months are dropped. A connection pooler may share sessions, so a
@@ -34,33 +37,48 @@ const DETACHED = `
 /** Months are created before their first entry. */
 const MONTHS_AHEAD = [0, 1, 2];
 
-type Deps = { em: Db; openSession: OpenSession; now: Date; retentionDays: number };
+type Deps = { em: Db; openSession: OpenSession; now: Date; retentionDays: number; signal?: AbortSignal };
 
 /** Creates the next months of the log, drops expired ones, and moves windows to the current day. */
-export const maintainUsage = async ({ em, openSession, now, retentionDays }: Deps): Promise<void> => {
+export const maintainUsage = async (deps: Deps): Promise<void> => {
+  const { em, openSession, now, retentionDays, signal } = deps;
   const months = MONTHS_AHEAD.map((ahead) => monthOf(now, ahead));
   await ensureMonths(em, months);
   const windows = tables(em).selectFrom('usage_windows').select('app_id');
   const stale = await windows.where('day', '<', dayOf(now)).execute();
   const staleIds = stale.map(({ app_id }) => app_id);
   await refreshStaleWindows(em, staleIds, now);
-  await dropOldMonths(openSession, now, retentionDays);
+  await dropOldMonths(openSession, now, retentionDays, signal);
 };
 
 /**
  * Drops whole partitions that are older than `retentionDays`. Does nothing while another instance does it. A month that cannot
  * be dropped does not prevent the others.
+ * @param signal closes the sessions, which fails what they wait for
  * @throws AggregateError of the failures
  */
-export const dropOldMonths = async (openSession: OpenSession, now: Date, retentionDays: number) => {
-  const lock = await openSession();
+export const dropOldMonths = async (
+  openSession: OpenSession,
+  now: Date,
+  retentionDays: number,
+  signal?: AbortSignal,
+): Promise<string[]> => {
+  const lock = await openSession(LOCK_TIMEOUT_MS);
   try {
     await lock.query('begin');
     await lock.query('set local idle_in_transaction_session_timeout = 0');
     const { rows } = await lock.query<{ held: boolean }>(TRY_LOCK);
     if (!rows[0]?.held) return [];
-    const client = await openSession();
-    return await dropAll(client, oldest(now, retentionDays)).finally(() => client.end());
+    const client = await openSession(LOCK_TIMEOUT_MS);
+    const abort = (): void => void client.end();
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      signal?.throwIfAborted();
+      return await dropAll(client, oldest(now, retentionDays));
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      await client.end();
+    }
   } finally {
     await lock.end();
   }

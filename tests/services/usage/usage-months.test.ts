@@ -8,6 +8,8 @@ import { ensureMonths } from '../../../src/services/usage/usage-partitions.ts';
 import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
 import { writeUsage } from '../../../src/services/usage/usage-writes.ts';
 import { appSuite } from '../../support/app-suite.ts';
+import { eventually } from '../../support/poll.ts';
+import { failureOf } from '../../support/rejects-as.ts';
 import { STAFF, type TestApp } from '../../support/test-app.ts';
 import { NOON } from '../../support/test-clock.ts';
 import { logEntry, SALES } from '../../support/usage.ts';
@@ -15,7 +17,8 @@ import { logEntry, SALES } from '../../support/usage.ts';
 const months = appSuite('monthly partitions of usage');
 
 const poolOf = (app: TestApp) => app.orm.pool;
-const sessionOf = (app: TestApp) => () => openUnlimitedSession(app.connection);
+const sessionOf = (app: TestApp, lockTimeoutMs?: number) => (usual: number) =>
+  openUnlimitedSession(app.connection, lockTimeoutMs ?? usual);
 const care = (app: TestApp, now = NOON, retentionDays = 400) =>
   maintainUsage({ em: app.orm.em.fork(), openSession: sessionOf(app), now, retentionDays });
 /** The months of the partitions, such as `2026-11`. */
@@ -130,6 +133,33 @@ months('complete an interrupted detach, and continue after one that cannot be dr
   await sql`drop view watches`.execute(app.db());
   assert.equal(await dropOldMonths(sessionOf(app), NOON, 400), ['usage_entries_2025_02']);
 });
+
+months(
+  'are left to the next run if someone reads them for long, or at the limit of the run',
+  async ({ app }) => {
+    await app.orm.em.fork().transactional((tx) => ensureMonths(tx, [new Date('2023-03-15T00:00:00Z')]));
+    const reader = new pg.Client(app.connection);
+    await reader.connect();
+    await reader.query('begin');
+    await reader.query('select from usage_entries_2023_03');
+
+    const impatient = await failureOf(dropOldMonths(sessionOf(app, 50), NOON, 400));
+    assert.instance(impatient, AggregateError);
+    assert.match((impatient as AggregateError).errors[0].message, /lock timeout/);
+    const signal = AbortSignal.timeout(50);
+    await failureOf(dropOldMonths(sessionOf(app), NOON, 400, signal));
+    assert.ok(signal.aborted);
+
+    await reader.query('rollback');
+    await reader.end();
+    const session = sessionOf(app);
+    const dropped: string[] = [];
+    await eventually(async () => {
+      dropped.push(...(await dropOldMonths(session, NOON, 400)));
+      assert.ok(dropped.includes('usage_entries_2023_03'));
+    });
+  },
+);
 
 months('are not confused with other tables of the same name', async ({ app }) => {
   await sql`create table usage_entries_2024_06 (precious int)`.execute(app.db());
