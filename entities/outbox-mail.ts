@@ -5,7 +5,13 @@ import { Invitation } from './invitation.ts';
 import { PasswordLink } from './password-link.ts';
 import { User } from './user.ts';
 
-export const MAIL_KINDS = ['invitation', 'password-setup', 'password-reset', 'password-changed'] as const;
+export const MAIL_KINDS = [
+  'invitation',
+  'password-setup',
+  'password-reset',
+  'password-changed',
+  'failed-logins',
+] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 
 /**

@@ -16,6 +16,7 @@ import { Recipients } from './0014-recipients.ts';
 import { LastUse } from './0015-last-use.ts';
 import { UsageByEmail } from './0016-usage-by-email.ts';
 import { TokenRefresh } from './0017-token-refresh.ts';
+import { FailedLoginsMail } from './0018-failed-logins-mail.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -72,4 +73,5 @@ export const migrations: Entry[] = [
   { name: '0015-last-use', class: LastUse, locks: { usage_days: 'SHARE' } },
   { name: '0016-usage-by-email', class: UsageByEmail, locks: { usage_entries: 'SHARE' } },
   { name: '0017-token-refresh', class: TokenRefresh, locks: { api_tokens: 'ACCESS EXCLUSIVE' } },
+  { name: '0018-failed-logins-mail', class: FailedLoginsMail, locks: { outbox_mails: 'ACCESS EXCLUSIVE' } },
 ];

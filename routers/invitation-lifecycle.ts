@@ -132,6 +132,7 @@ export const invitationLifecycle = {
       if (accepted.session !== null) {
         if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
         ctx.browser.keepSession(accepted.session);
+        ctx.browser.keepDevice(await sessions.issueDeviceCookie(accepted.session));
       }
       const user = actor && userView(await users.get(actor, actor.email), ctx.baseUrl);
       return { user, home_location: accepted.invitation.home_location };

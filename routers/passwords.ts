@@ -17,18 +17,21 @@ export const passwordsRouter = router({
     .meta(route('POST', '/password/change/', { ...EXTENSION, status: 204, handlesIdempotency: true }))
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
-    .mutation(({ ctx, input }) =>
-      ctx.services.passwords.change(ctx.actor, input.password, input.new_password, ctx.idempotencyKey()),
-    ),
+    .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
+      await services.passwords.change(actor, input.password, input.new_password, idempotencyKey());
+      if (browser.session !== null)
+        browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
+    }),
 
   /** Replaces an expired password, which does not allow a login. */
   renew: publicProcedure
     .meta(route('POST', '/password/change-expired/', { ...EXTENSION, status: 204, protect: false }))
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
-    .mutation(({ ctx, input }) =>
-      ctx.services.passwords.changeExpired(input.username, input.password, input.new_password),
-    ),
+    .mutation(async ({ ctx: { browser, services }, input }) => {
+      const change = { username: input.username, current: input.password, next: input.new_password };
+      browser.keepDevice(await services.passwords.changeExpired(change, browser.device));
+    }),
 
   /** Neither the response nor its timing reveals whether the account exists. */
   requestReset: publicProcedure
@@ -51,7 +54,9 @@ export const passwordsRouter = router({
     .meta(route('POST', '/password/reset/', { ...EXTENSION, status: 204, protect: false }))
     .input(z.object({ token: LinkToken, password: NewPassword }))
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.passwordResets.reset(input.token, input.password)),
+    .mutation(async ({ ctx: { browser, services }, input }) => {
+      browser.keepDevice(await services.passwordResets.reset(input.token, input.password));
+    }),
 
   /**
    * Checks a password while it is typed, against the policy of the logged-in user, else of the client of this site. The

@@ -38,12 +38,13 @@ export const sessionsRouter = router({
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
       const { logins, identity, sessions, users } = ctx.services;
-      const secret = await logins.createSession(input.username, input.password, ctx.browser.userAgent);
+      const secret = await logins.createSession(input.username, input.password, ctx.browser);
       const actor = await identity.findBySession(secret);
       // The session may have been revoked in between.
       if (!actor) throw new Problem('unauthenticated');
       if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
       const user = userView(await users.get(actor, actor.email), ctx.baseUrl);
+      ctx.browser.keepDevice(await sessions.issueDeviceCookie(secret));
       return { user, csrf_token: ctx.browser.keepSession(secret) };
     }),
 
@@ -76,9 +77,11 @@ export const sessionsRouter = router({
     .meta(route('POST', '/session/confirm/', { status: 204, ...EXTENSION, handlesIdempotency: true }))
     .input(z.object({ password: Login.password }))
     .output(z.void())
-    .mutation(({ ctx, input }) =>
-      ctx.services.sessions.confirm(ctx.actor, input.password, ctx.idempotencyKey()),
-    ),
+    .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
+      await services.sessions.confirm(actor, input.password, idempotencyKey());
+      if (browser.session !== null)
+        browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
+    }),
 
   list: protectedProcedure
     .meta(route('GET', '/jb/sessions/', EXTENSION))

@@ -5,6 +5,7 @@ import { createTextRowReader } from '../db/text-rows.ts';
 import { createKeyedLimit } from '../lib/keyed-limit.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/credential-lookup.ts';
+import { createDeviceCookies } from './auth/device-cookies.ts';
 import {
   createLaunchThrottle,
   createLoginConcurrency,
@@ -41,6 +42,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Given) => {
     readRows: createTextRowReader(pool),
     appOrder: createAppOrder(fork(), read),
     throttle: createLoginThrottle(pool),
+    deviceCookies: createDeviceCookies(secretKey),
     loginConcurrency: createLoginConcurrency(),
     launchThrottle: createLaunchThrottle(pool),
     tokenThrottle: createTokenThrottle(pool),

@@ -166,7 +166,9 @@ const secure = appSuite('sessions over https', { BASE_URL: 'https://steward.exam
 
 secure('use a __Host- cookie, which no other host can set', async ({ app }) => {
   const { send, cookies, logIn } = createScript(app);
-  const cookie = (await logIn(ADA, DEMO_PASSWORD)).cookies.find(({ httpOnly }) => httpOnly);
+  const cookie = (await logIn(ADA, DEMO_PASSWORD)).cookies.find(({ name }) =>
+    name.endsWith('steward_session'),
+  );
   const planted = createScript(app);
   planted.cookies.set('steward_session', cookie?.value ?? '');
 

@@ -1,12 +1,13 @@
 import * as assert from 'uvu/assert';
 import { COST, makeArgon2Hash } from '../../src/adapters/hashing/argon2-hash.ts';
 import { createApp } from '../../src/app.ts';
-import { DAY_MS } from '../../src/lib/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { createLoginThrottle, paceOf } from '../../src/services/auth/login-limits.ts';
 import { hashKey } from '../../src/services/rate-limits/window-counter.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHEAP_HASH } from '../support/test-server.ts';
 
 const throttle = appSuite('login throttle');
@@ -120,13 +121,110 @@ throttle('responds to a burst of guesses without revealing the right one', async
   assert.is(statuses.filter((status) => status === 429).length, 31);
 });
 
-throttle('refuses an address after a hundred failures for any accounts', async ({ app }) => {
-  const address = '10.0.2.1';
-  const tries = Array.from({ length: 100 }, (_, n) => send(app, `u${n}@acme.test`, 'wrong', address));
-  await Promise.all(tries);
+/** Sets the failures of a network in its current window. */
+const setFailures = async (app: TestApp, address: string, points: number): Promise<void> => {
+  const key = `login-network:${hashKey(address)}`;
+  const row = { key, points, expire: Date.now() + 15 * MINUTE_MS };
+  await app
+    .db()
+    .insertInto('rate_limits')
+    .values(row)
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ points }))
+    .execute();
+};
 
-  assert.is((await send(app, 'fresh@acme.test', 'wrong', address)).statusCode, 429);
-  assert.is((await send(app, 'fresh@acme.test', 'wrong', '10.0.2.2')).statusCode, 400);
+throttle('lets a network log in after a hundred failures of any accounts', async ({ app }) => {
+  const address = '10.0.2.1';
+  await setFailures(app, address, 100);
+
+  assert.is((await send(app, STAFF, DEMO_PASSWORD, address)).statusCode, 200);
+  const next = await send(app, STAFF, DEMO_PASSWORD, address);
+  const elsewhere = await send(app, STAFF, DEMO_PASSWORD, '10.0.2.2');
+
+  assert.equal([next.statusCode, elsewhere.statusCode], [429, 200]);
+  assert.match(next.json().detail, 'Many logins of this network have failed');
+  const retryAfter = Number(next.headers['retry-after']);
+  assert.ok(retryAfter > 0 && retryAfter <= 20, `${retryAfter} s`);
+});
+
+/** A throttle that does not wait, and records how long it would have waited. */
+const pacedThrottle = (app: TestApp) => {
+  const waits: number[] = [];
+  const logins = createLoginThrottle(app.orm.pool, async (ms) => waits.push(ms));
+  const admit = (address: string, n = 0) =>
+    logins.admit({ username: `paced-${n}@acme.test`, address, source: { kind: 'unknown' } });
+  return { ...logins, waits, admit };
+};
+
+throttle('delays the logins of a network more with each failure, and by 5 s at most', async ({ app }) => {
+  for (const [failures, paceSeconds] of [
+    [40, 1],
+    [41, 2],
+    [44, 5],
+    [100, 20],
+  ] as const) {
+    const address = `10.0.5.${failures}`;
+    await setFailures(app, address, failures);
+    const { waits, admit } = pacedThrottle(app);
+    const startedAt = performance.now();
+    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, (_, n) => admit(address, n)));
+    const elapsedSeconds = (performance.now() - startedAt) / 1000;
+    const admitted = outcomes.filter(({ status }) => status === 'fulfilled').length;
+
+    assert.ok(admitted >= Math.floor(5 / paceSeconds) + 1, `${failures}: ${admitted}`);
+    assert.ok(admitted <= Math.floor((5 + elapsedSeconds) / paceSeconds) + 1, `${failures}: ${admitted}`);
+    assert.ok(
+      waits.every((ms) => ms <= 5_000),
+      waits.join(),
+    );
+  }
+});
+
+throttle('does not delay the logins of a network before its 40th failure', async ({ app }) => {
+  await setFailures(app, '10.0.5.1', 39);
+  const { waits, admit } = pacedThrottle(app);
+  await Promise.all(Array.from({ length: 30 }, (_, n) => admit('10.0.5.1', n)));
+
+  assert.equal(waits, []);
+});
+
+throttle('refuses most of a burst of guesses for many accounts, right or wrong', async ({ app }) => {
+  const { admit, recordFailure, recordSuccess } = pacedThrottle(app);
+  const [last, ...guesses] = await Promise.all(Array.from({ length: 101 }, (_, n) => admit('10.0.2.3', n)));
+  if (!last) throw new Error('none was admitted');
+
+  const failures = await Promise.all(guesses.map(recordFailure));
+  assert.is(failures.filter(({ refusal }) => refusal === null).length, 40);
+  assert.is((await rejectsWith(recordSuccess(last), 'throttled')).retryAfterSeconds, 1);
+});
+
+throttle('paces a network for all instances together', async ({ app }) => {
+  await setFailures(app, '10.0.6.1', 60);
+  const [here, there] = [pacedThrottle(app), pacedThrottle(app)];
+
+  await here.admit('10.0.6.1');
+  const { retryAfterSeconds } = await rejectsWith(there.admit('10.0.6.1'), 'throttled');
+
+  assert.is(retryAfterSeconds, 20);
+});
+
+throttle('paces a network in time after the database clock was set back', async ({ app }) => {
+  await setFailures(app, '10.0.6.2', 60);
+  const expire = Date.now() + DAY_MS;
+  await app
+    .db()
+    .insertInto('rate_limits')
+    .values({ key: `login-pace-network:${hashKey('10.0.6.2')}`, points: 0, expire })
+    .execute();
+
+  assert.is((await pacedThrottle(app).admit('10.0.6.2')).isPaced, true);
+});
+
+throttle('allows fewer than a hundred guesses of a network in each 15 minutes', () => {
+  let guesses = 0;
+  for (let elapsedMs = 0; elapsedMs < 15 * MINUTE_MS; elapsedMs += paceOf(guesses)) guesses += 1;
+
+  assert.is(guesses, 94);
 });
 
 throttle('counts an IPv6 /64 network as one address', async ({ app }) => {
@@ -149,12 +247,20 @@ throttle('counts an IPv6 /64 network as one address', async ({ app }) => {
 
   const tries = Array.from({ length: 100 }, (_, n) => fail(n, `10.9.9.${n}, 2001:db8::${n.toString(16)}:1`));
   await Promise.all(tries);
+  // Beyond 40 failures, the network gets one turn after the other.
+  await app
+    .db()
+    .updateTable('rate_limits')
+    .set({ points: 100 })
+    .where('key', 'like', 'login-network:%')
+    .execute();
+  const turn = await fail(100, '10.9.8.1, 2001:db8:0:0:fffe::1');
   const same = await fail(100, '10.9.8.1, 2001:db8:0:0:ffff::1');
   const other = await fail(101, '10.9.8.1, 2001:db8:0:1::1');
   const long = await fail(102, `${'a'.repeat(5000)}`);
   await proxied.close();
 
-  assert.equal([same.statusCode, other.statusCode, long.statusCode], [429, 400, 400]);
+  assert.equal([turn.statusCode, same.statusCode, other.statusCode, long.statusCode], [400, 429, 400, 400]);
 });
 
 throttle.run();

@@ -83,7 +83,7 @@ const addRows = async (app: TestApp): Promise<void> => {
     .insertInto('idempotent_responses')
     .values({ ...common, key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') })
     .execute();
-  const keys = ['login', 'reset'].map((prefix) => ({
+  const keys = ['login', 'live', 'reset'].map((prefix) => ({
     key: `${prefix}-account:${hashKey(PERSON)}`,
     points: 1,
   }));

@@ -20,9 +20,11 @@ export { DEMO_PASSWORD } from './test-server.ts';
 const NO_BROWSER = {
   userAgent: 'tests',
   session: null,
+  device: null,
   prepareLogin: () => {},
   keepSession: () => '',
   forgetSession: () => {},
+  keepDevice: () => {},
 };
 
 /** Longer than the service's own, as tests run on busy machines. */

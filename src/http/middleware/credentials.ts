@@ -2,13 +2,17 @@ import type { FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 
 const SESSION_COOKIE = 'steward_session';
+const DEVICE_COOKIE = 'steward_device';
 
 /**
  * With https the name gets the `__Host-` prefix: browsers then accept the cookie only from this host. Another host of the same
  * domain could otherwise set a session cookie of its choice.
  */
-export const sessionCookieName = (isSecure: boolean): string =>
-  isSecure ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE;
+export const sessionCookieName = (isSecure: boolean): string => hostCookieName(SESSION_COOKIE, isSecure);
+
+export const deviceCookieName = (isSecure: boolean): string => hostCookieName(DEVICE_COOKIE, isSecure);
+
+const hostCookieName = (name: string, isSecure: boolean): string => (isSecure ? `__Host-${name}` : name);
 
 /** `Token` is the documented scheme; clients of later generations send the other two. */
 const AUTHORIZATION = /^(?:token|bearer|jwt) +(\S+) *$/i;

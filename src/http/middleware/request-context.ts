@@ -6,7 +6,13 @@ import type { Origin } from '../../services/audit/audit.ts';
 import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
 import type { Services } from '../../services/index.ts';
 import { preconditionOf } from '../rest/conditional-requests.ts';
-import { readSession, readToken, sessionCookieName, unauthenticated } from './credentials.ts';
+import {
+  deviceCookieName,
+  readSession,
+  readToken,
+  sessionCookieName,
+  unauthenticated,
+} from './credentials.ts';
 import { type Csrf, refuseCrossSite } from './csrf.ts';
 
 /** Runs the work in one transaction that these services share. A failure rolls it back. */
@@ -23,6 +29,8 @@ export type ContextDeps = {
 };
 
 const DAY_SECONDS = 24 * 3600;
+/** The longest that browsers keep a cookie (RFC 6265bis §5.5). */
+const DEVICE_DAYS = 400;
 /** The longest address: IPv6 with an embedded IPv4 address. */
 const MAX_ADDRESS_LENGTH = 45;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -163,13 +171,17 @@ const authenticate = async (
 const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: ContextDeps): Browser => {
   const secure = isHttps(baseUrl);
   const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
+  const isStreamed = request.headers['trpc-accept'] === 'application/jsonl';
+  let device = request.cookies[deviceCookieName(secure)] ?? null;
   return {
     userAgent: request.headers['user-agent'] ?? '',
     session: readSession(request, secure),
+    get device() {
+      return device;
+    },
     prepareLogin: () => {
       refuseCrossSite(request);
-      if (request.headers['trpc-accept'] === 'application/jsonl')
-        throw new Problem('not-acceptable', NO_STREAM);
+      if (isStreamed) throw new Problem('not-acceptable', NO_STREAM);
     },
     keepSession: (secret) => {
       const reply = request.state.reply;
@@ -178,6 +190,14 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
     },
     forgetSession: () => {
       request.state.reply.clearCookie(sessionCookieName(secure), cookie);
+    },
+    keepDevice: (value) => {
+      if (value === null || isStreamed) return;
+      device = value;
+      request.state.reply.setCookie(deviceCookieName(secure), value, {
+        ...cookie,
+        maxAge: DEVICE_DAYS * DAY_SECONDS,
+      });
     },
   };
 };

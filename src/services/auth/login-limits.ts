@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
+import { createPacer } from '../rate-limits/pacer.ts';
 import {
   createWindowCounter,
   hashKey,
@@ -10,54 +12,112 @@ import {
   type WindowCount,
 } from '../rate-limits/window-counter.ts';
 
-const FAILURES_PER_ACCOUNT = 10;
-const FAILURES_PER_NETWORK = 100;
+/** Of each count of an account: that of unknown browsers, that of each known browser, and that of live sessions. */
+export const FAILURES_PER_ACCOUNT = 10;
+export const FAILURE_WINDOW_MINUTES = 15;
+/** Failures of a network, of all accounts, after which its logins are paced. */
+const UNPACED_FAILURES_PER_NETWORK = 40;
+const PACE_STEP_MS = 1_000;
+const MAX_PACE_MS = 20_000;
+/** Half of the time that a request has for its database work. */
+const MAX_PACED_WAIT_MS = 5_000;
+
+/**
+ * Where a password is entered. `unknown`: a browser or script that nothing is known about; `known`: a browser with a valid device
+ * cookie; `live`: a session or token of the account.
+ */
+export type LoginSource = { kind: 'unknown' } | { kind: 'known'; device: string } | { kind: 'live' };
+
+/** An admitted login. `account` and `network` are the keys of its counts. */
+export type AdmittedLogin = {
+  account: string;
+  /** Null: does not count for its network. */
+  network: string | null;
+  isPaced: boolean;
+  source: LoginSource['kind'];
+};
+
+type LoginRequest = { username: string; address: string; source: LoginSource };
 
 export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 
-/** Limits failed logins per account and per network. */
-export const createLoginThrottle = (pool: Pool) => {
-  const failures = createWindowCounter(pool, 15 * MINUTE_MS);
+/**
+ * The time between two logins of one network, which grows with its failures. With the unpaced ones, fewer than 100 guesses fit
+ * into a window.
+ */
+export const paceOf = (failures: number): number =>
+  Math.min(MAX_PACE_MS, Math.max(0, failures - UNPACED_FAILURES_PER_NETWORK + 1) * PACE_STEP_MS);
 
-  const read = async (username: string, address: string) => {
-    const keys = [accountKey('login', username), networkKey('login', address)];
-    const [account, network] = await failures.read(...keys);
-    rejectAt([account, FAILURES_PER_ACCOUNT], [network, FAILURES_PER_NETWORK]);
-    return { account };
+/**
+ * Limits failed logins per account, and paces those of a network. Known browsers and live sessions have counts of their own and
+ * are never paced: strangers who guess cannot lock them out.
+ * @param pause waits for so many milliseconds
+ */
+export const createLoginThrottle = (pool: Pool, pause: (ms: number) => Promise<unknown> = sleep) => {
+  const failures = createWindowCounter(pool, FAILURE_WINDOW_MINUTES * MINUTE_MS);
+  const pacer = createPacer(pool, { longestMs: MAX_PACE_MS, maxWaitMs: MAX_PACED_WAIT_MS, pause });
+
+  const read = async ({ account, network }: Pick<AdmittedLogin, 'account' | 'network'>) => {
+    const [ofAccount, ofNetwork] = await failures.read(account, ...(network === null ? [] : [network]));
+    return { ofAccount, ofNetwork };
   };
 
   return {
-    /** @throws Problem `throttled` */
-    check: async (username: string, address: string): Promise<void> => {
-      await read(username, address);
+    /**
+     * Waits for its turn, up to 5 seconds, if the network had many failures.
+     * @throws Problem `throttled`
+     */
+    admit: async ({ username, address, source }: LoginRequest): Promise<AdmittedLogin> => {
+      const isUnknown = source.kind === 'unknown';
+      const account = countKey(username, source);
+      const network = isUnknown ? networkKey('login', address) : null;
+      const { ofAccount, ofNetwork } = await read({ account, network });
+      rejectAt([ofAccount, FAILURES_PER_ACCOUNT]);
+      const paceMs = paceOf(ofNetwork?.points ?? 0);
+      if (paceMs > 0) await pacer.waitForTurn(networkKey('login-pace', address), paceMs);
+      return { account, network, isPaced: paceMs > 0, source: source.kind };
     },
 
     /**
-     * Guesses sent in one burst all pass `check`. Those beyond the limit get `throttled` whether wrong or right (see
+     * Guesses sent in one burst are all admitted. Those beyond a limit get `throttled` whether wrong or right (see
      * `recordSuccess`): a different response to the right one would reveal the password.
-     * @throws Problem `throttled`
+     * @returns whether this failure locked the account for unknown browsers, and the problem of a guess beyond a limit
      */
-    recordFailure: async (username: string, address: string): Promise<void> => {
-      const counts = await Promise.all([
-        failures.add(accountKey('login', username)),
-        failures.add(networkKey('login', address)),
+    recordFailure: async ({ account, network, isPaced, source }: AdmittedLogin) => {
+      const [ofAccount, ofNetwork] = await Promise.all([
+        failures.add(account),
+        network === null ? null : failures.add(network),
       ]);
-      rejectAt([counts[0], FAILURES_PER_ACCOUNT + 1], [counts[1], FAILURES_PER_NETWORK + 1]);
+      return {
+        hasLocked: source === 'unknown' && ofAccount.points === FAILURES_PER_ACCOUNT,
+        refusal: refusalAt(
+          [ofAccount, FAILURES_PER_ACCOUNT + 1],
+          [isPaced ? null : ofNetwork, UNPACED_FAILURES_PER_NETWORK + 1, 1],
+        ),
+      };
     },
 
     /**
-     * Clears the account's count, unless other logins reached the limit while this one was being verified.
+     * Clears the account's count that this login used, unless other logins reached a limit while it was being verified.
      * @throws Problem `throttled`
      */
-    recordSuccess: async (username: string, address: string): Promise<void> => {
-      const { account } = await read(username, address);
-      if (account) await failures.remove(accountKey('login', username));
+    recordSuccess: async (login: AdmittedLogin): Promise<void> => {
+      const { ofAccount, ofNetwork } = await read(login);
+      rejectAt(
+        [ofAccount, FAILURES_PER_ACCOUNT],
+        [login.isPaced ? null : ofNetwork, UNPACED_FAILURES_PER_NETWORK, 1],
+      );
+      if (ofAccount) await failures.remove(login.account);
     },
 
-    /** Clears the account's count after a password reset, which proves ownership by mail. */
-    clear: (username: string): Promise<void> => failures.remove(accountKey('login', username)),
+    /** Clears the account's counts after a password reset, which proves ownership by mail. */
+    clear: (username: string): Promise<void> =>
+      failures.remove(accountKey('login', username), accountKey('live', username)),
   };
 };
+
+/** Failures with secrets that cannot be guessed: a limit of load. */
+const FAILURES_PER_NETWORK = 100;
 
 /** Enough for a user who looks in the wrong mailbox, too few to flood the owner of the address. */
 const RESETS_PER_ACCOUNT = 5;
@@ -127,18 +187,38 @@ const createNetworkThrottle = (pool: Pool, prefix: string, maxFailures: number) 
   };
 };
 
+const countKey = (username: string, source: LoginSource): string => {
+  if (source.kind === 'known') return `login-device:${source.device}`;
+  return accountKey(source.kind === 'live' ? 'live' : 'login', username);
+};
+
 /** The key of a count for an account. */
-export const accountKey = (prefix: 'login' | 'reset', email: string): string =>
+const accountKey = (prefix: 'login' | 'live' | 'reset', email: string): string =>
   `${prefix}-account:${hashKey(email)}`;
+
+/** The keys of all counts that are named after an account. */
+export const accountKeys = (email: string): string[] =>
+  (['login', 'live', 'reset'] as const).map((prefix) => accountKey(prefix, email));
 
 const networkKey = (prefix: string, address: string): string =>
   `${prefix}-network:${hashKey(networkOf(address))}`;
 
-/** @throws Problem `throttled` if a count has reached its limit */
-const rejectAt = (...limits: [count: WindowCount | null | undefined, limit: number][]): void => {
-  const waits = limits.map(([count, limit]) => (count && count.points >= limit ? secondsLeft(count) : 0));
+/** `retryAfter`: seconds to wait, if not until the window ends. */
+type Limit = [count: WindowCount | null | undefined, limit: number, retryAfter?: number];
+
+/** The problem `throttled` if a count has reached its limit, else null. */
+const refusalAt = (...limits: Limit[]): Problem | null => {
+  const waits = limits.map(([count, limit, retryAfter]) =>
+    count && count.points >= limit ? (retryAfter ?? secondsLeft(count)) : 0,
+  );
   const retryAfterSeconds = Math.max(...waits);
-  if (retryAfterSeconds > 0) throw new Problem('throttled', { retryAfterSeconds });
+  return retryAfterSeconds > 0 ? new Problem('throttled', { retryAfterSeconds }) : null;
+};
+
+/** @throws Problem `throttled` if a count has reached its limit */
+const rejectAt = (...limits: Limit[]): void => {
+  const refusal = refusalAt(...limits);
+  if (refusal) throw refusal;
 };
 
 /** Concurrent verifications, including those in the shared hashing queue. Each takes about 40 ms of a core. */

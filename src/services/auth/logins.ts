@@ -6,23 +6,27 @@ import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
 import { sessionStatements, tokenStatements } from './credentials.ts';
-import type { VerifiedUser } from './password-verification.ts';
+import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 
 /** The statements that add a token or a session. */
 type Grant = (userId: number, now: Date) => CompiledQuery[];
+
+type Login = { username: string; password: string; entry: PasswordEntry };
+/** `device`: the device cookie. */
+type LoginBrowser = { userAgent: string; device: string | null };
 
 /** Exchanges passwords for tokens and sessions. */
 export const createLogins = (unit: Unit) => {
   const { em, clock, passwordVerification, audit, runPipeline, origin, sessionMaxDays } = unit;
   const address = origin.address ?? '';
-  const logIn = async (action: AuditAction, username: string, password: string, grant: Grant) => {
-    const [attempt] = await Promise.allSettled([exchange(action, username, password, grant)]);
+  const logIn = async (action: AuditAction, login: Login, grant: Grant) => {
+    const [attempt] = await Promise.allSettled([exchange(action, login, grant)]);
     telemetry.login.publish(() => ({ outcome: outcomeOf(attempt) }));
     if (attempt.status === 'rejected') throw attempt.reason;
   };
 
-  const exchange = async (action: AuditAction, username: string, password: string, grant: Grant) => {
-    const user = await passwordVerification.verify(username, password);
+  const exchange = async (action: AuditAction, { username, password, entry }: Login, grant: Grant) => {
+    const user = await passwordVerification.verify(username, password, entry);
     if (user.isExpired) {
       const event = { actor: user, target: user.email, clients: user.clientIds };
       await audit.record(em, [{ action: 'login.expired', ...event }]);
@@ -45,7 +49,8 @@ export const createLogins = (unit: Unit) => {
      */
     createToken: async (username: string, password: string): Promise<string> => {
       const token = newToken();
-      await logIn('login.token', username, password, (userId, now) =>
+      // Scripts send no cookies.
+      await logIn('login.token', { username, password, entry: {} }, (userId, now) =>
         tokenStatements(em, { userId, token, now, address }),
       );
       return token;
@@ -55,9 +60,10 @@ export const createLogins = (unit: Unit) => {
      * Exchanges a password for a browser session and returns its secret.
      * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
-    createSession: async (username: string, password: string, userAgent: string): Promise<string> => {
+    createSession: async (username: string, password: string, browser: LoginBrowser): Promise<string> => {
       const secret = newSessionSecret();
-      await logIn('login.session', username, password, (userId, now) =>
+      const { userAgent, device: deviceCookie } = browser;
+      await logIn('login.session', { username, password, entry: { deviceCookie } }, (userId, now) =>
         sessionStatements(em, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
       );
       return secret;

@@ -5,27 +5,50 @@ import { normalizeEmail } from '../../lib/email-address.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { AuditEvent } from '../audit/audit.ts';
+import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { networkOf } from '../rate-limits/window-counter.ts';
 import type { Unit } from '../unit.ts';
+import type { AdmittedLogin, LoginSource } from './login-limits.ts';
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'hasher' | 'throttle' | 'loginConcurrency' | 'audit' | 'origin'>;
+type Deps = Pick<
+  Unit,
+  'em' | 'clock' | 'hasher' | 'throttle' | 'loginConcurrency' | 'deviceCookies' | 'audit' | 'origin'
+>;
 
-/** A user whose password was verified. */
-export type VerifiedUser = Pick<Account, 'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired'>;
+/** A user whose password was verified, by this login. */
+export type VerifiedUser = Pick<Account, 'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired'> & {
+  login: AdmittedLogin;
+};
+
+/** Where the password was entered: a browser that may have a device cookie, or a live session or token of the account. */
+export type PasswordEntry = { deviceCookie?: string | null } | 'live';
 
 export type PasswordVerification = ReturnType<typeof createPasswordVerification>;
 
 export const createPasswordVerification = (deps: Deps) => {
-  const { em, clock, hasher, throttle, loginConcurrency, audit, origin } = deps;
+  const { em, clock, hasher, throttle, loginConcurrency, deviceCookies, audit, origin } = deps;
   const address = origin.address ?? '';
 
-  /** Does the same work and fails with the same error for every cause. */
-  const fail = async (email: string, user: Account | undefined): Promise<never> => {
+  /**
+   * Does the same work and fails with the same error for every cause. The failure that locks the account enqueues a mail to its
+   * user: for an unknown account, the same statements insert nothing.
+   */
+  const fail = async (user: Account | undefined, login: AdmittedLogin): Promise<never> => {
+    const { hasLocked, refusal } = await throttle.recordFailure(login);
     // The username as typed is not recorded: some users type their password into the wrong field.
     const event: AuditEvent = { action: 'login.fail', actor: null, target: user?.email ?? '' };
-    await audit.record(em, [{ ...event, clients: user?.clientIds ?? [] }]);
-    await throttle.recordFailure(email, address);
-    throw new Problem('invalid-credentials');
+    const record = (tx: Db) => audit.record(tx, [{ ...event, clients: user?.clientIds ?? [] }]);
+    if (hasLocked) {
+      await em.transactional(async (tx) => {
+        await record(tx);
+        await enqueueFailedLoginsNotice(tx, {
+          userId: user?.id ?? 0,
+          now: clock.now(),
+          address: origin.address,
+        });
+      });
+    } else await record(em);
+    throw refusal ?? new Problem('invalid-credentials');
   };
 
   /** If the hashing queue is full, leaves the upgrade to the next login. */
@@ -34,34 +57,47 @@ export const createPasswordVerification = (deps: Deps) => {
     if (renewed !== null) await replaceHash(em, userId, verified, renewed);
   };
 
+  const sourceOf = (entry: PasswordEntry, user: Account | undefined): LoginSource => {
+    if (entry === 'live') return { kind: 'live' };
+    const owner = user ?? { id: 0, lastPasswordSet: new Date(0) };
+    const device = entry.deviceCookie ? deviceCookies.deviceOf(entry.deviceCookie, owner) : null;
+    return device === null ? { kind: 'unknown' } : { kind: 'known', device };
+  };
+
   return {
     /**
      * Verifies a password. Unknown users, inactive users and wrong passwords take the same time and fail with the same
      * error. An outdated hash is replaced.
      * @throws Problem `invalid-credentials`, `throttled`, `overloaded`
      */
-    verify: async (username: string, password: string): Promise<VerifiedUser> => {
+    verify: async (username: string, password: string, entry: PasswordEntry): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
-      await throttle.check(email, address);
       const user = await findAccount(em, email, clock.now());
+      const source = sourceOf(entry, user);
+      const login = await throttle.admit({ username: email, address, source });
       // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.isActive ? user.passwordHash : null;
-      const isVerified = await loginConcurrency.run(email, networkOf(address), () =>
-        hasher.verify(hash, password, {
-          readKinds: () => passwordHashKinds(em),
-          confirm: () => throttle.recordSuccess(email, address),
-        }),
+      // Known browsers and live sessions do not wait behind strangers.
+      const { account, network } = login;
+      const isVerified = await loginConcurrency.run(
+        account,
+        network === null ? account : networkOf(address),
+        () =>
+          hasher.verify(hash, password, {
+            readKinds: () => passwordHashKinds(em),
+            confirm: () => throttle.recordSuccess(login),
+          }),
       );
-      if (!isVerified || !user) return fail(email, user);
+      if (!isVerified || !user) return fail(user, login);
 
       const { passwordHash, isActive: _, ...verified } = user;
       if (passwordHash && hasher.isOutdated(passwordHash)) await upgradeHash(user.id, passwordHash, password);
-      return verified;
+      return { ...verified, login };
     },
 
     /** Fails a verification that a concurrent deactivation or password change has made invalid. */
-    failAfterVerification: async ({ email }: VerifiedUser): Promise<never> =>
-      fail(email, await findAccount(em, email, clock.now())),
+    failAfterVerification: async ({ email, login }: VerifiedUser): Promise<never> =>
+      fail(await findAccount(em, email, clock.now()), login),
   };
 };
 

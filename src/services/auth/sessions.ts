@@ -19,7 +19,14 @@ export const SESSION_IDLE_DAYS = 14;
 export const isUnexpired = sql<boolean>`sessions.expires_at > now()`;
 
 /** Browser sessions of the actor, and of users whom the actor may change. */
-export const createSessions = ({ em, clock, audit, passwordVerification, idempotency }: Unit) => ({
+export const createSessions = ({
+  em,
+  clock,
+  audit,
+  passwordVerification,
+  deviceCookies,
+  idempotency,
+}: Unit) => ({
   /**
    * Lists the valid sessions of the actor, or of the user with this address, last used first.
    * @throws Problem `invalid-input` on `cursor`, `not-found`, `forbidden`
@@ -39,7 +46,9 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
     const input = JSON.stringify([password]);
     const request = idempotencyKey && { idempotencyKey, operation: 'sessions.confirm', input };
     await idempotency.runOnce<null>(actor, request, async (write) => {
-      const user = await passwordVerification.verify(actor.email, password).catch(rethrowAsWrongPassword);
+      const user = await passwordVerification
+        .verify(actor.email, password, 'live')
+        .catch(rethrowAsWrongPassword);
       return write(async (tx) => {
         // A concurrent password change revokes the session.
         if (!(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
@@ -76,6 +85,17 @@ export const createSessions = ({ em, clock, audit, passwordVerification, idempot
   /** Deletes the session that a new login replaces in the browser. */
   replace: async (secret: string): Promise<void> => {
     await tables(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
+  },
+
+  /** A device cookie for the browser with this session, or null if the session has ended. */
+  issueDeviceCookie: async (secret: string): Promise<string | null> => {
+    const owner = await tables(em)
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .select(['users.id', 'users.last_password_set as lastPasswordSet'])
+      .where('sessions.digest', '=', tokenDigest(secret))
+      .executeTakeFirst();
+    return owner ? deviceCookies.issue(owner) : null;
   },
 
   /**

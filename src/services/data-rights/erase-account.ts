@@ -6,7 +6,7 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
-import { accountKey } from '../auth/login-limits.ts';
+import { accountKeys } from '../auth/login-limits.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 import { type ReplacedRows, type RunningErasure, replaceRows, usedApps } from './erased-rows.ts';
 import type { AddressDigest } from './erasure-keys.ts';
@@ -140,6 +140,5 @@ const deleteAccess = async (tx: SqlEntityManager, { id, email }: LockedPerson): 
   const db = tables(tx);
   await revokeCredentials(tx, id);
   for (const table of OWNED_TABLES) await db.deleteFrom(table).where('user_id', '=', id).execute();
-  const keys = (['login', 'reset'] as const).map((prefix) => accountKey(prefix, email));
-  await db.deleteFrom('rate_limits').where('key', 'in', keys).execute();
+  await db.deleteFrom('rate_limits').where('key', 'in', accountKeys(email)).execute();
 };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import { MINUTE_MS } from '../../lib/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 
@@ -50,6 +50,7 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
   return rejected.flatMap(({ n }) => invitations[n] ?? []);
 };
 
+/** `address`: that of the request, which the mail mentions. */
 type Change = { userId: number; now: Date; address: string | null };
 
 /**
@@ -62,4 +63,21 @@ export const enqueuePasswordNotice = async (tx: Db, { userId, now, address }: Ch
     select 'password-changed', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
       ${tracing.traceparent()}::varchar
     from users where id = ${userId}::int and password_hash is not null`.execute(tables(tx));
+};
+
+const FAILED_LOGINS_NOTICE_HOURS = 24;
+
+/**
+ * Enqueues the mail that informs a user of failed logins, at most one a day: an attack must not flood the mailbox. Inserts
+ * nothing for an unknown or inactive account.
+ */
+export const enqueueFailedLoginsNotice = async (tx: Db, { userId, now, address }: Change): Promise<void> => {
+  const since = new Date(now.getTime() - FAILED_LOGINS_NOTICE_HOURS * HOUR_MS);
+  await sql`
+    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
+    select 'failed-logins', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
+      ${tracing.traceparent()}::varchar
+    from users where id = ${userId}::int and is_active and not exists (select from outbox_mails earlier
+      where earlier.user_id = users.id and earlier.kind = 'failed-logins'
+        and earlier.created_at > ${since}::timestamptz)`.execute(tables(tx));
 };

@@ -1,4 +1,5 @@
 import type { MailKind } from '../../../entities/outbox-mail.ts';
+import { FAILURE_WINDOW_MINUTES, FAILURES_PER_ACCOUNT } from '../auth/login-limits.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import type { LetterContext } from './mail-context.ts';
 import type { MailContent } from './mail-layout.ts';
@@ -87,6 +88,25 @@ const passwordChanged = (mail: LetterContext): Content => {
   };
 };
 
+/** Has no link: mails of this kind are what phishing imitates. */
+const failedLogins = (mail: LetterContext): Content => {
+  const address = oneLine(mail.request_address ?? '');
+  const at = `${dayOf(mail.created_at)}, ${timeOf(mail.created_at)} (UTC)`;
+  return {
+    opening: [
+      greeting(mail),
+      `Someone entered a wrong password for ${mail.recipient} at ${senderNameOf(mail)} ${FAILURES_PER_ACCOUNT} times within ${FAILURE_WINDOW_MINUTES} minutes. The last attempt was on ${at}${address && `, from ${address}`}. Nobody got in by these attempts.`,
+      `To protect the account, logins from browsers that you have not used before, and from scripts, are refused for ${FAILURE_WINDOW_MINUTES} minutes. Browsers in which you have logged in before are not affected, and you stay logged in where you are.`,
+    ],
+    closing: [
+      'If this was you, wait a few minutes, or choose “Forgot your password?” on the login page.',
+      'If this was not you, you do not need to do anything as long as your password is strong and you use it nowhere else. Otherwise change it.',
+      'If it goes on, you get at most one such email a day.',
+      ...support(mail),
+    ],
+  };
+};
+
 const TEMPLATES: Record<MailKind, Template> = {
   invitation: {
     subject: (mail) =>
@@ -104,6 +124,10 @@ const TEMPLATES: Record<MailKind, Template> = {
   'password-changed': {
     subject: (mail) => `Your password for ${senderNameOf(mail)} was changed`,
     content: passwordChanged,
+  },
+  'failed-logins': {
+    subject: (mail) => `Failed logins to your account at ${senderNameOf(mail)}`,
+    content: failedLogins,
   },
 };
 

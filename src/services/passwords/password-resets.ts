@@ -15,6 +15,8 @@ export const RESET_LINK_MINUTES = 60;
 /** Sets passwords through mailed links: forgotten ones, and the first one of a new user. */
 export const createPasswordResets = (unit: Unit) => {
   const { em, clock, hasher, commonPasswords, throttle, resetThrottle, links, audit, origin } = unit;
+  const { deviceCookies } = unit;
+
   return {
     /**
      * Enqueues a mail to the address as given. The mail worker looks up the account and discards the mail if there is
@@ -45,13 +47,14 @@ export const createPasswordResets = (unit: Unit) => {
 
     /**
      * Sets the password and revokes all credentials of the user. After a weak password the link stays valid.
+     * @returns a device cookie for the browser that opened the link
      * @throws Problem `invalid-link`, `invalid-input` on `password`, `overloaded`
      */
-    reset: async (token: string, password: string): Promise<void> => {
+    reset: async (token: string, password: string): Promise<string> => {
       const link = await findPasswordLink(em, links, token, clock.now());
       rejectWeakPassword(await readPolicyOfUser(em, link.userId), password, link, commonPasswords);
       const hash = await hasher.hash(password);
-      await em.transactional(async (tx) => {
+      const owner = await em.transactional(async (tx) => {
         // Locks the user before the link, in the same order as deactivation.
         const isActive = await lockActiveUser(tx, link.userId);
         const used = await tables(tx)
@@ -65,8 +68,10 @@ export const createPasswordResets = (unit: Unit) => {
         await setPassword(tx, { userId: link.userId, hash, now });
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
+        return { id: link.userId, lastPasswordSet: now };
       });
       await throttle.clear(link.email);
+      return deviceCookies.issue(owner);
     },
   };
 };

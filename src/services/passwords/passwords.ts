@@ -4,6 +4,7 @@ import { invalid } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
+import type { DeviceOwner } from '../auth/device-cookies.ts';
 import { rethrowAsWrongPassword, type VerifiedUser } from '../auth/password-verification.ts';
 import { readClient } from '../clients/clients.ts';
 import { findClientByHost } from '../clients/sites.ts';
@@ -16,11 +17,17 @@ import { checkPassword, rejectWeakPassword } from './password-rules.ts';
 import type { Person } from './personal-data.ts';
 
 type Replacement = { current: string; next: string; kept: Credential | null };
-type Transact = (work: (tx: Db) => Promise<null>) => Promise<null>;
+type Transact<T> = (work: (tx: Db) => Promise<DeviceOwner>) => Promise<T>;
 
 export const createPasswords = (unit: Unit) => {
-  const { em, clock, hasher, commonPasswords, passwordVerification, audit, origin, idempotency } = unit;
-  const replace = async (user: VerifiedUser, replacement: Replacement, transact: Transact): Promise<null> => {
+  const { em, clock, hasher, commonPasswords, passwordVerification, deviceCookies } = unit;
+  const { audit, origin, idempotency } = unit;
+
+  const replace = async <T>(
+    user: VerifiedUser,
+    replacement: Replacement,
+    transact: Transact<T>,
+  ): Promise<T> => {
     const { current, next, kept } = replacement;
     if (next === current) throw invalid({ new_password: ['Must differ from the current password.'] });
     const person = await readPerson(em, user.id);
@@ -34,7 +41,7 @@ export const createPasswords = (unit: Unit) => {
       await setPassword(tx, { userId: user.id, hash, now, kept });
       const event: AuditEvent = { action: 'password.change', actor: user, target: user.email };
       await audit.record(tx, [{ ...event, clients: user.clientIds }]);
-      return null;
+      return { id: user.id, lastPasswordSet: now };
     });
     return replaced.catch((error: unknown) => {
       if (error === outdated) return passwordVerification.failAfterVerification(user);
@@ -52,18 +59,28 @@ export const createPasswords = (unit: Unit) => {
       const input = JSON.stringify([current, next]);
       const request = idempotencyKey && { idempotencyKey, operation: 'passwords.change', input };
       await idempotency.runOnce<null>(actor, request, async (transact) => {
-        const user = await passwordVerification.verify(actor.email, current).catch(rethrowAsWrongPassword);
-        return replace(user, { current, next, kept: actor.credential }, transact);
+        const user = await passwordVerification
+          .verify(actor.email, current, 'live')
+          .catch(rethrowAsWrongPassword);
+        return replace(user, { current, next, kept: actor.credential }, (work) =>
+          transact((tx) => work(tx).then(() => null)),
+        );
       });
     },
 
     /**
      * Changes an expired password, which can no longer be used to log in.
+     * @param deviceCookie of the browser
+     * @returns its new device cookie
      * @throws Problem `invalid-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
-    changeExpired: async (username: string, current: string, next: string): Promise<void> => {
-      const user = await passwordVerification.verify(username, current);
-      await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
+    changeExpired: async (
+      { username, current, next }: { username: string; current: string; next: string },
+      deviceCookie: string | null,
+    ): Promise<string> => {
+      const user = await passwordVerification.verify(username, current, { deviceCookie });
+      const owner = await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
+      return deviceCookies.issue(owner);
     },
 
     /** Checks a password against the actor's own policy, or against that of the client of this host. */

@@ -9,7 +9,8 @@ export type WindowCount = {
   window: string;
 };
 
-const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+/** By the database clock. */
+export const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /** Never longer than a window, even if the database clock is set back. */
 const MS_LEFT = (end: string) => `least(${end} - ${NOW_MS}, $2::bigint)::int as "msLeft"`;
 
@@ -47,8 +48,8 @@ export const createWindowCounter = (pool: Pool, windowMs: number) => {
       return keys.map((key) => rows.find((row) => row.key === key) ?? null);
     },
 
-    remove: async (key: string): Promise<void> => {
-      await pool.query('delete from rate_limits where key = $1', [key]);
+    remove: async (...keys: string[]): Promise<void> => {
+      await pool.query('delete from rate_limits where key = any($1::varchar[])', [keys]);
     },
   };
 };

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../../src/adapters/hashing/password-hasher.ts';
 import { Problem } from '../../../src/lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { createDeviceCookies } from '../../../src/services/auth/device-cookies.ts';
 import {
   createLoginConcurrency,
   createLoginThrottle,
@@ -39,12 +40,13 @@ const attempts = (app: TestApp, done: Record<string, number>, throttling: Partia
       }),
       throttle: { ...createLoginThrottle(app.orm.pool), ...throttling },
       loginConcurrency: createLoginConcurrency(),
+      deviceCookies: createDeviceCookies('a secret key'),
       audit: createAudit(NO_ORIGIN, app.clock),
       origin: NO_ORIGIN,
     }))();
   return async (email: string, password: string): Promise<void> => {
     for (const family of Object.keys(done)) delete done[family];
-    await (await proof).verify(email, password);
+    await (await proof).verify(email, password, {});
   };
 };
 
