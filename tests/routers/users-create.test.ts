@@ -61,7 +61,9 @@ create('refuses a missing, unknown or foreign client', async ({ app }) => {
   const foreign = app.as(ACME).users.create({ email: 'x@acme.test', client: 2 });
   const unknown = app.as(ROOT).users.create({ email: 'x@acme.test', client: 99 });
 
-  assert.ok(none.fields?.client);
+  assert.equal(none.fields?.client, [
+    'There are several clients. Send `client`, the id of the one to join (GET /api/v1/jb/clients/ lists them), or `apps`, ids of its apps.',
+  ]);
   assert.ok((await rejectsWith(foreign, 'invalid-input')).fields?.client);
   assert.ok((await rejectsWith(unknown, 'invalid-input')).fields?.client);
   await rejectsWith(app.as(ROOT).users.get({ email: 'x@acme.test' }), 'not-found');
@@ -151,6 +153,19 @@ create('reports all errors of address and apps at once', async ({ app }) => {
     'apps',
     'email',
   ]);
+});
+
+create('lets a superuser leave out the client if the installation has only one', async ({ app }) => {
+  await app.db().updateTable('apps').set({ client_id: 1 }).execute();
+  await app.db().deleteFrom('clients').where('id', '=', 2).execute();
+
+  const response = await app.send('POST /jb/users/', { as: ROOT, payload: { email: 'sole@acme.test' } });
+
+  const members = await app.as(ACME).clients.users({ id: 1 });
+  const entries = await app.as(ACME).audit.list({ action: 'user.create', target: 'sole@acme.test' });
+  assert.is(response.statusCode, 200, response.body);
+  assert.ok(members.some(({ email }) => email === 'sole@acme.test'));
+  assert.is(entries.length, 1);
 });
 
 create('is refused to members and staff', async ({ app }) => {

@@ -112,6 +112,7 @@ const requireUnsorted = ({ sort }: Listing): void => {
 
 /**
  * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only one.
+ * If that is none, the user joins the only client of the installation: callers of the replaced service send no client.
  * The unique constraint decides whether the address is free. A taken address is reported together with other errors only
  * if the actor may see its user: otherwise a failing request would reveal addresses of other clients.
  */
@@ -127,10 +128,22 @@ const resolveTargets = async (tx: SqlEntityManager, actor: Actor, input: UserInp
   const clients = new Set(apps.map((app) => app.client_id));
   const own = input.client ?? soleAdminClient(actor);
   if (own !== undefined) clients.add(own);
-  if (clients.size === 0 && unknown.length === 0) fields.client = ['`client` is required.'];
+  if (clients.size === 0 && unknown.length === 0) {
+    const only = await findOnlyClient(tx);
+    if (only === undefined) fields.client = [CLIENT_REQUIRED];
+    else clients.add(only);
+  }
   if (taken) throw userExists(fields);
   if (Object.keys(fields).length > 0) throw invalid(fields);
   return { apps, clients };
+};
+
+const CLIENT_REQUIRED =
+  'There are several clients. Send `client`, the id of the one to join (GET /api/v1/jb/clients/ lists them), or `apps`, ids of its apps.';
+
+const findOnlyClient = async (tx: SqlEntityManager): Promise<number | undefined> => {
+  const [first, second] = await tables(tx).selectFrom('clients').select('id').limit(2).execute();
+  return second === undefined ? first?.id : undefined;
 };
 
 const isTaken = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<boolean> => {

@@ -15,7 +15,11 @@ export const users: DescriptionsOf<'users'> = {
   ],
   get: ['Get a user', 'All users can get themselves.'],
   permissions: ['Get what you may do with a user', 'For screens that offer only what you may do.'],
-  create: ['Create a user', 'Mails a link to set a password, unless `send_email` is false.', ['user-exists']],
+  create: [
+    'Create a user',
+    'The user joins the clients of the `apps`, and `client`: by default the only client that you administer, or the only one of the installation. Mails a link to set a password, unless `send_email` is false.',
+    ['user-exists'],
+  ],
   update: [
     'Update a user',
     'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here.',
