@@ -1,4 +1,6 @@
 import * as assert from 'uvu/assert';
+import { problemDocument } from '../../src/http/rest/problem-document.ts';
+import { invalid } from '../../src/lib/problems.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 
@@ -71,30 +73,103 @@ responses('report failures as problem+json with all invalid fields', async ({ ap
     type: 'urn:steward:problem:invalid-input',
     title: 'Invalid input',
     status: 400,
-    detail: 'Some of the input is invalid.',
+    detail: 'email: Must be an email address. (and 2 more errors)',
     instance: 'r1',
   });
   assert.equal(Object.keys(errors).sort(), ['apps', 'email', 'is_demo_user']);
   assert.match(errors.apps[0], /^apps\.1: /);
 });
 
-responses('are 401 with the reason for missing, unknown and invalid credentials', async ({ app }) => {
-  const token = await app.tokenOf(ADA);
-  const reasons: [string | undefined, string][] = [
-    [undefined, 'No credentials were sent.'],
-    [`Basic ${token}`, 'Unknown authorization scheme.'],
-    ['Token', 'The token is invalid or expired.'],
-    ['Token wrong', 'The token is invalid or expired.'],
-    [`Token ${token}x`, 'The token is invalid or expired.'],
+const HOW_TO_SEND =
+  'Send the header `Authorization: Token <token>`, with a token of POST /api/v1/api-token-auth/.';
+const INVALID_TOKEN = 'The token is invalid or expired. Get a new one with POST /api/v1/api-token-auth/.';
+
+responses('name the first invalid field in their detail, nested or in an array too', async ({ app }) => {
+  const details: [path: string, payload: object, detail: string][] = [
+    ['/jb/users/', { email: 'no address' }, 'email: Must be an email address.'],
+    [
+      '/jb/users/',
+      { email: 'a@x.test', apps: ['zylTKNVx', 'bad', 'x'] },
+      'apps.1: Must be 8 letters or digits. (and 1 more error)',
+    ],
+    [
+      '/jb/users/invitations/',
+      [{ email: 'a@x.test', client: 1, initial_apps: [] }, { email: 'b', client: 1, initial_apps: [] }, {}],
+      'Element 1, email: Must be an email address. (and 1 more error)',
+    ],
+    [
+      '/jb/users/invitations/',
+      { email: 'b', client: 1, initial_apps: [] },
+      'email: Must be an email address.',
+    ],
   ];
-  for (const [authorization, detail] of reasons) {
-    const response = await app.send('GET /jb/sites/', { headers: { authorization } });
-    assert.equal([response.statusCode, response.json().detail], [401, detail], authorization);
-    assert.is(response.headers['www-authenticate'], 'Token');
+  for (const [path, payload, detail] of details) {
+    const response = await app.send(`POST ${path}`, { as: ACME, payload });
+    assert.equal([response.statusCode, response.json().detail], [400, detail]);
   }
-  const session = await app.send('GET /jb/sites/', { headers: { cookie: 'steward_session=unknown' } });
-  assert.equal([session.statusCode, session.json().detail], [401, 'The session is invalid or expired.']);
 });
+
+responses('repeat no secret and no long text of the input in their detail', async ({ app }) => {
+  const weak = await app.send('POST /password/change/', {
+    as: ADA,
+    payload: { password: DEMO_PASSWORD, new_password: 'secret7' },
+  });
+  const json = `{"password": "${DEMO_PASSWORD}", "new_password": secret7}`;
+  const broken = await app.send('POST /password/change/', { as: ADA, payload: json, headers: JSON_TYPE });
+  const long = problemDocument(invalid({ [`flags.${'k'.repeat(5000)}`]: ['Must be a string.'] }), 'r1');
+
+  assert.equal([weak.statusCode, broken.statusCode], [400, 400]);
+  assert.is(weak.json().detail, 'new_password: At least 8 characters. (and 1 more error)');
+  for (const { body } of [weak, broken]) assert.not.match(body, /secret7|steward-demo/);
+  assert.ok(JSON.parse(long).detail.length <= 500);
+});
+
+responses('name the line and the column where a body is no JSON', async ({ app }) => {
+  const bodies: [body: string, detail: string][] = [
+    ['{"label": "ä", show}', 'The body is not valid JSON: unexpected character in line 1, column 16.'],
+    ['{\n  "label": "x",\n}', 'The body is not valid JSON: unexpected character in line 3, column 1.'],
+    ['{"label": NaN}', 'The body is not valid JSON: unexpected character in line 1, column 11.'],
+    ["{'label': 'x'}", 'The body is not valid JSON: unexpected character in line 1, column 2.'],
+    ['{"label":\r\n "x"', 'The body is not valid JSON: it ends too early, in line 2, column 5.'],
+    ['{"label": "x"} {}', 'The body is not valid JSON: unexpected character in line 1, column 16.'],
+    ['{"label": "\t"}', 'The body is not valid JSON: unexpected character in line 1, column 12.'],
+    [
+      `{"label": "${'x\\n'.repeat(50_000)}",\n"a" 1}`,
+      'The body is not valid JSON: unexpected character in line 2, column 5.',
+    ],
+  ];
+  for (const [payload, detail] of bodies) {
+    const response = await app.send('PATCH /jb/apps/zylTKNVx/', { as: ACME, payload, headers: JSON_TYPE });
+    assert.equal([response.statusCode, response.json().detail], [400, detail]);
+  }
+  const payload = Buffer.from([0x7b, 0xff, 0x7d]);
+  const latin = await app.send('PATCH /jb/apps/zylTKNVx/', { as: ACME, payload, headers: JSON_TYPE });
+  assert.is(latin.json().detail, 'The body is not valid UTF-8.');
+});
+
+responses(
+  'are 401 with the reason and what to do, for missing, unknown and invalid credentials',
+  async ({ app }) => {
+    const token = await app.tokenOf(ADA);
+    const reasons: [string | undefined, string][] = [
+      [undefined, `No credentials were sent. ${HOW_TO_SEND}`],
+      [`Basic ${token}`, `Unknown authorization scheme. ${HOW_TO_SEND}`],
+      ['Token', INVALID_TOKEN],
+      ['Token wrong', INVALID_TOKEN],
+      [`Token ${token}x`, INVALID_TOKEN],
+    ];
+    for (const [authorization, detail] of reasons) {
+      const response = await app.send('GET /jb/sites/', { headers: { authorization } });
+      assert.equal([response.statusCode, response.json().detail], [401, detail], authorization);
+      assert.is(response.headers['www-authenticate'], 'Token');
+    }
+    const session = await app.send('GET /jb/sites/', { headers: { cookie: 'steward_session=unknown' } });
+    assert.equal(
+      [session.statusCode, session.json().detail],
+      [401, 'The session is invalid or expired. Log in again.'],
+    );
+  },
+);
 
 responses('are the same for the schemes Token, Bearer and JWT in any case', async ({ app }) => {
   const token = await app.tokenOf(ADA);

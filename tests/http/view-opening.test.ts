@@ -132,8 +132,6 @@ opening('does not count HEAD, prefetches, previews and programs as uses', async 
     ['GET', 403, { 'x-moz': 'prefetch' }],
     ['GET', 204, { 'sec-fetch-mode': 'no-cors' }],
     ['GET', 204, { 'sec-fetch-mode': 'cors' }],
-    ['GET', 204, { accept: '*/*' }],
-    ['GET', 204, { accept: undefined }],
     ['GET', 204, { 'user-agent': 'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)' }],
     ['GET', 204, { 'user-agent': 'facebookexternalhit/1.1' }],
   ];
@@ -145,6 +143,19 @@ opening('does not count HEAD, prefetches, previews and programs as uses', async 
     }
   assert.is((await viewOf(app, key)).usages_cnt, 0);
   assert.is((await openView(app, key, FRAME)).statusCode, 303);
+});
+
+opening('tells a program that accepts no pages why it does not open, for any key', async ({ app }) => {
+  const { key } = await createView(app);
+  for (const accept of ['*/*', 'application/json', undefined])
+    for (const sent of [key, 'f'.repeat(32)]) {
+      const response = await app.send(`GET !/v/${sent}/`, { headers: { ...PERSON, accept } });
+      assert.is(response.statusCode, 406);
+      assert.is(response.headers['cache-control'], 'no-store');
+      assert.match(response.json().detail, 'send `Accept: text/html`. The app was not opened');
+    }
+  assert.is((await viewOf(app, key)).usages_cnt, 0);
+  assert.is((await openView(app, key)).statusCode, 303);
 });
 
 opening('takes a browser on a phone of the brand Cubot for a person', async ({ app }) => {

@@ -29,15 +29,19 @@ export const readSession = (request: FastifyRequest, isSecure: boolean): string 
     ? null
     : (request.cookies[sessionCookieName(isSecure)] ?? null);
 
-/** The problem of a request without valid credentials, with the reason. */
+const HOW_TO_SEND =
+  'Send the header `Authorization: Token <token>`, with a token of POST /api/v1/api-token-auth/.';
+const HOW_TO_RENEW = 'Get a new one with POST /api/v1/api-token-auth/.';
+
+/** The problem of a request without valid credentials, with the reason and what to do. */
 export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Problem => {
   const { authorization } = request.headers;
   if (readSession(request, isSecure) !== null)
-    return new Problem('unauthenticated', { detail: 'The session is invalid or expired.' });
+    return new Problem('unauthenticated', { detail: 'The session is invalid or expired. Log in again.' });
   if (authorization === undefined)
-    return new Problem('unauthenticated', { detail: 'No credentials were sent.' });
+    return new Problem('unauthenticated', { detail: `No credentials were sent. ${HOW_TO_SEND}` });
   const detail = TOKEN_SCHEME.test(authorization)
-    ? 'The token is invalid or expired.'
-    : 'Unknown authorization scheme.';
+    ? `The token is invalid or expired. ${HOW_TO_RENEW}`
+    : `Unknown authorization scheme. ${HOW_TO_SEND}`;
   return new Problem('unauthenticated', { detail });
 };

@@ -100,7 +100,10 @@ export const PROBLEM: JsonSchema = {
     },
     title: { type: 'string' },
     status: { type: 'integer' },
-    detail: { type: 'string', description: 'A message for people.' },
+    detail: {
+      type: 'string',
+      description: 'A message for people. For invalid input, the first error, and how many follow.',
+    },
     instance: { type: 'string', description: 'The ID of the request, as in `X-Request-Id`.' },
     errors: {
       type: 'object',

@@ -1,8 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import { maintenanceNotice } from '../../lib/message-html.ts';
+import { Problem } from '../../lib/problems.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { keepEmbedSession } from '../gate/embed-cookie.ts';
+import { sendProblem } from '../rest/problem-document.ts';
 import { formatDateTime, userMessage } from './display-text.ts';
 import { attempt, type PageContext, type Pages, pathParameter } from './page-context.ts';
 import { mailLink, redirectTo } from './page-layout.ts';
@@ -12,8 +14,13 @@ export const accessViewPages: Pages = {
   'GET /v/:key/': async (context) => {
     const { request, reply } = context;
     // Neither looks up the key nor counts a use.
-    if (!isPerson(request))
+    if (isAutomatic(request))
       return reply.code(emptyStatus(request)).header('cache-control', 'no-store').send();
+    if (!/text\/html/i.test(request.headers.accept ?? ''))
+      return sendProblem(
+        reply.header('cache-control', 'no-store'),
+        new Problem('not-acceptable', { detail: NO_BROWSER }),
+      );
     const userAgent = request.headers['user-agent'] ?? '';
     const { value, problem } = await attempt(() =>
       context.openServices().viewOpening.open(pathParameter(context, 'key'), userAgent),
@@ -41,16 +48,15 @@ const BOT = /(?<!\bcu)bot\b|crawler|spider|preview|externalhit|^whatsapp/i;
 const isPrefetch = ({ headers }: FastifyRequest): boolean =>
   PREFETCH_HEADERS.some((name) => PREFETCH.test(String(headers[name] ?? '')));
 
-/** Whether a person opens the link, rather than a mail scanner, a preview or a prefetching browser. */
-const isPerson = (request: FastifyRequest): boolean => {
+const NO_BROWSER =
+  'This link opens an app in a browser: send `Accept: text/html`. The app was not opened, and no use was counted.';
+
+/** Whether a mail scanner, a preview, a prefetching browser or the content of a page opens the link, and no person. */
+const isAutomatic = (request: FastifyRequest): boolean => {
   const { method, headers } = request;
   const mode = headers['sec-fetch-mode'] ?? 'navigate';
   return (
-    method === 'GET' &&
-    mode === 'navigate' &&
-    /text\/html/i.test(headers.accept ?? '') &&
-    !isPrefetch(request) &&
-    !BOT.test(headers['user-agent'] ?? '')
+    method !== 'GET' || mode !== 'navigate' || isPrefetch(request) || BOT.test(headers['user-agent'] ?? '')
   );
 };
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalid, Problem } from '../../lib/problems.ts';
+import { describeJsonError } from './json-errors.ts';
 
 /** A bulk of 10,000 usage entries holds about 300,000 values. `JSON.parse` of 500,000 takes up to 150 ms. */
 const MAX_VALUES = 500_000;
@@ -60,14 +61,23 @@ const isJson = (mediaType: string): boolean => {
   );
 };
 
-const parseJson = (bytes: Buffer): unknown => {
+const parseJson = async (bytes: Buffer): Promise<unknown> => {
+  const text = decodeUtf8(bytes);
+  limitJsonComplexity(text);
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    limitJsonComplexity(text);
     return text.trim() === '' ? {} : JSON.parse(text);
   } catch (cause) {
-    if (cause instanceof Problem) throw cause;
-    throw new Problem('malformed-body', { detail: 'The body is not valid JSON.', cause });
+    const error = await describeJsonError(bytes);
+    const detail = `The body is not valid JSON${error === null ? '' : `: ${error}`}.`;
+    throw new Problem('malformed-body', { detail, cause });
+  }
+};
+
+const decodeUtf8 = (bytes: Buffer): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Problem('malformed-body', { detail: 'The body is not valid UTF-8.', cause });
   }
 };
 

@@ -40,17 +40,41 @@ const NON_FIELD_CODES: readonly ProblemCode[] = ['invalid-credentials', 'invalid
 
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {
   const members = errors ?? (problem.fields && errorsByField(problem.fields));
+  // Other codes have a message of their own.
+  const detail = members && problem.code === 'invalid-input' ? describeErrors(members) : problem.message;
   return JSON.stringify({
     type: problemUrn(problem.code),
     title: titleOf(problem.code),
     status: problem.status,
-    detail: problem.message,
+    detail,
     instance: requestId,
     ...(members && { errors: members }),
     // Clients of Django REST framework read this member.
     ...(NON_FIELD_CODES.includes(problem.code) && { non_field_errors: [problem.message] }),
   });
 };
+
+/** Bounds what a message repeats of the input, such as keys. */
+const MAX_DETAIL_LENGTH = 500;
+
+/** The first error, and how many follow: many callers print only `detail`. `Element 3, email: Must be an email address.` */
+const describeErrors = (members: ErrorsMember): string => {
+  const messages = Object.entries(members).flatMap(([key, errors]) =>
+    Array.isArray(errors)
+      ? namedMessages(key, errors)
+      : Object.entries(errors)
+          .flatMap(([field, list]) => namedMessages(field, list))
+          .map((message) => `Element ${key}, ${message}`),
+  );
+  const [first = titleOf('invalid-input'), ...others] = messages;
+  const more =
+    others.length === 0 ? '' : ` (and ${others.length} more ${others.length === 1 ? 'error' : 'errors'})`;
+  return `${first.slice(0, MAX_DETAIL_LENGTH)}${more}`;
+};
+
+/** Messages of nested errors have their path already. */
+const namedMessages = (field: string, messages: string[]): string[] =>
+  messages.map((message) => (message.startsWith(`${field}.`) ? message : `${field}: ${message}`));
 
 const problemOfHttpError = (error: unknown): Problem => {
   if (error instanceof Error && 'statusCode' in error && Number(error.statusCode) < 500) {
