@@ -1,6 +1,8 @@
+import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { appSuite } from '../support/app-suite.ts';
+import { until } from '../support/poll.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import {
   ACME,
@@ -19,6 +21,34 @@ const acceptance = appSuite('accepting an invitation');
 
 const PASSWORD = 'violet-harbor-92-kite';
 let invited = 0;
+
+const userIds = (app: TestApp, email: string) =>
+  app.db().selectFrom('users').select('id').where('email', '=', email);
+
+type Race<T> = { work: () => Promise<T>; change: (tx: Client) => Promise<unknown> };
+
+/** Changes an invitation in a transaction that ends when the work waits for it. */
+const whileLocked = async <T>(app: TestApp, id: number, { work, change }: Race<T>) => {
+  const holder = new Client(app.connection);
+  await holder.connect();
+  try {
+    await holder.query('begin');
+    await holder.query('select from invitations where id = $1 for update', [id]);
+    await change(holder);
+    const outcome = Promise.allSettled([work()]);
+    await until('the work waits for the invitation', async () => {
+      await holder.query('select pg_stat_clear_snapshot()');
+      const { rowCount } = await holder.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rowCount === 1;
+    });
+    await holder.query('commit');
+    return await outcome;
+  } finally {
+    await holder.end();
+  }
+};
 
 type Wanted = {
   as?: string;
@@ -142,10 +172,8 @@ acceptance('keeps the invitation pending if the password is weak or missing', as
 });
 
 acceptance('requires an existing user to log in, and does not change the password', async ({ app }) => {
-  const { key, signature } = await invite(app, { email: EDSGER, extra: { region: 'EU' } });
+  const { key, signature } = await invite(app, { email: EDSGER });
   const accept = (as: string | null) => app.as(as).invitations.accept({ key, signature, password: PASSWORD });
-  await app.as(ROOT).users.update({ email: EDSGER, extra: { team: 'logic' } });
-
   assert.is((await app.as(null).invitations.preview({ key, signature })).needs, 'login');
   await rejectsWith(accept(null), 'login-required');
   await rejectsWith(accept(GRACE), 'login-required');
@@ -154,7 +182,6 @@ acceptance('requires an existing user to log in, and does not change the passwor
 
   const edsger = await app.as(ROOT).users.get({ email: EDSGER });
   assert.equal(edsger.apps.toSorted(), ['Hb7cW2ke', 'zylTKNVx']);
-  assert.equal(edsger.extra, { team: 'logic', region: 'EU' });
   assert.ok((await app.as(null).tokens.create({ username: EDSGER, password: DEMO_PASSWORD })).token);
 });
 
@@ -230,6 +257,58 @@ acceptance(
     }
   },
 );
+
+acceptance('applies what the invitation says when it is closed, not when it was read', async ({ app }) => {
+  const { email, id, key, signature } = await invite(app, { extra: { region: 'EU' } });
+  const changed = { extra: { region: 'US' }, initial_apps: ['Qm3vR8pa'] };
+
+  const [outcome] = await whileLocked(app, id, {
+    work: () => app.as(null).invitations.accept({ key, signature, password: PASSWORD }),
+    change: async (tx) => {
+      await tx.query(`update invitations set extra = $1, is_demo_user = true where id = $2`, [
+        JSON.stringify(changed.extra),
+        id,
+      ]);
+      await tx.query('update invitation_apps set app_id = $1 where invitation_id = $2', ['Qm3vR8pa', id]);
+    },
+  });
+
+  assert.is(outcome.status, 'fulfilled');
+  const user = await app.as(ACME).users.get({ email });
+  assert.equal([user.extra, user.apps, user.is_demo_user], [changed.extra, changed.initial_apps, true]);
+  const [accepted] = await app.as(ACME).audit.list({ target: email, action: 'invitation.accept' });
+  assert.equal(accepted?.details, { id, apps: ['Churn'] });
+});
+
+acceptance('adds what was changed meanwhile to the data of an existing user', async ({ app }) => {
+  const email = 'member@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1, extra: { team: 'logic' } });
+  await app.db().deleteFrom('memberships').where('user_id', 'in', userIds(app, email)).execute();
+  const { id, key, signature } = await invite(app, { email, extra: { region: 'EU' } });
+
+  await whileLocked(app, id, {
+    work: () => app.as(email).invitations.accept({ key, signature }),
+    change: (tx) => tx.query(`update invitations set extra = '{"region":"US"}' where id = $1`, [id]),
+  });
+
+  assert.equal((await app.as(ACME).users.get({ email })).extra, { team: 'logic', region: 'US' });
+  const [updated] = await app.as(ACME).audit.list({ target: email, action: 'user.update' });
+  assert.equal([updated?.actor, updated?.details], [email, { extra: { from: null, to: null } }]);
+});
+
+acceptance('by a person of another client adds the apps and keeps their data', async ({ app }) => {
+  await app
+    .as(GLOBEX)
+    .users.create({ email: 'shared@globex.test', apps: ['Hb7cW2ke'], extra: { rows: 'own' } });
+  const email = 'shared@globex.test';
+  const before = await app.as(GLOBEX).users.get({ email });
+  const { key, signature } = await invite(app, { email, extra: { rows: 'all' }, demo: true });
+
+  await app.as(email).invitations.accept({ key, signature, first_name: 'Other', last_name: 'Name' });
+
+  assert.equal(await app.as(GLOBEX).users.get({ email }), before);
+  assert.equal((await app.as(ACME).users.get({ email })).apps, ['zylTKNVx']);
+});
 
 acceptance('records an existing user in the audit trail', async ({ app }) => {
   const { key, signature } = await invite(app, { as: GLOBEX, email: ADA, apps: ['Hb7cW2ke'] });

@@ -4,7 +4,7 @@ import { type Db, pipelineIn } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import { type AuditEvent, isEmpty } from '../audit/audit.ts';
 import { sessionStatements } from '../auth/credentials.ts';
 import { readPolicyOfClient } from '../passwords/password-policy.ts';
 import { rejectWeakPassword } from '../passwords/password-rules.ts';
@@ -36,14 +36,25 @@ export const createInvitationAcceptance = (unit: Unit) => {
     return hasher.hash(password);
   };
 
+  /**
+   * Locks the invitation and closes it, and returns it as it is now: it may have been changed while the password was hashed. Of two
+   * concurrent acceptances, the second waits here and then finds the invitation closed.
+   */
+  const close = async (tx: Db, { key, signature }: Acceptance, now: Date): Promise<InvitationByLink> => {
+    const locked = await tx.findOneOrFail(Invitation, { key }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!locked.accept(now)) throw new Problem('invitation-closed');
+    // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
+    return findInvitationByLink(tx, links, { key, signature }, now);
+  };
+
   const acceptAsNew = async (invitation: InvitationByLink, input: Acceptance) => {
     const hash = await hashOf(invitation, input);
     const secret = newSessionSecret();
     await em.transactional(async (tx) => {
       const now = clock.now();
-      await close(tx, invitation, now);
+      const closed = await close(tx, input, now);
       const names = { firstName: input.first_name, lastName: input.last_name };
-      const user = await createInvitee(tx, invitation, { ...names, hash, now });
+      const user = await createInvitee(tx, closed, { ...names, hash, now });
       const address = origin.address ?? '';
       const { userAgent } = input;
       await pipelineIn(tx).send(
@@ -52,18 +63,21 @@ export const createInvitationAcceptance = (unit: Unit) => {
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };
       await audit.record(tx, [
         { ...event, action: 'user.create' },
-        acceptEvent(invitation, user),
+        acceptEvent(closed, user),
         { ...event, action: 'login.session' },
       ]);
     });
     return secret;
   };
 
-  const acceptAs = (invitation: InvitationByLink, actor: Actor) =>
+  const acceptAs = (input: Acceptance, actor: Actor) =>
     em.transactional(async (tx) => {
-      await close(tx, invitation, clock.now());
-      await extendInvitee(tx, invitation, actor.id);
-      await audit.record(tx, [acceptEvent(invitation, actor)]);
+      const invitation = await close(tx, input, clock.now());
+      const { details, clients } = await extendInvitee(tx, invitation, actor.id);
+      const events = [acceptEvent(invitation, actor)];
+      if (!isEmpty(details))
+        events.push({ action: 'user.update', actor, target: actor.email, clients, details });
+      await audit.record(tx, events);
     });
 
   return {
@@ -90,7 +104,7 @@ export const createInvitationAcceptance = (unit: Unit) => {
       }
       if (!invitation.user_is_active) throw new Problem('account-inactive');
       if (actor?.email !== invitation.email) throw new Problem('login-required');
-      await acceptAs(invitation, actor);
+      await acceptAs(input, actor);
       return { invitation, session: null };
     },
   };
@@ -112,10 +126,4 @@ const requirementOf = (invitation: InvitationByLink, actor: Actor | null): Accep
   if (invitation.user_is_active === null) return 'password';
   if (!invitation.user_is_active) return 'activation';
   return actor?.email === invitation.email ? 'nothing' : 'login';
-};
-
-/** Of two concurrent acceptances, the second waits here and then finds the invitation closed. */
-const close = async (tx: Db, { id }: InvitationByLink, now: Date): Promise<void> => {
-  const invitation = await tx.findOneOrFail(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
-  if (!invitation.accept(now)) throw new Problem('invitation-closed');
 };

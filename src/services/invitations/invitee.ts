@@ -5,6 +5,7 @@ import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
+import type { Changes } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { grantApps, joinClients } from '../users/app-grants.ts';
 import { addUser } from '../users/new-user.ts';
@@ -36,24 +37,45 @@ const rethrowAsLoginRequired = (error: unknown): never => {
   throw error;
 };
 
-/** Adds the invited access to an existing user, and the invited data to one whom client admins may change. */
+/**
+ * Adds the invited access to an existing user. The invited data is only for those whose data the inviting client may change: people
+ * without a role who belong to no other client.
+ * @returns what changed of the user's data, and all clients of the user
+ */
 export const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId: number) => {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
-  if (!(await hasRole(tx, user))) {
-    const extra = { ...user.extra, ...invitation.extra };
-    // The merged data may exceed the limit; then the user's data stays unchanged.
-    if (findJsonProblem(extra) === null) user.extra = extra;
-    user.isDemoUser ||= invitation.is_demo_user;
-    await tx.flush();
-  }
+  const memberships = await tables(tx)
+    .selectFrom('memberships')
+    .select(['client_id', 'is_admin'])
+    .where('user_id', '=', userId)
+    .execute();
+  const hasRole = user.isSuperuser || user.isStaff || memberships.some(({ is_admin }) => is_admin);
+  const isShared = memberships.some(({ client_id }) => client_id !== invitation.client_id);
+  const details = hasRole || isShared ? {} : await applyInvited(tx, user, invitation);
   await joinInvited(tx, invitation, userId);
+  return {
+    details,
+    clients: [...new Set([...memberships.map((row) => row.client_id), invitation.client_id])],
+  };
 };
 
-const hasRole = async (tx: Db, { id, isSuperuser, isStaff }: User): Promise<boolean> => {
-  const roles = tables(tx).selectFrom('memberships').where('user_id', '=', id).where('is_admin', '=', true);
-  return isSuperuser || isStaff || (await roles.select('client_id').executeTakeFirst()) !== undefined;
+/** Returns the changed columns, without values: they may be sensitive. */
+const applyInvited = async (tx: Db, user: User, invitation: InvitationByLink): Promise<Changes> => {
+  const changes: Changes = {};
+  const extra = { ...user.extra, ...invitation.extra };
+  // The merged data may exceed the limit; then the user's data stays unchanged.
+  if (findJsonProblem(extra) === null && JSON.stringify(extra) !== JSON.stringify(user.extra)) {
+    user.extra = extra;
+    changes.extra = { from: null, to: null };
+  }
+  if (invitation.is_demo_user && !user.isDemoUser) {
+    user.isDemoUser = true;
+    changes.is_demo_user = { from: false, to: true };
+  }
+  await tx.flush();
+  return changes;
 };
 
 const joinInvited = async (tx: Db, { id, client_id }: InvitationByLink, userId: number) => {
