@@ -34,7 +34,8 @@ export const isDue = (
 type Archive = { started_at: Date };
 
 /**
- * The archives that the retention removes: beyond the newest `keep`, and older than `keepDays`. The newest always stays.
+ * The archives that the retention removes: beyond the newest `keep`, and older than `keepDays`. The newest always stays. An
+ * archive is at least as old as the next newer one, even if the clock was ahead when it was made.
  * @param archives newest first
  */
 export const expiredArchives = <T extends Archive>(
@@ -43,5 +44,9 @@ export const expiredArchives = <T extends Archive>(
   now: Date,
 ): T[] => {
   const oldest = now.getTime() - keepDays * 24 * HOUR_MS;
-  return archives.slice(Math.max(keep, 1)).filter(({ started_at }) => started_at.getTime() < oldest);
+  let latest = now.getTime();
+  return archives.filter(({ started_at }, index) => {
+    latest = Math.min(latest, started_at.getTime());
+    return index >= Math.max(keep, 1) && latest < oldest;
+  });
 };

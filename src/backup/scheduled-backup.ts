@@ -55,8 +55,10 @@ export const runScheduledBackup = async (deps: ScheduledBackupDeps, signal: Abor
 
 const placeOf = ({ store }: ScheduledBackupDeps): string => store.locate('');
 
-const isBackupDue = async (deps: ScheduledBackupDeps): Promise<boolean> =>
-  isDue(deps.clock.now(), await readBackupHistory(deps.fork(), placeOf(deps)), deps.schedule);
+const isBackupDue = async (deps: ScheduledBackupDeps): Promise<boolean> => {
+  const now = deps.clock.now();
+  return isDue(now, await readBackupHistory(deps.fork(), placeOf(deps), now), deps.schedule);
+};
 
 /** A process that was killed after its archive was complete has made a good backup; otherwise its draft is removed. */
 const settleInterrupted = async (deps: ScheduledBackupDeps): Promise<void> => {

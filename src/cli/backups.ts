@@ -16,6 +16,7 @@ import { adoptSecretKey } from '../config/secret-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { openTempFolder } from '../lib/files.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
 import { invalidInput } from '../lib/problems.ts';
 import { openDatabaseHost, withDatabaseHost } from '../server/database-host.ts';
@@ -57,7 +58,7 @@ export const createBackupFile = async (config: Config, named: string | undefined
     ...kept.map(
       (path) => `${path} belongs to a backup that is running or was killed: it is removed after a day.`,
     ),
-    `Wrote ${target.locate(name)}: ${count(rows, 'row')} of ${count(tables, 'table')}, ${count(packages, 'package')}, ${megabytes(sizeBytes)} MB.`,
+    `Wrote ${target.locate(name)}: ${formatCount(rows, 'row')} of ${formatCount(tables, 'table')}, ${formatCount(packages, 'package')}, ${megabytes(sizeBytes)} MB.`,
   ];
 };
 
@@ -168,10 +169,7 @@ const createPublisher = async (config: Config): Promise<Publish> => {
 
 const describe = ({ header, manifest: { tables } }: CheckedBackup): string => {
   const rows = Object.values(tables).reduce((sum, table) => sum + table.rows, 0);
-  return `the backup of ${header.createdAt}: ${count(rows, 'row')} of ${count(header.tables.length, 'table')} are the same as in its snapshot.`;
+  return `the backup of ${header.createdAt}: ${formatCount(rows, 'row')} of ${formatCount(header.tables.length, 'table')} are the same as in its snapshot.`;
 };
-
-const count = (amount: number, noun: string): string =>
-  `${amount.toLocaleString('en')} ${noun}${amount === 1 ? '' : 's'}`;
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);

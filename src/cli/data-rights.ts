@@ -49,7 +49,7 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
     const person = await findPerson(em, null, email, { isLocked: false });
     const counts = Object.entries(await countRows(em, person)).filter(([, count]) => count > 0);
     const lines = counts.map(
-      ([name, count]) => `  ${count.toLocaleString('en')} ${name.replaceAll('_', ' ')}`,
+      ([name, count]) => `  ${name.replaceAll('_', ' ')}: ${count.toLocaleString('en')}`,
     );
     process.stderr.write(
       `Erasing ${email} cannot be undone. It concerns the account and:\n${lines.join('\n')}\n`,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Finding } from '../doctor/finding.ts';
+import { formatCount } from '../lib/format-count.ts';
 
 const HELP = `
 Reads the settings of the service from the environment. It changes nothing, sends no mail, and may run beside the service.
@@ -27,9 +28,7 @@ const formatFindings = (findings: readonly Finding[]): string => {
     ({ status, check, message, action }) =>
       `${MARKS[status]}  ${check.padEnd(width)}  ${message}${action === null ? '' : ` → ${action}`}`,
   );
-  const count = (wanted: Finding['status'], noun: string): string => {
-    const amount = findings.filter(({ status }) => status === wanted).length;
-    return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
-  };
-  return `${lines.join('\n')}\n${count('failure', 'failure')}, ${count('warning', 'warning')}.\n`;
+  const count = (wanted: Finding['status']): string =>
+    formatCount(findings.filter(({ status }) => status === wanted).length, wanted);
+  return `${lines.join('\n')}\n${count('failure')}, ${count('warning')}.\n`;
 };

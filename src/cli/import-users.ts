@@ -6,6 +6,7 @@ import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { readDump } from '../integrations/django/dump.ts';
 import { type ImportTotals, importUsers } from '../integrations/django/import.ts';
 import { systemClock } from '../lib/clock.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { withDatabase } from './database-work.ts';
@@ -75,7 +76,7 @@ const importFile = async (
 };
 
 const linesOf = (totals: ImportTotals, { client, dryRun }: ImportArguments): string[] => [
-  `${totals.read} records read`,
+  `${formatCount(totals.read, 'record')} read`,
   `${totals.imported} imported`,
   `${totals.existing} existing users, not changed`,
   `${totals.otherModels} skipped: not of the user model${totals.model ? ` ${totals.model}` : ''}`,

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
 import { withDatabase } from './database-work.ts';
 import { findParties, inviteRows, type Outcome, type Parties } from './invite-writing.ts';
@@ -50,8 +51,7 @@ const checkOrInvite = (config: Config, rows: CsvRow[], options: InviteOptions, i
 const reject = async (unsorted: readonly CsvFault[], { report, dryRun }: InviteOptions): Promise<false> => {
   const faults = sortByLine(unsorted);
   await writeReport(report, faults);
-  const count = faults.length === 1 ? '1 error' : `${faults.length} errors`;
-  const summary = `${count}; see ${report}. No one ${dryRun ? 'would be' : 'was'} invited.`;
+  const summary = `${formatCount(faults.length, 'error')}; see ${report}. No one ${dryRun ? 'would be' : 'was'} invited.`;
   process.stderr.write(`${[...summarizeErrors(faults), summary].join('\n')}\n`);
   return false;
 };

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Config, readConfig } from '../config/config.ts';
 import type { MigrationPreview } from '../db/migration-preview.ts';
+import { formatCount } from '../lib/format-count.ts';
 
 const HELP = `
 --dry-run changes nothing, and may run beside the service. It lists the locks that each migration takes on existing
@@ -44,6 +45,6 @@ const linesOf = ({ name, locks, ms }: MigrationPreview): string[] => [
   ...(locks.length === 0 ? ['  locks no existing table'] : []),
   ...locks.map(
     ({ table, mode, rows, bytes }) =>
-      `  locks ${table} (${mode}), about ${rows.toLocaleString('en')} rows, ${(bytes / 1e6).toFixed(1)} MB`,
+      `  locks ${table} (${mode}), about ${formatCount(rows, 'row')}, ${(bytes / 1e6).toFixed(1)} MB`,
   ),
 ];

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { readConfig } from '../config/config.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackupCommands } from './backup.ts';
 import { addCompletionCommand } from './completion.ts';
@@ -92,7 +93,7 @@ const addUsageCommand = (program: Command): void => {
       const config = readConfig(process.env);
       const { rebuildAllUsage } = await import('./database-work.ts');
       const count = await rebuildAllUsage(config, app);
-      process.stdout.write(`Recomputed the usage of ${count} ${count === 1 ? 'app' : 'apps'}.\n`);
+      process.stdout.write(`Recomputed the usage of ${formatCount(count, 'app')}.\n`);
     });
 };
 

@@ -7,6 +7,7 @@ import { openDatabase, readMigrationLevel } from '../db/database.ts';
 import type { Db } from '../db/kysely.ts';
 import { warnOfLostSettings } from '../db/session-settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { judgeBackups } from './backup-findings.ts';
@@ -21,6 +22,7 @@ import {
   judgePrivileges,
   judgeSearch,
   judgeServer,
+  judgeStoredTimes,
   judgeTls,
 } from './database-findings.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -94,7 +96,7 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     if (level?.pending.length === 0) {
       const em = orm.em.fork();
       const now = new Date(Date.now() + facts.clockAheadMs);
-      findings.push(...(await checkBacklog(em, config)), ...(await checkSigningKeys(em, config, now)));
+      findings.push(...(await checkBacklog(em, config, now)), ...(await checkSigningKeys(em, config, now)));
     }
     return findings;
   } finally {
@@ -108,25 +110,28 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
 /** Mails are retried for minutes if the mail server is busy. */
 const MAX_MAIL_AGE_S = 60 * 60;
 
-/** What the running service should have done. */
-const checkBacklog = async (em: Db, { backup }: Config): Promise<Finding[]> => {
-  const state = await readOperationalState(em, new Date());
-  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead } = state;
+/** What the running service should have done. @param now by the clock of the database */
+const checkBacklog = async (em: Db, { backup }: Config, now: Date): Promise<Finding[]> => {
+  const state = await readOperationalState(em, now);
+  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, futureTimes } = state;
   const mails = findingsOf('unsent mails');
   const log = findingsOf('usage log');
   return [
     oldestUnsentMailSeconds > MAX_MAIL_AGE_S
       ? mails.warning(
-          `${unsentMails} mails wait, the oldest for ${Math.floor(oldestUnsentMailSeconds / 3600)} h.`,
+          `${formatCount(unsentMails, 'mail waits', 'mails wait')}, the oldest for ${Math.floor(oldestUnsentMailSeconds / 3600)} h.`,
           'The list of mails shows the reason of each: see docs/users.md.',
         )
-      : mails.ok(`${unsentMails} mails wait to be sent.`),
+      : mails.ok(`${formatCount(unsentMails, 'mail waits', 'mails wait')} to be sent.`),
     usageMonthsAhead === 0
       ? log.warning(
           'The usage log has no partition for next month.',
           'Start the service: its hourly maintenance creates one. If it runs, its log has the reason.',
         )
-      : log.ok(`The usage log has partitions for ${usageMonthsAhead} months ahead.`),
+      : log.ok(
+          `The usage log has partitions for the next ${usageMonthsAhead === 1 ? 'month' : `${usageMonthsAhead} months`}.`,
+        ),
     judgeBackups(state, backup.target && backup.intervalHours),
+    ...judgeStoredTimes(futureTimes),
   ];
 };

@@ -1,4 +1,5 @@
 import type { Connection } from '../config/connection.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { isLoopback } from './addresses.ts';
 import type { DatabaseFacts } from './database-facts.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -51,7 +52,7 @@ export const judgePrivileges = (facts: DatabaseFacts, refusal: string | null): F
       ),
     first !== undefined &&
       failure(
-        `The role ${role} does not own ${foreignTables.length} tables of the service, such as ${first}.`,
+        `The role ${role} does not own ${formatCount(foreignTables.length, 'table')} of the service, such as ${first}.`,
         `Run for each as its owner: alter table ${first} owner to ${role}`,
       ),
     !canCreateTemporaryTables &&
@@ -122,6 +123,17 @@ export const judgeClock = ({ clockAheadMs, roundTripMs }: DatabaseFacts): Findin
     `The clock of this machine is ${seconds} s ${clockAheadMs > 0 ? 'behind' : 'ahead of'} the database's.`,
     'Synchronize both with NTP: certificates, S3 requests and log entries use the local clock.',
   );
+};
+
+/** Only a problem is reported: a clock that is right now tells nothing about the times that are stored. */
+export const judgeStoredTimes = (futureTimes: number): Finding[] => {
+  if (futureTimes === 0) return [];
+  return [
+    findingsOf('clock').warning(
+      `${formatCount(futureTimes, 'backup, usage window or mail has', 'backups, usage windows and mails have')} a time in the future: the clock of the database was ahead.`,
+      'Synchronize it with NTP, then start the service: it makes the next backup at once, and corrects the rest within an hour.',
+    ),
+  ];
 };
 
 type MigrationLevel = { pending: string[]; unknown: string[] } | null;

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../lib/clock.ts';
+import { formatCount } from '../lib/format-count.ts';
 import type { RatedKey } from '../services/gate/signing-key-rows.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -27,7 +28,7 @@ export const judgeSigningKeys = (keys: readonly Key[], now: Date, signingKeyDays
       'Check the clock of the database: it was ahead when the keys were created.',
     );
   const ageMs = now.getTime() - newest.created_at.getTime();
-  const message = `The newest key that signs tickets is ${Math.floor(ageMs / DAY_MS)} days old.`;
+  const message = `The newest key that signs tickets is ${formatCount(Math.floor(ageMs / DAY_MS), 'day')} old.`;
   return ageMs > signingKeyDays * DAY_MS + LATE_MS
     ? warning(
         `${message} SIGNING_KEY_DAYS is ${signingKeyDays}.`,

@@ -6,3 +6,9 @@ export const systemClock: Clock = { now: () => new Date() };
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * The latest time that can have been stored until now. Later ones are wrong, because the clock was ahead when they were
+ * stored; instances and servers that replaced each other may differ by less.
+ */
+export const latestPossible = (now: Date): Date => new Date(now.getTime() + 5 * MINUTE_MS);

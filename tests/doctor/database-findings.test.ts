@@ -10,6 +10,7 @@ import {
   judgePrivileges,
   judgeSearch,
   judgeServer,
+  judgeStoredTimes,
   judgeTls,
 } from '../../src/doctor/database-findings.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
@@ -146,17 +147,29 @@ for (const [what, level, status] of LEVELS) {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-for (const [days, status] of [
-  [-1, 'failure'],
-  [5, 'warning'],
-  [60, 'ok'],
+for (const [days, status, message] of [
+  [-1, 'failure', 'It expired on 2025-12-31.'],
+  [0.5, 'warning', 'It expires within a day, on 2026-01-01.'],
+  [1, 'warning', 'It expires in 1 day, on 2026-01-02.'],
+  [5, 'warning', 'It expires in 5 days, on 2026-01-06.'],
+  [60, 'ok', 'It is valid until 2026-03-02.'],
 ] as const) {
   findings(`a certificate that ends in ${days} days: ${status}`, () => {
     const now = Date.UTC(2026, 0, 1);
     const certificate = { validToDate: new Date(now + days * DAY_MS) };
+    const finding = checkExpiry('TLS', 'It', certificate, now);
 
-    assert.is(checkExpiry('TLS', 'It', certificate, now).status, status);
+    assert.equal([finding.status, finding.message], [status, message]);
   });
 }
+
+findings('stored times in the future: warning', () => {
+  const [one, ...others] = judgeStoredTimes(1);
+
+  assert.equal(judgeStoredTimes(0), []);
+  assert.equal(others, []);
+  assert.is(one?.status, 'warning');
+  assert.match(one?.message ?? '', /^1 backup, usage window or mail has a time in the future/);
+});
 
 findings.run();

@@ -13,6 +13,8 @@ export type OperationalState = {
   backupSizeBytes: number | null;
   /** Since the last good one. */
   backupFailures: number;
+  /** Stored times in the future that are not corrected yet: the clock of the database was ahead. */
+  futureTimes: number;
 };
 
 export type StateSources = {
@@ -86,6 +88,11 @@ export const describeService = (registry: Registry, sources: StateSources): void
     'steward_backup_failures',
     'Scheduled backups that failed since the last good one.',
     ({ backupFailures }) => backupFailures,
+  );
+  addGauge(
+    'steward_future_times',
+    'Backups, usage windows and mails with a time in the future: the clock of the database was ahead when it was stored.',
+    ({ futureTimes }) => futureTimes,
   );
   addGauge(
     'steward_backup_interval_seconds',

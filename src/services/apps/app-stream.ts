@@ -4,7 +4,7 @@ import type { OpenList, PageSize, RowEncoder } from '../../db/list-stream.ts';
 import type { Actor } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
-import { usageWindows } from '../usage/usage-windows.ts';
+import { isStaleWindow, usageWindows } from '../usage/usage-windows.ts';
 import { type AppFilterValues, appMatches, matchesAllApps } from './app-filter.ts';
 import { type AppCursor, type AppRow, appRowsIn, isAfterApp } from './app-rows.ts';
 
@@ -17,7 +17,7 @@ type Options = {
   after: AppCursor | undefined;
   values: AppFilterValues;
   encoder: AppEncoder;
-  /** Receives the ids of apps whose usage windows end before today: these must be recounted before the list is read. */
+  /** Receives the ids of apps whose usage windows are stale: these must be recounted before the list is read. */
   stale: string[];
 };
 
@@ -50,11 +50,7 @@ const preparePage = (columns: readonly AppColumn[], limit: PageSize, matches: Ma
     appRowsIn(db, viewer)
       .clearSelect()
       .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
-      .select([
-        'apps.created_at',
-        'apps.id as key',
-        sql`usage_windows.day < ${values.today}::date`.as('is_stale'),
-      ])
+      .select(['apps.created_at', 'apps.id as key', isStaleWindow(values.today).as('is_stale')])
       .select(columns.map((name) => columnOf(name, viewer).as(`view_${name}`)))
       .where(isAfterApp({ createdAt: values.createdAt, id: values.id }))
       .where(matches(viewer, values))

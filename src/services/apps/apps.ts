@@ -12,7 +12,7 @@ import { readClient } from '../clients/clients.ts';
 import { requireExpected } from '../expected-values.ts';
 import { EDITABLE_COLUMNS } from '../packages/loadable-app.ts';
 import type { Unit } from '../unit.ts';
-import { dayOf, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
+import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
 import { type AppFilter, appFilterValues, appMatches } from './app-filter.ts';
 import { type AppRow, appCursorOf, appRow, appRows, appsAfter, type ItemPageRequest } from './app-rows.ts';
 import { type AppEncoder, openAppList } from './app-stream.ts';
@@ -26,15 +26,15 @@ export type AppChanges = {
 type StreamFilter = AppFilter & { cursor?: string | undefined };
 
 export const createApps = ({ em, clock, audit, readRows }: Unit) => {
-  /** The apps with their usage, after moving windows of former days to the current day. */
+  /** The apps with their usage, after computing stale windows for the current day. */
   const readWithUsage = async (tx: Db, actor: Actor, apps: ReturnType<typeof appRows>) => {
     const today = dayOf(clock.now());
     const query = apps
       .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
-      .select('usage_windows.day as usage_day')
+      .select(isStaleWindow(today).as('is_stale'))
       .select(usageWindows(clientVisibleTo(actor, sql`apps.client_id`)).as('usage'));
     const rows = await query.execute();
-    const stale = rows.filter(({ usage_day }) => usage_day !== null && usage_day < today);
+    const stale = rows.filter(({ is_stale }) => is_stale);
     if (stale.length === 0) return rows;
     const staleIds = stale.map(({ id }) => id);
     await refreshStaleWindows(tx, staleIds, clock.now());

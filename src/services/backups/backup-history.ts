@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import { DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS, latestPossible } from '../../lib/clock.ts';
 
 export type BackupHistory = {
   /** When the last good backup began. */
@@ -16,13 +16,23 @@ const MAX_ERROR_LENGTH = 500;
 
 const INTERRUPTED = 'The service ended during the backup.';
 
-/** Reads what decides when the next backup to a target is due. */
-export const readBackupHistory = async (em: Db, target: string): Promise<BackupHistory> => {
+/**
+ * Reads what decides when the next backup to a target is due. Backups are in the order of their ids, whatever the clock was,
+ * and those of the future do not count.
+ */
+export const readBackupHistory = async (em: Db, target: string, now: Date): Promise<BackupHistory> => {
+  const latest = latestPossible(now);
   const { rows } = await sql<BackupHistory>`
-    with good as (select max(started_at) as at from backups where target = ${target} and finished_at is not null)
-    select at as "lastGoodAt", count(failed_at)::int as failures, max(failed_at) as "lastFailureAt"
-    from good left join backups on target = ${target} and failed_at is not null and started_at > coalesce(at, '-infinity')
-    group by at`.execute(tables(em));
+    with good as (
+      select id, started_at from backups
+      where target = ${target} and finished_at is not null and started_at <= ${latest}::timestamptz
+      order by id desc limit 1
+    )
+    select (select started_at from good) as "lastGoodAt", count(*)::int as failures, max(failed_at) as "lastFailureAt"
+    from backups
+    where target = ${target} and failed_at <= ${latest}::timestamptz and id > coalesce((select id from good), 0)`.execute(
+    tables(em),
+  );
   return rows[0] ?? { lastGoodAt: null, failures: 0, lastFailureAt: null };
 };
 
@@ -80,7 +90,6 @@ export const listArchives = (em: Db, target: string) =>
     .where('target', '=', target)
     .where('finished_at', 'is not', null)
     .where('removed_at', 'is', null)
-    .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
     .execute();
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { DAY_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
 import { needsLink } from './outbox-links.ts';
 
 /** An arbitrary key for the advisory lock, the same in every instance. */
@@ -27,7 +27,7 @@ export const claimDue = async (tx: Db, terms: ClaimTerms): Promise<number[]> => 
     : sql`true`;
   const availableSlots = isRateLimited
     ? sql`(select greatest(0, least(${limit}::int, ${perMinute}::int - count(*))) from outbox_mails
-        where last_attempt_at > ${minuteAgo}::timestamptz)`
+        where ${isRecentAttempt(now)})`
     : sql`${limit}::int`;
   const { rows } = await sql<{ id: number }>`
     with due as materialized (
@@ -51,7 +51,7 @@ export const nextDue = async (em: Db, now: Date, perMinute: number): Promise<Dat
   const { rows } = await sql<{ due: Date | null }>`
     select case when due is not null then greatest(due, (
       select case when ${perMinute}::int between 1 and count(*) then min(last_attempt_at) + interval '1 minute' end
-      from outbox_mails where last_attempt_at > ${new Date(now.getTime() - MINUTE_MS)}::timestamptz)) end as due
+      from outbox_mails where ${isRecentAttempt(now)})) end as due
     from (select least(
       (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is false),
       (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is true)) as due) next`.execute(
@@ -59,6 +59,11 @@ export const nextDue = async (em: Db, now: Date, perMinute: number): Promise<Dat
   );
   return rows[0]?.due ?? null;
 };
+
+/** Attempts of the future do not count: the clock was ahead. */
+const isRecentAttempt = (now: Date) =>
+  sql`last_attempt_at > ${new Date(now.getTime() - MINUTE_MS)}::timestamptz
+    and last_attempt_at <= ${latestPossible(now)}::timestamptz`;
 
 /** A weekend, and a day to notice that the mail server is broken. */
 const MAX_AGE_MS = 3 * DAY_MS;
@@ -101,6 +106,19 @@ export const recordFailure = (em: Db, claim: Claim, failure: Failure, now: Date,
   const next = new Date(now.getTime() + backoffMs(claim.attempts, baseMs));
   return unsent(em, claim).set({ last_error: reason, next_attempt_at: next, failed_at: failedAt }).execute();
 };
+
+/** Whether a mail waits for longer than any retry does, because the clock was ahead when it was enqueued or attempted. */
+export const isDueTooLate = (now: Date) =>
+  sql<boolean>`sent_at is null and failed_at is null
+    and next_attempt_at > ${new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS)}::timestamptz`;
+
+/** Makes mails due that would wait for a time which was wrong when it was stored. */
+export const rescheduleLateMails = (em: Db, now: Date) =>
+  tables(em)
+    .updateTable('outbox_mails')
+    .set({ next_attempt_at: now, last_attempt_at: null })
+    .where(isDueTooLate(now))
+    .execute();
 
 /** Releases a claimed mail that was not attempted. */
 export const release = (em: Db, claim: Claim, now: Date) =>

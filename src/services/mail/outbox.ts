@@ -6,7 +6,15 @@ import { deleteInBatches } from '../pruning.ts';
 import { type MailContext, mailContexts, mailRows } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
 import type { MailWriter } from './mail-writer.ts';
-import { claimDue, failObsolete, nextDue, recordFailure, recordSent, release } from './outbox-claims.ts';
+import {
+  claimDue,
+  failObsolete,
+  nextDue,
+  recordFailure,
+  recordSent,
+  release,
+  rescheduleLateMails,
+} from './outbox-claims.ts';
 import { anyNeedsLink, createLinks, lockWithoutLink } from './outbox-links.ts';
 
 /** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
@@ -88,8 +96,12 @@ export const createOutbox = (deps: Deps) => {
       for (const mail of mails) await release(em.fork(), mail, clock.now());
     },
 
-    /** Deletes old mails and links. `isSent`: whether workers send mails, which also detects obsolete ones. */
+    /**
+     * Deletes old mails and links, and reschedules mails that the clock was ahead for. `isSent`: whether workers send mails,
+     * which also detects obsolete ones.
+     */
     prune: async ({ isSent }: { isSent: boolean }): Promise<void> => {
+      await rescheduleLateMails(em.fork(), clock.now());
       if (!isSent) await failAllObsolete(em.fork(), terms());
       await pruneOutbox(em.fork(), clock.now(), deps.retentionDays);
     },

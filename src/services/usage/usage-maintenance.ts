@@ -3,7 +3,7 @@ import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { ensureMonths, FIRST_DAY, monthOf } from './usage-partitions.ts';
 import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
-import { dayOf, refreshStaleWindows } from './usage-windows.ts';
+import { dayOf, isStaleWindow, refreshStaleWindows } from './usage-windows.ts';
 
 /** Opens a session whose statements have no limit but that of waiting for a lock. */
 export type OpenSession = (lockTimeoutMs: number) => Promise<ClientBase & { end: () => Promise<void> }>;
@@ -45,7 +45,7 @@ export const maintainUsage = async (deps: Deps): Promise<void> => {
   const months = MONTHS_AHEAD.map((ahead) => monthOf(now, ahead));
   await ensureMonths(em, months);
   const windows = tables(em).selectFrom('usage_windows').select('app_id');
-  const stale = await windows.where('day', '<', dayOf(now)).execute();
+  const stale = await windows.where(isStaleWindow(dayOf(now))).execute();
   const staleIds = stale.map(({ app_id }) => app_id);
   await refreshStaleWindows(em, staleIds, now);
   await dropOldMonths(openSession, now, retentionDays, signal);

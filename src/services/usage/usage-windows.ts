@@ -21,7 +21,18 @@ export const usageWindows = (isVisible: RawBuilder<boolean>) => sql<UsageWindows
 /** `YYYY-MM-DD` in UTC */
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
-/** Computes windows from 90 rows per app. They never move back a day, even if clocks disagree about midnight. */
+/**
+ * Whether a window is of a day that is not possible, because the clock was ahead when it was computed. Tomorrow is possible,
+ * for an instance that is past midnight already.
+ */
+export const isFutureWindow = (today: string, day: RawBuilder<unknown> = sql`usage_windows.day`) =>
+  sql<boolean>`${day} > ${today}::date + 1`;
+
+/** Whether the row of `usage_windows` has to be computed again: it is of an earlier day, or of the future. */
+export const isStaleWindow = (today: string) =>
+  sql<boolean>`(usage_windows.day < ${today}::date or ${isFutureWindow(today)})`;
+
+/** Computes windows from 90 rows per app. They never move back a day, even if instances disagree about midnight. */
 const upsertWindows = (appIds: readonly string[], now: Date) => sql`
   insert into usage_windows (app_id, day, actions30, users30, actions60, users60, actions90, users90)
   select apps.app_id, today, ${sql.join(
@@ -33,7 +44,8 @@ const upsertWindows = (appIds: readonly string[], now: Date) => sql`
     ),
   )}
   from (
-    select id as app_id, greatest(known.day, ${dayOf(now)}::date) as today
+    select id as app_id, case when ${isFutureWindow(dayOf(now), sql`known.day`)} then ${dayOf(now)}::date
+      else greatest(known.day, ${dayOf(now)}::date) end as today
     from unnest(${[...appIds]}::varchar[]) as id left join usage_windows known on known.app_id = id
   ) as apps
   left join usage_app_days days on days.app_id = apps.app_id and days.day > today - ${sql.lit(LONGEST_WINDOW_DAYS)} and days.day <= today
@@ -48,13 +60,13 @@ const upsertWindows = (appIds: readonly string[], now: Date) => sql`
  */
 export const refreshWindow = (appId: string, now: Date) => [
   sql`select from usage_windows where app_id = ${appId} for update`,
-  sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day`,
+  sql`${upsertWindows([appId], now)} where usage_windows.day <= excluded.day or ${isStaleWindow(dayOf(now))}`,
 ];
 
-/** Moves windows of former days to the current day. Waits for concurrent writers first, so that their entries are counted. */
+/** Computes stale windows for the current day. Waits for concurrent writers first, so that their entries are counted. */
 export const refreshStaleWindows = (em: Db, appIds: readonly string[], now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const lock = sql`select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`;
     await lock.execute(tables(tx));
-    await sql`${upsertWindows(appIds, now)} where usage_windows.day < excluded.day`.execute(tables(tx));
+    await sql`${upsertWindows(appIds, now)} where ${isStaleWindow(dayOf(now))}`.execute(tables(tx));
   });
