@@ -29,10 +29,14 @@ export const UserView = View('User', {
 
 /** What the caller may do with a user. */
 export const UserPermissionsView = View('UserPermissions', {
-  /** Change the profile and the apps. */
+  /** Change the profile. */
   can_update: z.boolean(),
-  /** End the sessions and tokens, and send a password link. */
+  /** Grant and revoke apps of your clients. */
+  can_update_apps: z.boolean(),
+  /** See and end the sessions and tokens, deactivate the user, and send a password link. */
   can_revoke: z.boolean(),
+  /** Whether the user also belongs to clients that you do not administer: you can change only their access to your apps. */
+  is_shared: z.boolean(),
 });
 
 /** A user in the list of a client: with `last_password_set`, without `clientadmin_of`. */

@@ -47,6 +47,11 @@ const PROBLEMS = {
     'Cannot modify a client admin',
     'Client admins cannot be updated through this endpoint.',
   ],
+  'shared-user': [
+    403,
+    'User of other clients',
+    'This user also belongs to clients that you do not administer, so you can change only their access to your own apps. Ask a superuser for other changes.',
+  ],
   'self-modification': [403, 'Cannot modify yourself', 'You cannot remove your own access.'],
   'last-superuser': [403, 'Last superuser', 'At least one active superuser must remain.'],
   'not-found': [404, 'Not found', 'Not found.'],

@@ -51,4 +51,19 @@ permissions('the profile of a client admin is read-only, and says why', async ({
   assert.is(await page.getByRole('button', { name: 'Log out everywhere' }).count(), 1);
 });
 
+permissions(
+  'of a person of other clients, only the apps are offered, and the page says why',
+  async ({ app, browser }) => {
+    await app.as(ROOT).users.create({ email: 'both@acme.test', first_name: 'Bo', apps: [SALES, FLEET] });
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/people/both@acme.test', ACME);
+    await waitForHeading(page, 'Bo');
+    await page.getByText('This person also belongs to clients that you do not administer').waitFor();
+    await waitForData(page);
+    assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['Save apps']);
+    assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
+  },
+);
+
 permissions.run();

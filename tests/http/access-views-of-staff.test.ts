@@ -127,7 +127,7 @@ views('have keys for staff who administer a client, for views that they manage',
     assert.is((await both.update({ key: own.key, show_header: false })).key, own.key);
     for (const [{ id, key }, reason] of [
       [foreign, /client admin of client 2, or superuser/],
-      [ofRoot, /is or was a superuser or staff/],
+      [ofRoot, /^This needs the role superuser.$/],
     ] as const) {
       await rejectsWith(both.get({ key }), 'not-found');
       await rejectsWith(both.deactivate({ key }), 'not-found');

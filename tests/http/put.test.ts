@@ -13,6 +13,7 @@ const auditCount = async (app: TestApp): Promise<number> =>
 
 put.before(async ({ app }) => {
   const extra = { nested: { list: [1, null, 'x'] }, email: 'not this one' };
+  // A user of another client too, whose apps the caller does not see.
   await app.as(ROOT).users.update({ email: GRACE, extra, apps: [SALES, FLEET] });
   await app.as(ACME).apps.update({ app_id: SALES, help_html: '<p>Help</p>', in_maintenance: true });
 });
@@ -38,9 +39,17 @@ for (const path of [USER, APP]) {
 }
 
 put('changes the fields that differ, and ignores read-only and unknown ones', async ({ app }) => {
-  const user = (await app.send(`GET ${USER}`, { as: ACME })).json();
-  const payload = { ...user, first_name: 'Amazing', handle: '@other', email: ADA, clientadmin_of: [1], x: 1 };
-  const response = await app.send(`PUT ${USER}`, { as: ACME, payload });
+  const path = `/jb/users/${ADA}/`;
+  const user = (await app.send(`GET ${path}`, { as: ACME })).json();
+  const payload = {
+    ...user,
+    first_name: 'Amazing',
+    handle: '@other',
+    email: GRACE,
+    clientadmin_of: [1],
+    x: 1,
+  };
+  const response = await app.send(`PUT ${path}`, { as: ACME, payload });
 
   assert.equal(response.json(), { ...user, first_name: 'Amazing' });
   const sent = { label: 'Sold', id: FLEET, slug: 'fleet', usage: {}, package_info: { version: '9' } };

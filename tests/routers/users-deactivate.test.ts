@@ -57,7 +57,7 @@ deactivate('requires a superuser for an admin of another client', async ({ app }
     .values(await membership(app, GLOBEX, 1))
     .execute();
 
-  await rejectsWith(app.as(ACME).users.deactivate({ email: GLOBEX }), 'forbidden');
+  await rejectsWith(app.as(ACME).users.deactivate({ email: GLOBEX }), 'shared-user');
   await app.as(ROOT).users.deactivate({ email: GLOBEX });
 });
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const updating = appSuite('users.update');
@@ -24,19 +24,22 @@ const logOf = async (app: TestApp) => {
 };
 
 /** With an idempotency key, the change is part of a larger transaction. */
-const WAYS = [ROOT, ACME].flatMap((as) => [
-  { as, keys: false },
-  { as, keys: true },
+const WAYS = [
+  { as: ROOT, path: PATH },
+  { as: ACME, path: `/jb/users/${GRACE}/` },
+].flatMap((way) => [
+  { ...way, keys: false },
+  { ...way, keys: true },
 ]);
 
-for (const { as, keys } of WAYS) {
+for (const { as, path, keys } of WAYS) {
   const how = keys ? ', in the transaction of a key' : '';
   updating(`returns to ${as}${how} byte for byte the user that they read afterwards`, async ({ app }) => {
     for (const [index, changes] of CHANGES.entries()) {
       const own = as === ACME && changes.apps ? { ...changes, apps: [SALES] } : changes;
       const headers = keys ? { 'idempotency-key': `change-${index}` } : {};
-      const answer = await app.send(`PATCH ${PATH}`, { as, payload: own, headers });
-      const read = await app.send(`GET ${PATH}`, { as });
+      const answer = await app.send(`PATCH ${path}`, { as, payload: own, headers });
+      const read = await app.send(`GET ${path}`, { as });
 
       assert.is(answer.statusCode, 200, answer.body);
       assert.is(answer.body, read.body);

@@ -20,6 +20,15 @@ const route = getRouteApi('/people/$email');
 
 const WINDOWS = [30, 90, 365] as const;
 
+const READ_ONLY_NOTICE =
+  'You cannot change this profile and these apps: only superusers change superusers and staff, and client admins can be changed when they no longer have that role.';
+
+/** Nothing else of a person whose account other clients use is offered. */
+const sharedNotice = (canUpdateApps: boolean): string =>
+  `This person also belongs to clients that you do not administer. ${
+    canUpdateApps ? 'You can change which of your apps they may open. ' : ''
+  }Only superusers change the profile, deactivate the person, and see or end their logins.`;
+
 export const PersonScreen = () => {
   const { email } = route.useParams();
   const [{ data: person }, { data: may }] = useSuspenseQueries({
@@ -42,17 +51,14 @@ export const PersonScreen = () => {
         actions={<Avatar src={person.profile_avatar} alt="" size={56} />}
       />
       {isAdmin && !may.can_update && (
-        <Text mb="md">
-          You cannot change this profile and these apps: only superusers change superusers and staff, and
-          client admins can be changed when they no longer have that role.
-        </Text>
+        <Text mb="md">{may.is_shared ? sharedNotice(may.can_update_apps) : READ_ONLY_NOTICE}</Text>
       )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <ProfileForm key={person.email} person={person} isReadOnly={!may.can_update} />
         <PersonApps
           key={`apps of ${person.email}`}
           person={person}
-          isReadOnly={!may.can_update}
+          isReadOnly={!may.can_update_apps}
           showsGrants={isAdmin}
         />
         {may.can_revoke && (

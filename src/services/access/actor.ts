@@ -57,34 +57,56 @@ export const requireLister = (actor: Actor): void => {
   if (!canList(actor)) throw roleRequired(ROLES.viewer);
 };
 
-/** The roles of a user who is about to be changed. */
-export type TargetRoles = { isSuperuser: boolean; isStaff: boolean; clientIds: number[]; adminOf: number[] };
-
-/** Why the actor may not end the access of this user: they must hold every role of the user. Null if they may. */
-export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
-  if (actor.isSuperuser) return null;
-  if (user.isSuperuser || user.isStaff)
-    return roleRequired('superuser, as this user is a superuser or staff');
-  if (!user.clientIds.some((id) => administersClient(actor, id)))
-    return roleRequired('client admin of a client of this user, or superuser');
-  return user.adminOf.every((id) => administersClient(actor, id))
-    ? null
-    : roleRequired('superuser, as this user administers other clients too');
+/** A user who is about to be changed: their roles, and all clients that they belong to. */
+export type TargetRoles = {
+  id: number;
+  isSuperuser: boolean;
+  isStaff: boolean;
+  clientIds: number[];
+  adminOf: number[];
 };
 
-/** Why the actor may not change the profile and the apps of this user; null if they may. */
-export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
-  userAdminRefusal(actor, user) ?? (user.adminOf.length > 0 ? new Problem('client-admin-locked') : null);
+/** Whether the user belongs to a client that the actor does not administer. Its admins rely on the same account. */
+export const isSharedUser = (
+  actor: Actor,
+  { id, clientIds }: Pick<TargetRoles, 'id' | 'clientIds'>,
+): boolean => id !== actor.id && !clientIds.every((clientId) => administersClient(actor, clientId));
 
-/** @throws Problem `forbidden` */
+/** Why the actor has no authority over this user at all. Names no role of the user: the actor may not know it. */
+const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+  if (actor.isSuperuser) return null;
+  if (user.isSuperuser || user.isStaff) return roleRequired(ROLES.superuser);
+  return user.clientIds.some((id) => administersClient(actor, id))
+    ? null
+    : roleRequired('client admin of a client of this user, or superuser');
+};
+
+/** Why the actor may not end the access of this user, nor see their logins: other clients share the account. Null if they may. */
+export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+  strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null);
+
+/** Why the actor may not change the profile of this user; null if they may. */
+export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+  userAdminRefusal(actor, user) ?? clientAdminRefusal(user);
+
+/** Why the actor may not grant and revoke apps of their own clients; null if they may. */
+export const userAppsRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+  const seesRoles = user.adminOf.every((id) => administersClient(actor, id));
+  return strangerRefusal(actor, user) ?? (seesRoles ? clientAdminRefusal(user) : new Problem('shared-user'));
+};
+
+const clientAdminRefusal = ({ adminOf }: TargetRoles): Problem | null =>
+  adminOf.length > 0 ? new Problem('client-admin-locked') : null;
+
+/** @throws Problem `forbidden`, `shared-user` */
 export const requireUserAdmin = (actor: Actor, user: TargetRoles): void => {
   const refusal = userAdminRefusal(actor, user);
   if (refusal) throw refusal;
 };
 
-/** @throws Problem `forbidden`, `client-admin-locked` */
-export const requireUserUpdatable = (actor: Actor, user: TargetRoles): void => {
-  const refusal = userUpdateRefusal(actor, user);
+/** @throws Problem `forbidden`, `shared-user`, `client-admin-locked` */
+export const requireUserAppsAdmin = (actor: Actor, user: TargetRoles): void => {
+  const refusal = userAppsRefusal(actor, user);
   if (refusal) throw refusal;
 };
 

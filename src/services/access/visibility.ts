@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { AuditAction } from '../audit/audit.ts';
 import { type Actor, canViewAll } from './actor.ts';
 
 /**
@@ -93,13 +94,31 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
     : sql`exists (select from clients c join memberships m on m.client_id = c.id
         where c.site_id = sites.id and m.user_id = ${viewer.id})`;
 
+/** What people do with their account as a whole, not in one of their clients. */
+const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
+  'login.expired',
+  'login.fail',
+  'login.session',
+  'login.token',
+  'request.refused',
+  'session.confirm',
+  'session.end',
+  'token.create',
+  'token.refresh',
+  'token.revoke',
+  'user.export',
+];
+
 /**
- * Rows of `audit_entries` that concern a client of the viewer. Staff also see which caches were cleared: platforms with their tokens
- * act on it.
+ * Rows of `audit_entries` that concern a client of the viewer; the activity of an account only if they concern no other client: its
+ * admins must not learn when and where from people work for others. Staff also see which caches were cleared: platforms with their
+ * tokens act on it.
  */
 export const auditEntryVisibleTo = ({ isSuperuser, isStaff, adminOf }: Viewer): Condition => {
   if (isSuperuser) return ALWAYS;
-  const ofClients = sql<boolean>`client_ids && ${[...adminOf]}::int[]`;
+  const own = sql`${[...adminOf]}::int[]`;
+  const ofClients = sql<boolean>`(client_ids && ${own}
+    and (client_ids <@ ${own} or action <> all(${[...ACCOUNT_ACTIVITY]}::text[])))`;
   return isStaff ? sql`(${ofClients} or action = 'app.clear-cache')` : ofClients;
 };
 

@@ -2,9 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
 import { auditEntryVisibleTo, clientVisibleTo } from '../access/visibility.ts';
-import type { AuditAction } from './audit.ts';
+import { type AuditAction, withoutValues } from './audit.ts';
 
 export type AuditFilter = {
   action?: AuditAction | undefined;
@@ -42,9 +42,15 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
       const { occurred_at: at, id } = await cursorRow(visible.where('id', '=', filter.cursor));
       rows = rows.where(sql<boolean>`(occurred_at, id) < (${at}, ${id})`);
     }
-    return readPage(rows, 'id', part);
+    return (await readPage(rows, 'id', part)).map((row) => redactFor(actor, row));
   },
 });
+
+/** Of an entry that concerns clients of others too, client admins see what was changed, but neither values nor the network address. */
+const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
+  if (canViewAll(actor) || row.client_ids.every((id) => administersClient(actor, id))) return row;
+  return { ...row, details: withoutValues(row.details), address: null };
+};
 
 /** Entries of operations are no older than they, and few hours younger at most: the index of the time finds them. */
 const isOfOperation = (id: string) => sql<boolean>`

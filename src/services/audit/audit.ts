@@ -176,6 +176,18 @@ export const diffColumns = <T extends object>(
   return changes;
 };
 
+/** The same details, but of changes only the names of the changed columns. */
+export const withoutValues = (details: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(details).map(([name, value]) => [
+      name,
+      isChange(value) ? { from: null, to: null } : value,
+    ]),
+  );
+
+const isChange = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'from' in value && 'to' in value;
+
 export const isEmpty = (changes: Changes): boolean => Object.keys(changes).length === 0;
 
 const truncate = (value: unknown): unknown =>

@@ -2,7 +2,7 @@ import type { InsertObject } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
-import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
+import { type FieldErrors, invalid, notFound, ROLES, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireRecentPassword } from '../access/actor.ts';
 import { accessViewFoundBy } from '../access/visibility.ts';
 import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
@@ -58,7 +58,8 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
       .executeTakeFirstOrThrow(() => notFound('access view'));
     if (!view.is_managed) {
       requireClientAdmin(actor, view.client_id);
-      throw roleRequired('superuser, as the user of this access view is or was a superuser or staff');
+      // Without the reason: the view is or was of a superuser or staff, whose roles the actor may not know.
+      throw roleRequired(ROLES.superuser);
     }
     return view;
   };

@@ -2,7 +2,6 @@ import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
-import { clientVisibleTo } from '../access/visibility.ts';
 import { appsInvitedTo } from '../invitations/invitation-rows.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 
@@ -35,10 +34,10 @@ export const mailStatus = sql<MailStatus>`case
 end`;
 
 /**
- * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client; a
- * reader sees the first of these clients that is visible to them. `obsolete` is the reason not to send a mail any more, or null.
+ * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client: only
+ * those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
  */
-export const mailRows = (em: Db, terms: Terms, reader?: Actor) =>
+export const mailRows = (em: Db, terms: Terms) =>
   tables(em)
     .selectFrom('outbox_mails as mail')
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
@@ -47,8 +46,7 @@ export const mailRows = (em: Db, terms: Terms, reader?: Actor) =>
     .leftJoin('clients as client', (join) =>
       join.on(
         sql<boolean>`client.id = coalesce(mail.client_id,
-          (select min(m.client_id) from memberships m where m.user_id = mail.user_id
-            and ${reader ? clientVisibleTo(reader, sql`m.client_id`) : sql`true`}))`,
+          (select min(m.client_id) from memberships m where m.user_id = mail.user_id))`,
       ),
     )
     .select(['mail.id', 'mail.kind', 'mail.recipient', 'mail.client_id', 'mail.invitation_id'])
@@ -60,8 +58,8 @@ export const mailRows = (em: Db, terms: Terms, reader?: Actor) =>
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
 /** Mails with everything that their templates need. */
-export const mailContexts = (em: Db, terms: Terms, reader?: Actor) =>
-  mailRows(em, terms, reader)
+export const mailContexts = (em: Db, terms: Terms) =>
+  mailRows(em, terms)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
     .select([
       'invitation.key as invitation_key',

@@ -38,7 +38,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   const terms = () => ({ now: clock.now(), invitationDays });
 
   const visibleMail = (tx: Db, actor: Actor, id: number) =>
-    mailContexts(tx, terms(), actor)
+    mailContexts(tx, terms())
       .select(concerns(actor, actor.isSuperuser).as('is_own'))
       .where('mail.id', '=', id)
       .where(mailVisibleTo(actor))
@@ -67,7 +67,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
     /** Newest first. */
     list: (actor: Actor, filter: MailFilter, part: PageRequest): Promise<MailRow[]> => {
-      let rows = afterCursor(mailRows(em, terms(), actor), 'mail.id', filter.cursor, 'desc')
+      let rows = afterCursor(mailRows(em, terms()), 'mail.id', filter.cursor, 'desc')
         .where(mailVisibleTo(actor))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(mailStatus, '=', filter.status);
@@ -121,7 +121,13 @@ const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
   (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
 
-const concerns = (actor: Actor, isAll: boolean) => (isAll ? sql<boolean>`true` : isOfClients(actor.adminOf));
+/** A mail about an account, such as a password link, is not for the admins of one of several clients of its user. */
+const concerns = (actor: Actor, isAll: boolean) =>
+  isAll
+    ? sql<boolean>`true`
+    : sql<boolean>`(mail.client_id = any(${[...actor.adminOf]}::int[]) or mail.client_id is null
+        and ${isOfClients(actor.adminOf)} and not exists (select from memberships m
+          where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[])))`;
 
 /** Rows of the alias `mail` that the actor may see. */
 export const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));

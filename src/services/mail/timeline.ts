@@ -37,7 +37,7 @@ export const createTimeline = ({ em, clock, invitationDays }: Unit) => ({
     const keys = await readPage(rows, 'key', part);
     const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
     const [mails, invitations] = await Promise.all([
-      mailRows(em, { now, invitationDays }, actor)
+      mailRows(em, { now, invitationDays })
         .where(sql<boolean>`mail.id = any(${idsOf('mail')}::bigint[])`)
         .execute(),
       detailedInvitations(em, actor, now)

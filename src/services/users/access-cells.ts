@@ -6,7 +6,7 @@ import type { CellChanges } from './access-update.ts';
 import { lockSuperusers } from './user-locks.ts';
 
 /** A locked user with their roles and their apps of the client. */
-export type Target = TargetRoles & { id: number; email: string; apps: Set<string> };
+export type Target = TargetRoles & { email: string; apps: Set<string> };
 
 /**
  * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.

@@ -1,5 +1,5 @@
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin, userUpdateRefusal } from '../access/actor.ts';
+import { type Actor, requireClientAdmin, userAppsRefusal } from '../access/actor.ts';
 import { readClient } from '../clients/clients.ts';
 import { startOperation } from '../operations/operation-log.ts';
 import type { Unit } from '../unit.ts';
@@ -51,7 +51,7 @@ type Apps = ReadonlyMap<string, GrantableApp>;
 /** @throws Problem `invalid-input` with the errors of all cells, as `cells.{index}.{field}` */
 const requireChangeable = (actor: Actor, cells: readonly Cell[], targets: Targets, apps: Apps): void => {
   const refusals = new Map(
-    [...targets].map(([email, target]) => [email, userUpdateRefusal(actor, target)?.message]),
+    [...targets].map(([email, target]) => [email, userAppsRefusal(actor, target)?.message]),
   );
   const seen = new Set<string>();
   const fields: FieldErrors = {};

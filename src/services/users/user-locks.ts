@@ -16,7 +16,7 @@ export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
 
 /**
  * Locks a user whom the actor may change.
- * @throws Problem `not-found` (also for a user the actor may not see), `forbidden`, `unauthenticated`
+ * @throws Problem `not-found` (also for a user the actor may not see), `forbidden`, `shared-user`, `unauthenticated`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
   const id = await lockVisibleUser(tx, actor, email);
@@ -32,7 +32,7 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
     clientIds: memberships.map((row) => row.client_id),
     adminOf: memberships.filter((row) => row.is_admin).map((row) => row.client_id),
   };
-  requireUserAdmin(actor, { isSuperuser: user.isSuperuser, isStaff: user.isStaff, ...locked });
+  requireUserAdmin(actor, { id, isSuperuser: user.isSuperuser, isStaff: user.isStaff, ...locked });
   return locked;
 };
 

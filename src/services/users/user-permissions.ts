@@ -1,7 +1,13 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, type TargetRoles, userAdminRefusal, userUpdateRefusal } from '../access/actor.ts';
+import {
+  type Actor,
+  type TargetRoles,
+  userAdminRefusal,
+  userAppsRefusal,
+  userUpdateRefusal,
+} from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import type { Unit } from '../unit.ts';
 
@@ -10,9 +16,12 @@ export const createUserPermissions = ({ em }: Pick<Unit, 'em'>) => ({
   /** @throws Problem `not-found` */
   read: async (actor: Actor, email: string) => {
     const user = await readTarget(em, actor, email);
+    const refusal = userAdminRefusal(actor, user);
     return {
       can_update: userUpdateRefusal(actor, user) === null,
-      can_revoke: userAdminRefusal(actor, user) === null,
+      can_update_apps: userAppsRefusal(actor, user) === null,
+      can_revoke: refusal === null,
+      is_shared: refusal?.code === 'shared-user',
     };
   },
 });
@@ -21,7 +30,7 @@ export const createUserPermissions = ({ em }: Pick<Unit, 'em'>) => ({
  * The roles of a user whom the actor may see. Locks nothing.
  * @throws Problem `not-found`
  */
-export const readTarget = (db: Db, actor: Actor, email: string): Promise<TargetRoles & { id: number }> =>
+export const readTarget = (db: Db, actor: Actor, email: string): Promise<TargetRoles> =>
   tables(db)
     .selectFrom('users')
     .select(['id', 'is_superuser as isSuperuser', 'is_staff as isStaff'])

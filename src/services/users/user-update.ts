@@ -2,8 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type CompiledQuery, sql } from 'kysely';
 import { pipelineIn, prepared } from '../../db/kysely.ts';
 import type { Pipeline } from '../../db/pipeline.ts';
-import { notFound } from '../../lib/problems.ts';
-import { type Actor, requireUserUpdatable } from '../access/actor.ts';
+import { canonicalJson } from '../../lib/json-value.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, isSharedUser, requireUserAppsAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
 import { requireExpected } from '../expected-values.ts';
@@ -27,18 +28,19 @@ type Also = (em: SqlEntityManager, plan: UpdatePlan) => CompiledQuery[];
  * Changes a user in two batches: lock and read, then write and audit. The result is computed from what was read instead of
  * being read again, and the write is one statement instead of a flush of entities, because clients update users in bulk.
  * Superusers take further locks. `is_active` is changed through entities: the pipeline must be that of the entity manager.
- * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`,
+ * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `last-superuser`,
  * `precondition-failed`, `invalid-input` on `apps`
  */
 export const updateUser = async (
   { em, pipeline, now, audit }: Deps,
   actor: Actor,
   email: string,
-  changes: UserChanges,
+  requested: UserChanges,
   also: Also = () => [],
 ): Promise<UpdatePlan> => {
-  const context = await readUpdatable({ em, pipeline }, actor, email, namedApps(changes));
-  requireExpected(context.user, changes.expected);
+  const context = await readUpdatable({ em, pipeline }, actor, email, namedApps(requested));
+  requireExpected(context.user, requested.expected);
+  const changes = permittedChanges(actor, context, requested);
   const access = await changeAccess(em, actor, email, changes.is_active, now);
   const plan = planUpdate(actor, context, changes, access);
   const { values, events } = plan;
@@ -66,7 +68,7 @@ export const updateInTransaction = (
 /**
  * Locks the user, and reads them in a separate statement: one that waits for a lock still sees the other tables as they were
  * before it waited.
- * @throws Problem `not-found`, `forbidden`, `client-admin-locked`
+ * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`
  */
 const readUpdatable = async (
   { em, pipeline }: Pick<Deps, 'em' | 'pipeline'>,
@@ -80,8 +82,35 @@ const readUpdatable = async (
   const [row] = locked.length === 0 ? (await pipeline.send([read]))[0] : rows;
   if (!row) throw notFound('user');
   const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
-  requireUserUpdatable(actor, { isSuperuser, isStaff, clientIds: client_ids, adminOf: admin_of });
+  requireUserAppsAdmin(actor, {
+    id: user.id,
+    isSuperuser,
+    isStaff,
+    clientIds: client_ids,
+    adminOf: admin_of,
+  });
   return { user, clientIds: client_ids, apps: known_apps };
+};
+
+/** What all clients of a user share. */
+const SHARED_FIELDS = ['first_name', 'last_name', 'extra', 'is_active', 'is_demo_user'] as const;
+
+/**
+ * Of a shared user, the actor may change the apps only. Values that are as they were may be sent along: callers send back whole
+ * objects.
+ * @throws Problem `shared-user`
+ */
+const permittedChanges = (
+  actor: Actor,
+  { user, clientIds }: UpdateContext,
+  changes: UserChanges,
+): UserChanges => {
+  if (!isSharedUser(actor, { id: user.id, clientIds })) return changes;
+  const differs = (field: (typeof SHARED_FIELDS)[number]): boolean =>
+    changes[field] !== undefined && canonicalJson(changes[field]) !== canonicalJson(user[field]);
+  if (SHARED_FIELDS.some(differs)) throw new Problem('shared-user');
+  const { apps, grant, revoke } = changes;
+  return { apps, grant, revoke };
 };
 
 const UPDATE_CONTEXT = preparedForViewer(

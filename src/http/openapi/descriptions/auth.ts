@@ -39,9 +39,13 @@ export const tokens: DescriptionsOf<'tokens'> = {
   listByUser: [
     'List the tokens of a user',
     'When each token was created and last used, but not the token itself. For those who may change this user.',
-    ['forbidden'],
+    ['forbidden', 'shared-user'],
   ],
-  revokeForUser: ['Revoke a token of a user', 'For those who may change this user.', ['forbidden']],
+  revokeForUser: [
+    'Revoke a token of a user',
+    'For those who may change this user.',
+    ['forbidden', 'shared-user'],
+  ],
 };
 
 export const sessions: DescriptionsOf<'sessions'> = {
@@ -62,13 +66,17 @@ export const sessions: DescriptionsOf<'sessions'> = {
   listByUser: [
     'List the sessions of a user',
     'The browsers in which the user is logged in, last used first. For those who may change this user.',
-    ['forbidden'],
+    ['forbidden', 'shared-user'],
   ],
-  revokeForUser: ['Revoke a session of a user', 'For those who may change this user.', ['forbidden']],
+  revokeForUser: [
+    'Revoke a session of a user',
+    'For those who may change this user.',
+    ['forbidden', 'shared-user'],
+  ],
   revokeAll: [
     'Revoke all sessions of a user',
     'Revokes all sessions and tokens. The user may log in again.',
-    ['forbidden'],
+    ['forbidden', 'shared-user'],
   ],
 };
 

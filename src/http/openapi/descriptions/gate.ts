@@ -14,7 +14,7 @@ export const tickets: DescriptionsOf<'tickets'> = {
   revoke: [
     'Revoke tickets',
     'Those of an access view (its id, as in the ticket, or key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
-    ['not-found'],
+    ['not-found', 'shared-user'],
   ],
 };
 

@@ -22,13 +22,13 @@ export const users: DescriptionsOf<'users'> = {
   ],
   update: [
     'Update a user',
-    'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here.',
-    ['client-admin-locked', 'self-modification', 'last-superuser'],
+    'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. Of users who also belong to clients that you do not administer, you can change only `apps`.',
+    ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
   ],
   deactivate: [
     'Deactivate a user',
     'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
-    ['client-admin-locked', 'self-modification', 'last-superuser'],
+    ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
   ],
   bulkUpdate: [
     'Change many users',

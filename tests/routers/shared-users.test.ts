@@ -1,0 +1,407 @@
+import type { AnyTRPCProcedure } from '@trpc/server';
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { appRouter } from '../../routers/index.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
+
+const shared = appSuite('a user of two clients');
+
+const SHARED = 'shared@globex.test';
+
+type Ids = { userId: number; session: number; token: number; mail: number };
+let ids: Ids;
+
+/** Has logged in, and has mails, tickets and filters, which both clients share or only one of them has. */
+shared.before(async ({ app }) => {
+  const created = { email: SHARED, apps: [FLEET], extra: { rows: 'own' }, first_name: 'Sam' };
+  await app.as(GLOBEX).users.create(created);
+  await app.as(ROOT).users.update({ email: SHARED, apps: [FLEET, SALES] });
+  const { id: userId } = await userRow(app);
+  await app.tokenOf(SHARED);
+  const now = app.clock.now();
+  const times = { created_at: now, authenticated_at: now, last_used: now };
+  const session = await app
+    .db()
+    .insertInto('sessions')
+    .values({
+      ...times,
+      user_id: userId,
+      digest: 's'.repeat(64),
+      expires_at: new Date(now.getTime() + DAY_MS),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const token = await app
+    .db()
+    .selectFrom('api_tokens')
+    .select('id')
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow();
+  const mail = await app
+    .db()
+    .selectFrom('outbox_mails')
+    .select('id')
+    .where('recipient', '=', SHARED)
+    .executeTakeFirstOrThrow();
+  await app.as(SHARED).savedFilters.create({ stack_id: 'd3d64b79', hash: 'of-fleet', name: 'Fleet' });
+  await app.as(GLOBEX).accessViews.create({ app: 'fleet', user_email: SHARED });
+  await app.as(GLOBEX).invitations.create({ items: [{ email: SHARED.replace('shared', 'guest') }] });
+  ids = { userId, session: session.id, token: token.id, mail: mail.id };
+});
+
+const userRow = (app: TestApp) =>
+  app.db().selectFrom('users').selectAll().where('email', '=', SHARED).executeTakeFirstOrThrow();
+
+/** What the admin of the other client sees of the user, and the rows on which its apps and the person rely. */
+const otherView = async (app: TestApp) => {
+  const globex = app.as(GLOBEX);
+  const { rows } = await sql<{ rows: string[] }>`
+    select array(
+      select t::text from sessions t where user_id = ${ids.userId}
+      union all select t::text from api_tokens t where user_id = ${ids.userId}
+      union all select t::text from password_links t where user_id = ${ids.userId}
+      union all select t::text from launch_codes t where user_id = ${ids.userId}
+      union all select t::text from ticket_revocations t where user_id = ${ids.userId} or app_id = ${FLEET}
+      union all select t::text from saved_filters t where user_id = ${ids.userId}
+      union all select t::text from memberships t where user_id = ${ids.userId} and client_id = 2
+      union all select t::text from access_views t where app_id = ${FLEET}
+      order by 1) as rows`.execute(app.db());
+  return {
+    account: await userRow(app),
+    rows: rows[0]?.rows,
+    user: await globex.users.get({ email: SHARED }),
+    member: (await globex.clients.users({ id: 2 })).find(({ email }) => email === SHARED),
+    matrix: await globex.access.matrix({ id: 2 }),
+    grants: await globex.access.listByUser({ email: SHARED }),
+    audit: await globex.audit.list({}),
+    mails: await globex.mail.list({}),
+    timeline: await globex.mail.timeline({ email: SHARED }),
+    views: await globex.accessViews.list({}),
+    usage: await globex.usage.listByUserInAllApps({ email: SHARED }),
+    permissions: await globex.users.permissions({ email: SHARED }),
+  };
+};
+
+type Call = { call: (app: TestApp) => Promise<unknown>; code?: Parameters<typeof rejectsWith>[1] };
+
+const update = (changes: object, code?: Call['code']): Call => ({
+  call: (app) => app.as(ACME).users.update({ email: SHARED, ...changes }),
+  ...(code && { code }),
+});
+/** A bulk request fails row by row. */
+const bulk = (
+  action: 'deactivate' | 'send-password-link' | 'grant-apps' | 'revoke-apps',
+  problem: string | null,
+): Call => ({
+  call: async (app) => {
+    const apps = action.endsWith('-apps') ? { apps: [CHURN] } : {};
+    const { results } = await app.as(ACME).users.bulkUpdate({ emails: [SHARED], action, ...apps });
+    assert.is(results[0]?.problem?.code ?? null, problem);
+  },
+});
+const wrong = { password: 'not the password' };
+
+/** Every mutation that names a person, called by the admin of one client for the user of both. */
+const CALLS: Record<string, Call[]> = {
+  'tokens.create': [
+    {
+      call: (app) => app.as(null).tokens.create({ username: SHARED, ...wrong }),
+      code: 'invalid-credentials',
+    },
+  ],
+  'tokens.createByEmail': [
+    {
+      call: (app) => app.as(null).tokens.createByEmail({ email: SHARED, ...wrong }),
+      code: 'invalid-credentials',
+    },
+  ],
+  'sessions.create': [
+    {
+      call: (app) => app.as(null).sessions.create({ username: SHARED, ...wrong }),
+      code: 'invalid-credentials',
+    },
+  ],
+  'passwords.renew': [
+    {
+      call: (app) =>
+        app.as(null).passwords.renew({ username: SHARED, ...wrong, new_password: 'violet-harbor-92-kite' }),
+      code: 'invalid-credentials',
+    },
+  ],
+  'passwords.requestReset': [{ call: (app) => app.as(ACME).passwords.requestReset({ email: SHARED }) }],
+  'passwords.check': [
+    {
+      call: (app) => app.as(ACME).passwords.check({ ...wrong, email: SHARED, first_name: '', last_name: '' }),
+    },
+  ],
+  'tokens.revokeForUser': [
+    {
+      call: (app) => app.as(ACME).tokens.revokeForUser({ email: SHARED, id: ids.token }),
+      code: 'shared-user',
+    },
+  ],
+  'sessions.revokeForUser': [
+    {
+      call: (app) => app.as(ACME).sessions.revokeForUser({ email: SHARED, id: ids.session }),
+      code: 'shared-user',
+    },
+  ],
+  'sessions.revokeAll': [
+    { call: (app) => app.as(ACME).sessions.revokeAll({ email: SHARED }), code: 'shared-user' },
+  ],
+  'clients.invite': [
+    { call: (app) => app.as(ACME).clients.invite({ id: 1, email: SHARED }), code: 'invalid-input' },
+  ],
+  'users.create': [{ call: (app) => app.as(ACME).users.create({ email: SHARED }), code: 'user-exists' }],
+  'users.update': [
+    update({ is_active: false }, 'shared-user'),
+    update({ extra: { rows: 'all' } }, 'shared-user'),
+    update({ first_name: 'Other' }, 'shared-user'),
+    update({ last_name: 'Other' }, 'shared-user'),
+    update({ is_demo_user: true }, 'shared-user'),
+    update({ apps: [SALES, CHURN], extra: {} }, 'shared-user'),
+    update({ apps: [CHURN] }),
+    update({
+      apps: [SALES],
+      extra: { rows: 'own' },
+      first_name: 'Sam',
+      is_active: true,
+      is_demo_user: false,
+    }),
+  ],
+  'users.deactivate': [
+    { call: (app) => app.as(ACME).users.deactivate({ email: SHARED }), code: 'shared-user' },
+  ],
+  'users.bulkUpdate': [
+    bulk('deactivate', 'shared-user'),
+    bulk('send-password-link', 'shared-user'),
+    bulk('grant-apps', null),
+    bulk('revoke-apps', null),
+  ],
+  'users.erase': [
+    {
+      call: (app) => app.as(ACME).users.erase({ email: SHARED, confirmation: 'x', confirm_email: SHARED }),
+      code: 'forbidden',
+    },
+  ],
+  'roles.update': [
+    { call: (app) => app.as(ACME).roles.update({ email: SHARED, is_staff: true }), code: 'forbidden' },
+  ],
+  'roles.setClientAdmin': [
+    {
+      call: (app) => app.as(ACME).roles.setClientAdmin({ id: 1, email: SHARED, is_admin: true }),
+      code: 'forbidden',
+    },
+  ],
+  'invitations.create': [
+    {
+      call: (app) => app.as(ACME).invitations.create({ items: [{ email: SHARED, extra: { rows: 'all' } }] }),
+      code: 'invalid-input',
+    },
+  ],
+  'invitations.update': [
+    {
+      call: (app) => app.as(ACME).invitations.update({ email: 'guest@globex.test', extra: { rows: 'all' } }),
+      code: 'not-found',
+    },
+  ],
+  'usage.record': [
+    {
+      call: (app) =>
+        app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: SHARED, action: 'STACK_ACCESS' }] }),
+    },
+  ],
+  'access.update': [
+    {
+      call: (app) =>
+        app.as(ACME).access.update({ id: 1, cells: [{ email: SHARED, app_id: CHURN, granted: true }] }),
+    },
+    {
+      call: (app) =>
+        app.as(ACME).access.update({ id: 1, cells: [{ email: SHARED, app_id: FLEET, granted: false }] }),
+      code: 'invalid-input',
+    },
+  ],
+  'operations.undo': [
+    {
+      call: async (app) => {
+        const granted = { emails: [SHARED], action: 'revoke-apps' as const, apps: [CHURN] };
+        const { operation } = await app.as(ACME).users.bulkUpdate(granted);
+        const { reverted } = await app.as(ACME).operations.undo({ id: operation });
+        assert.is(reverted, 1);
+      },
+    },
+  ],
+  'mail.retry': [{ call: (app) => app.as(ACME).mail.retry({ id: ids.mail }), code: 'not-found' }],
+  'accessViews.create': [
+    { call: (app) => app.as(ACME).accessViews.create({ app: 'sales', user_email: SHARED }) },
+    {
+      call: (app) => app.as(ACME).accessViews.create({ app: 'fleet', user_email: SHARED }),
+      code: 'invalid-input',
+    },
+  ],
+  'accessViews.update': [
+    {
+      call: async (app) => {
+        const { key } = await app.as(ACME).accessViews.create({ app: 'sales', user_email: SHARED });
+        await app.as(ACME).accessViews.update({ key, user_email: SHARED, show_header: false });
+      },
+    },
+  ],
+  'accessViews.embed': [{ call: (app) => app.as(ACME).accessViews.embed({ app: 'sales', email: SHARED }) }],
+  'tickets.revoke': [{ call: (app) => app.as(ACME).tickets.revoke({ user: SHARED }), code: 'shared-user' }],
+};
+
+/** Mutations of something else, or of the caller. */
+const NAMES_NO_PERSON = [
+  'accessViews.deactivate',
+  'appPackages.fetch',
+  'appPackages.load',
+  'apps.clearCache',
+  'apps.launch',
+  'apps.openTicket',
+  'apps.previewMaintenance',
+  'apps.rollback',
+  'apps.update',
+  'clients.create',
+  'clients.previewInvitation',
+  'clients.update',
+  'clients.updateGate',
+  'invitations.accept',
+  'invitations.bulkUpdate',
+  'invitations.copyLink',
+  'invitations.preview',
+  'invitations.resend',
+  'invitations.revoke',
+  'passwords.change',
+  'passwords.reset',
+  'passwords.verifyToken',
+  'savedFilters.create',
+  'savedFilters.remove',
+  'savedFilters.replace',
+  'sessions.confirm',
+  'sessions.end',
+  'sessions.revoke',
+  'signingKeys.rotate',
+  'sites.create',
+  'tickets.exchange',
+  'tickets.introspect',
+  'tokens.createNamed',
+  'tokens.refresh',
+  'tokens.revoke',
+  'tokens.verify',
+];
+
+shared('is covered here by every mutation that names a person', () => {
+  const procedures = appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>;
+  const mutations = Object.entries(procedures).flatMap(([path, procedure]) =>
+    procedure._def.type === 'mutation' ? path : [],
+  );
+  assert.equal(mutations.toSorted(), [...Object.keys(CALLS), ...NAMES_NO_PERSON].toSorted());
+});
+
+for (const [path, calls] of Object.entries(CALLS))
+  shared(`is unchanged for the other client by ${path} of a client admin`, async ({ app }) => {
+    for (const { call, code } of calls) {
+      const before = await otherView(app);
+      if (code === undefined) await call(app);
+      else await rejectsWith(call(app), code);
+      assert.equal(await otherView(app), before);
+    }
+  });
+
+shared('is refused with a reason that names neither the other client nor a role', async ({ app }) => {
+  const refused = await rejectsWith(app.as(ACME).users.deactivate({ email: SHARED }), 'shared-user');
+
+  assert.is(refused.status, 403);
+  assert.match(refused.message, /superuser/);
+  assert.not.match(refused.message, /globex|client 2|admin of/i);
+});
+
+shared('is not reactivated by an undo of the admin of one client', async ({ app }) => {
+  const email = 'joining@acme.test';
+  await app.as(ACME).users.create({ email });
+  const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'deactivate' });
+  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+
+  const { reverted, skipped } = await app.as(ACME).operations.undo({ id: operation });
+
+  assert.is(reverted, 0);
+  assert.equal(
+    skipped.map(({ problem }) => problem.code),
+    ['shared-user'],
+  );
+  assert.is((await app.as(GLOBEX).users.get({ email })).is_active, false);
+});
+
+shared('shows the admin of one client no logins, sessions and mails of the account', async ({ app }) => {
+  const acme = app.as(ACME);
+  await app.as(ROOT).users.bulkUpdate({ emails: [SHARED], action: 'send-password-link' });
+  await rejectsWith(acme.sessions.listByUser({ email: SHARED }), 'shared-user');
+  await rejectsWith(acme.tokens.listByUser({ email: SHARED }), 'shared-user');
+  await app.send('POST /api-token-auth/', { payload: { username: SHARED, password: 'wrong' } });
+
+  for (const who of [ACME, GLOBEX]) {
+    const admin = app.as(who);
+    assert.equal(await admin.mail.list({ recipient: SHARED }), [], who);
+    assert.equal(await admin.mail.timeline({ email: SHARED }), [], who);
+    const actions = (await admin.audit.list({ limit: 100 })).filter(
+      ({ actor, target }) => actor === SHARED || target === SHARED,
+    );
+    assert.not.ok(
+      actions.some(({ action }) => action.startsWith('login.')),
+      who,
+    );
+  }
+  const [login] = await app.as(ROOT).audit.list({ target: SHARED, action: 'login.fail' });
+  assert.ok(login);
+});
+
+shared(
+  'is audited for all clients, for their admins with the names of the changed fields',
+  async ({ app }) => {
+    await app.as(ROOT).users.update({ email: SHARED, first_name: 'Samuel', extra: { rows: 'some' } });
+
+    const names = { first_name: { from: null, to: null }, extra: { from: null, to: null } };
+    for (const [who, client] of [
+      [ACME, 1],
+      [GLOBEX, 2],
+    ] as const) {
+      const [entry] = await app.as(who).audit.list({ target: SHARED, action: 'user.update' });
+      assert.equal([entry?.details, entry?.clients, entry?.address], [names, [client], null]);
+    }
+    const [entry] = await app.as(ROOT).audit.list({ target: SHARED, action: 'user.update' });
+    assert.equal(entry?.details, { ...names, first_name: { from: 'Sam', to: 'Samuel' } });
+  },
+);
+
+shared('has permissions that say what a client admin may do', async ({ app }) => {
+  const may = await app.as(ACME).users.permissions({ email: SHARED });
+
+  assert.equal(may, { can_update: false, can_update_apps: true, can_revoke: false, is_shared: true });
+  const root = await app.as(ROOT).users.permissions({ email: SHARED });
+  assert.equal(root, { can_update: true, can_update_apps: true, can_revoke: true, is_shared: false });
+});
+
+shared('is changed by superusers and by admins of all their clients', async ({ app }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GLOBEX, is_admin: true });
+
+  await app.as(GLOBEX).users.update({ email: SHARED, last_name: 'Both' });
+  assert.is((await app.as(GLOBEX).tokens.listByUser({ email: SHARED })).length, 1);
+  await app.as(ROOT).users.deactivate({ email: SHARED });
+
+  assert.is((await app.as(ACME).users.get({ email: SHARED })).is_active, false);
+});
+
+shared('may end their own sessions, even as the admin of one of their clients', async ({ app }) => {
+  await app.as(ROOT).users.create({ email: 'both@acme.test', apps: [SALES, FLEET] });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: 'both@acme.test', is_admin: true });
+
+  await app.as('both@acme.test').sessions.revokeAll({ email: 'both@acme.test' });
+});
+
+shared.run();
