@@ -35,7 +35,7 @@ const spanAttributesOf = (procedure: string) => ({ 'rpc.system.name': 'trpc', 'r
 const withProblems = async <R extends MiddlewareResult>(
   procedure: string,
   call: () => Promise<R>,
-  onForbidden?: (problem: Problem) => Promise<void>,
+  onRefusal?: (problem: Problem) => Promise<void>,
 ): Promise<R> => {
   const startedAt = performance.now();
   const span = tracing.start(() => ({ name: procedure, attributes: spanAttributesOf(procedure) }));
@@ -48,9 +48,12 @@ const withProblems = async <R extends MiddlewareResult>(
     span?.end({ attributes: { 'steward.outcome': outcome }, error: isFault ? outcome : undefined });
   };
   const fail = async (error: unknown): Promise<never> => {
-    const problem = problemOf(error);
+    let problem = problemOf(error);
+    if (isRefusal(problem))
+      await onRefusal?.(problem).catch((instead: unknown) => {
+        problem = problemOf(instead);
+      });
     report(problem.code, isFault(problem));
-    if (problem.status === 403 && problem.code !== 'reauthentication-required') await onForbidden?.(problem);
     throw trpcErrorOf(problem);
   };
   const result = await (span ? span.run(call) : call()).catch(fail);
@@ -59,10 +62,19 @@ const withProblems = async <R extends MiddlewareResult>(
   return result;
 };
 
-/** Runs after the transaction of the forbidden call has ended, and so is not rolled back with it. */
+const isRefusal = ({ status, code, revealed }: Problem): boolean =>
+  (status === 403 && code !== 'reauthentication-required') || revealed !== undefined;
+
+/**
+ * Runs after the transaction of the refused call has ended, and so is not rolled back with it.
+ * @throws the problem to report instead
+ */
 const createRefusalRecorder = (context: Context, path: string) => async (problem: Problem) => {
   const actor = await context.authenticate().catch(() => null);
-  if (actor) await context.openServices().refusals.record(actor, path, problem);
+  if (!actor) return;
+  const { refusals } = context.openServices();
+  if (problem.revealed === undefined) await refusals.record(actor, path, problem);
+  else await refusals.recordRevealed(actor, path, problem);
 };
 
 const withServices = t.middleware(({ ctx, next, path }) =>

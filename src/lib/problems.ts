@@ -122,6 +122,8 @@ export type ProblemExtras = {
   detail?: string;
   fields?: FieldErrors;
   retryAfterSeconds?: number;
+  /** The address of an account whose existence the problem reveals, perhaps to a caller who may not see it: audited and limited then. */
+  revealed?: string;
   cause?: unknown;
 };
 
@@ -135,6 +137,7 @@ export class Problem extends Error {
   readonly status: number;
   readonly fields: FieldErrors | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly revealed: string | undefined;
 
   constructor(code: ProblemCode, extras: ProblemExtras = {}) {
     const [status, , detail] = PROBLEMS[code];
@@ -143,6 +146,7 @@ export class Problem extends Error {
     this.code = code;
     this.status = status;
     this.fields = extras.fields;
+    this.revealed = extras.revealed;
     this.retryAfterSeconds = extras.retryAfterSeconds ?? (status === 503 ? 2 : undefined);
   }
 }

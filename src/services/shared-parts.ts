@@ -20,6 +20,7 @@ import { createTicketCache } from './gate/ticket-cache.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { createAppOrder } from './users/app-order.ts';
+import { createDuplicateLimit } from './users/duplicate-limit.ts';
 import { createAnyUserLoader } from './users/user-loader.ts';
 
 type Given = {
@@ -49,6 +50,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Given) => {
     viewThrottle: createViewThrottle(pool),
     resetThrottle: createResetThrottle(pool),
     refusalLimit: createRefusalLimit(),
+    duplicateLimit: createDuplicateLimit(pool),
     lookUpCredential: createCredentialLookup(fork(), read),
     lookUpOpening: createOpeningLookup(fork(), read),
     ticketCache: createTicketCache(),

@@ -1,5 +1,7 @@
+import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { appSuite } from '../support/app-suite.ts';
+import { until } from '../support/poll.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF } from '../support/test-app.ts';
 
@@ -113,6 +115,78 @@ create('reports a taken address with other errors only if the caller may see its
   assert.equal(await faultsOf(EDSGER), await faultsOf('unknown@globex.test'));
   const taken = await rejectsWith(app.as(ACME).users.create({ email: EDSGER }), 'user-exists');
   assert.equal(Object.keys(taken.fields ?? {}), ['email']);
+});
+
+create('audits each account of another client that it reveals, for superusers', async ({ app }) => {
+  const revealed = app.as(ACME).users.create({ email: EDSGER });
+  assert.is((await rejectsWith(revealed, 'user-exists')).status, 400);
+  await rejectsWith(app.as(ACME).users.create({ email: ADA }), 'user-exists');
+
+  const [entry, other] = await app
+    .as(ROOT)
+    .audit.list({ action: 'request.refused', target: EDSGER, limit: 2 });
+  const { actor, details, clients } = entry ?? {};
+  assert.equal([actor, details, clients], [ACME, { request: 'users.create', problem: 'user-exists' }, []]);
+  assert.ok(other, 'an earlier test has revealed it too');
+  assert.equal(await app.as(ROOT).audit.list({ action: 'request.refused', target: ADA }), []);
+  assert.equal(await app.as(ACME).audit.list({ action: 'request.refused', target: EDSGER }), []);
+});
+
+create('reveals at most 20 accounts of other clients in an hour, also in one burst', async ({ app }) => {
+  const emails = Array.from({ length: 30 }, (_, n) => `hidden${n}@globex.test`);
+  for (const email of emails) await app.as(ROOT).users.create({ email, client: 2, send_email: false });
+  await app.db().deleteFrom('rate_limits').execute();
+  const send = (email: string) =>
+    app.send('POST /jb/users/', { as: ACME, payload: { email, send_email: false } });
+
+  const answers = await Promise.all(emails.map(send));
+
+  assert.is(answers.filter(({ statusCode }) => statusCode === 400).length, 20);
+  const throttled = answers.filter(({ statusCode }) => statusCode === 429);
+  assert.is(throttled.length, 10);
+  // Whether the address is taken no longer shows.
+  const [taken, free] = [await send('hidden1@globex.test'), await send('nobody@acme.test')];
+  for (const { statusCode, headers, json } of [taken, free]) {
+    assert.is(statusCode, 429);
+    assert.match(String(headers['retry-after']), /^3[56]\d\d$/);
+    assert.match(json().detail, /already have an account in another client/);
+  }
+  const keyed = { as: ACME, headers: { 'idempotency-key': 'twenty' }, payload: { email: 'other@acme.test' } };
+  assert.is((await app.send('POST /jb/users/', keyed)).statusCode, 429);
+  assert.is(
+    (await app.send('POST /jb/users/', { as: GLOBEX, payload: { email: 'free@globex.test' } })).statusCode,
+    200,
+  );
+});
+
+create('creates no user after others of the same burst have reached the limit', async ({ app }) => {
+  await app.db().deleteFrom('rate_limits').execute();
+  const holder = new Client(app.connection);
+  await holder.connect();
+  try {
+    // Holds the creation after its first check.
+    await holder.query('begin; lock table app_grants in access exclusive mode');
+    const creation = app.send('POST /jb/users/', {
+      as: ACME,
+      payload: { email: 'late@acme.test', apps: ['zylTKNVx'] },
+    });
+    await until('the creation waits', async () => {
+      await holder.query('select pg_stat_clear_snapshot()');
+      const { rowCount } = await holder.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rowCount === 1;
+    });
+    for (let n = 0; n < 20; n += 1)
+      await rejectsWith(app.as(ACME).users.create({ email: `hidden${n}@globex.test` }), 'user-exists');
+    await holder.query('commit');
+
+    assert.is((await creation).statusCode, 429);
+    await rejectsWith(app.as(ROOT).users.get({ email: 'late@acme.test' }), 'not-found');
+  } finally {
+    await holder.end();
+  }
+  await app.db().deleteFrom('rate_limits').execute();
 });
 
 create('lets one of twenty concurrent creations of an address succeed', async ({ app }) => {

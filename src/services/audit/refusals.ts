@@ -1,9 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { clientIdsOf } from '../../db/kysely.ts';
+import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { userVisibleTo } from '../access/visibility.ts';
+import type { DuplicateLimit } from '../users/duplicate-limit.ts';
 import type { Audit, Origin } from './audit.ts';
 
 /** Entries per user and minute. The audit trail may be kept forever, so a client in a loop must not fill it. */
@@ -37,10 +39,23 @@ type Deps = {
   origin: Origin;
   logger: Pick<Logger, 'warn'>;
   refusalLimit: RefusalLimit;
+  duplicateLimit: DuplicateLimit;
 };
 
-/** Records requests of authenticated users that were refused with 403. */
-export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit }: Deps) => ({
+/** Records requests of authenticated users that were refused with 403, or that revealed an account. */
+export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit, duplicateLimit }: Deps) => ({
+  /**
+   * Counts and records a problem that reveals an account which the actor may not see. Only superusers see the entry.
+   * @throws Problem `throttled` to report instead
+   */
+  recordRevealed: async (actor: Actor, request: string, { code, revealed = '' }: Problem): Promise<void> => {
+    const holder = tables(em).selectFrom('users').select('id').where('email', '=', revealed);
+    if (await holder.where(userVisibleTo(actor)).executeTakeFirst()) return;
+    await duplicateLimit.consume(actor.id);
+    const details = { request, problem: code };
+    await audit.record(em, [{ action: 'request.refused', actor, target: revealed, details }]);
+  },
+
   /**
    * Never throws: the caller gets the reason of the refusal even if it cannot be recorded.
    * @param request procedure, or method and route

@@ -1,9 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
+import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
-import { type FieldErrors, invalid, userExists } from '../../lib/problems.ts';
+import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { type Actor, administersClient, requireLister, soleAdminClient } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
@@ -30,7 +31,16 @@ export type UserInput = {
   send_email: boolean;
 };
 
-export const createUsers = ({ em, clock, audit, userLoader, readRows, appOrder, runPipeline }: Unit) => ({
+export const createUsers = ({
+  em,
+  clock,
+  audit,
+  userLoader,
+  readRows,
+  appOrder,
+  runPipeline,
+  duplicateLimit,
+}: Unit) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
   list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> => {
     if (part.limit === undefined && part.page === undefined) requireUnsorted(filter);
@@ -67,10 +77,11 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, appOrder, 
 
   /**
    * Creates a user without a password, and enqueues the mail to set one if requested.
-   * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`
+   * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`, `throttled` as `duplicateLimit`
    */
-  create: (actor: Actor, input: UserInput): Promise<UserRow> =>
-    em.transactional(async (tx) => {
+  create: (actor: Actor, input: UserInput): Promise<UserRow> => {
+    const creation = em.transactional(async (tx) => {
+      await duplicateLimit.check(tx, actor.id);
       const { apps, clients } = await resolveTargets(tx, actor, input);
       const now = clock.now();
       const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;
@@ -84,8 +95,14 @@ export const createUsers = ({ em, clock, audit, userLoader, readRows, appOrder, 
       await grantApps(tx, user.id, apps);
       const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
       await audit.record(tx, [event, ...grantEvents(actor, user.email, apps)]);
+      await duplicateLimit.check(tx, actor.id);
       return readUser(tx, actor, user.email);
-    }),
+    });
+    return creation.catch((error: unknown) => {
+      if (problemOfDatabaseError(error)?.code !== 'user-exists') throw error;
+      throw new Problem('user-exists', { fields: USER_EXISTS, revealed: input.email, cause: error });
+    });
+  },
 
   /**
    * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`, `last-superuser`,

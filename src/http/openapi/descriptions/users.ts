@@ -17,8 +17,8 @@ export const users: DescriptionsOf<'users'> = {
   permissions: ['Get what you may do with a user', 'For screens that offer only what you may do.'],
   create: [
     'Create a user',
-    'The user joins the clients of the `apps`, and `client`: by default the only client that you administer, or the only one of the installation. Mails a link to set a password, unless `send_email` is false.',
-    ['user-exists'],
+    'The user joins the clients of the `apps`, and `client`: by default the only client that you administer, or the only one of the installation. Mails a link to set a password, unless `send_email` is false. A client admin whose requests name 20 accounts of other clients within an hour gets 429 for all of them until the hour is over.',
+    ['user-exists', 'throttled'],
   ],
   update: [
     'Update a user',
