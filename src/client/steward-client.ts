@@ -7,7 +7,7 @@ import { createLinks } from './links.ts';
 import { type Send, withResponseChecks } from './responses.ts';
 
 export type StewardClientOptions = {
-  /** Base URL of the service, such as `https://steward.example.com`. Default in a browser: the origin of the page. */
+  /** Base URL of the service, such as `https://steward.example.com`, or its path on this site. Default in a browser: the origin of the page. */
   url?: string;
   /** An existing API token. */
   token?: string;
@@ -33,9 +33,12 @@ export type StewardClient = {
   logout: () => Promise<void>;
 };
 
-/** A client for one Steward service and one login, for browsers and Node. */
+/**
+ * A client for one Steward service and one login, for browsers and Node.
+ * @throws TypeError if `url` has no scheme
+ */
 export const createStewardClient = (options: StewardClientOptions = {}): StewardClient => {
-  const url = (options.url ?? '').replace(/\/+$/, '');
+  const url = requireScheme(options.url ?? '').replace(/\/+$/, '');
   const platformFetch: Send = (address, init) => fetch(address, init);
   const send = withResponseChecks(options.fetch ?? platformFetch);
   const csrf = createCsrfTokens(url, send);
@@ -78,6 +81,13 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
       csrf.set(undefined);
     },
   };
+};
+
+/** `fetch` takes `localhost:8000` for a URL of the scheme `localhost`, or for a path, and fails without saying why. */
+const requireScheme = (url: string): string => {
+  if (url === '' || url.startsWith('/') || /^https?:\/\/./i.test(url)) return url;
+  // The URL may contain a password, so the message does not repeat it.
+  throw new TypeError('`url` has no scheme: start it with http:// or https://, as in http://localhost:8000.');
 };
 
 const usernameOf = (login: Credentials): string => ('email' in login ? login.email : login.username);

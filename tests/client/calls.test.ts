@@ -145,4 +145,25 @@ calls('rejected before they reach a procedure fail with a problem code', async (
   assert.is(error.message, 'The request body exceeds the limit of this path.');
 });
 
+calls('need a URL with a scheme, and the error says so without repeating it', async ({ app }) => {
+  for (const url of [
+    'localhost:8521',
+    'steward.example.com',
+    'admin:pw@steward.example.com',
+    'ftp://a',
+    'http://',
+  ])
+    assert.throws(
+      () => createStewardClient({ url }),
+      (error: unknown) =>
+        error instanceof TypeError &&
+        error.message ===
+          '`url` has no scheme: start it with http:// or https://, as in http://localhost:8000.',
+    );
+
+  const steward = createStewardClient({ url: `${await addressOf(app)}/`, token: await app.tokenOf(ADA) });
+  assert.is((await steward.api.sites.list.query()).length, 1);
+  createStewardClient({ url: '/steward' });
+});
+
 calls.run();

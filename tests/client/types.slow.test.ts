@@ -1,28 +1,59 @@
+import { spawn } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
 import { compile } from '../support/compile.ts';
+import { readSample } from '../support/document-samples.ts';
+import { addressOf } from '../support/listen-address.ts';
 import { suite } from '../support/suite.ts';
+import { ADA, startTestApp, type TestApp } from '../support/test-app.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
-const file = (name: string): string => join('tests', 'fixtures', 'client', name);
+const file = (...names: string[]): string => join('tests', 'fixtures', 'client', ...names);
+/** Written by this test. */
+const SAMPLE = file('generated', 'plain-trpc.ts');
 const OPTIONS = [
   ...['--skipLibCheck', '--types', 'node', '--module', 'nodenext', '--target', 'es2024'],
   ...['--allowImportingTsExtensions', '--resolveJsonModule'],
 ];
 
-const client = suite<{ errors: string[] }>('client types');
+const client = suite<{ app: TestApp; errors: string[] }>('client types');
 
-/** Compiles both files at once, because most of the time goes into shared types. */
+/** Compiles all files at once, because most of the time goes into shared types. */
 client.before(async (context) => {
-  const { errors } = await compile(PROJECT, file('wrong.ts'), [...OPTIONS, file('typed.ts')]);
+  context.app = await startTestApp();
+  const sample = await readSample('docs/trpc.md', '## A plain tRPC client');
+  await mkdir(join(PROJECT, file('generated')), { recursive: true });
+  await writeFile(
+    join(PROJECT, SAMPLE),
+    sample
+      .replace("'@steward/client'", "'../../../../src/client.ts'")
+      .replace('http://localhost:8000', await addressOf(context.app)),
+  );
+  const { errors } = await compile(PROJECT, file('wrong.ts'), [...OPTIONS, file('typed.ts'), SAMPLE]);
   context.errors = errors;
 });
+client.after(({ app }) => app.close());
 
-client('compile with full types including Dates', ({ errors }) => {
-  assert.equal(
-    errors.filter((error) => !error.startsWith(file('wrong.ts'))),
-    [],
-  );
+client(
+  'compile with full types including Dates, also those of the plain client of docs/trpc.md',
+  ({ errors }) => {
+    assert.equal(
+      errors.filter((error) => !error.startsWith(file('wrong.ts'))),
+      [],
+    );
+  },
+);
+
+client('belong to the plain client of docs/trpc.md, which runs', async ({ app }) => {
+  const { date_joined } = await app.as(ADA).users.get({ email: ADA });
+  const { stdout, stderr } = spawn(process.execPath, [SAMPLE], { cwd: PROJECT });
+
+  assert.equal(await Promise.all([text(stdout), text(stderr)]), [
+    `${ADA} joined in ${date_joined.getFullYear()}\nA user with this email address already exists.\n`,
+    '',
+  ]);
 });
 
 client('reject each wrong field, type and procedure', (context) => {

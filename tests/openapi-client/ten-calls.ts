@@ -1,15 +1,13 @@
 import createClient from 'openapi-fetch';
-import type { paths } from './generated.d.ts';
-
-type Json = 'application/json' | 'application/problem+json';
+import type { paths } from './generated/steward.d.ts';
 
 /** Client code based only on the OpenAPI document. */
 export const tenCalls = async (baseUrl: string, username: string, password: string): Promise<string[]> => {
-  const anonymous = createClient<paths, Json>({ baseUrl });
+  const anonymous = createClient<paths>({ baseUrl });
   const login = await anonymous.POST('/api/v1/api-token-auth/', { body: { username, password } });
   if (!login.data) throw new Error(login.error.detail);
 
-  const client = createClient<paths, Json>({
+  const client = createClient<paths>({
     baseUrl,
     headers: { authorization: `Token ${login.data.token}` },
   });

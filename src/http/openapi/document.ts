@@ -1,14 +1,16 @@
 import { restEndpoints } from '../rest/endpoints.ts';
+import { HTML_TYPE } from '../rest/negotiation.ts';
 import { createErrorResponses, PROBLEM } from './error-responses.ts';
 import { withExamples } from './examples.ts';
 import { createJsonSchemas, type JsonSchema } from './json-schemas.ts';
 import { operationOf, tagObjects } from './operation.ts';
 import { HEADER_PARAMETERS } from './request.ts';
-import { HEADERS, headerRefs } from './responses.ts';
+import { HEADERS, headerRefs, onRequest } from './responses.ts';
 
 const DESCRIPTION = `Administration of users, clients and apps.
 
 Get a token with \`POST /api/v1/api-token-auth/\` and send it as \`Authorization: Token …\`. Trailing slashes are optional.
+Responses are JSON unless \`Accept\` or \`?format=\` ask for another type; \`x-steward-content-types\` lists the others.
 Errors are problem documents (RFC 9457) whose \`type\` ends with a stable code. Every operation is also a tRPC procedure; its
 description contains the name.`;
 
@@ -63,7 +65,7 @@ const objectWith = (name: string, value?: string): JsonSchema => ({
   properties: { [name]: value === undefined ? { type: 'string' } : { const: value } },
 });
 
-type Extras = { content?: JsonSchema; errors?: JsonSchema };
+type Extras = { response?: JsonSchema; errors?: JsonSchema };
 
 const operation = (operationId: string, summary: string, schema: JsonSchema, extras: Extras = {}) => ({
   get: {
@@ -76,7 +78,8 @@ const operation = (operationId: string, summary: string, schema: JsonSchema, ext
       200: {
         description: summary,
         headers: headerRefs('X-Request-Id'),
-        content: { 'application/json': { schema }, ...extras.content },
+        content: { 'application/json': { schema } },
+        ...extras.response,
       },
       431: { $ref: '#/components/responses/Problem431' },
       ...extras.errors,
@@ -84,7 +87,7 @@ const operation = (operationId: string, summary: string, schema: JsonSchema, ext
   },
 });
 
-const PAGE: JsonSchema = { 'text/html': { schema: { type: 'string' } } };
+const PAGE = onRequest([HTML_TYPE]);
 
 const READINESS = 'Check that the database is reachable, migrated and writable';
 const NOT_READY: Extras = {
@@ -93,8 +96,8 @@ const NOT_READY: Extras = {
       description: 'Not ready: `database-unavailable` or `stopping`.',
       content: {
         'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
-        ...PAGE,
       },
+      ...PAGE,
     },
   },
 };
@@ -105,7 +108,7 @@ const OTHER_PATHS: JsonSchema = {
     'index',
     'List the URLs of all paths without parameters',
     { type: 'object', additionalProperties: { type: 'string', format: 'uri' } },
-    { content: PAGE, errors: { 406: { $ref: '#/components/responses/Problem406' } } },
+    { response: PAGE, errors: { 406: { $ref: '#/components/responses/Problem406' } } },
   ),
   '/api/v1/csrf/': operation('csrf', 'Get a CSRF token and its cookie', objectWith('csrf_token')),
   '/api/v1/openapi.json': operation(

@@ -4,7 +4,7 @@ import { HTML_TYPE } from '../rest/negotiation.ts';
 import { PROBLEM_TYPE, problemDocument, problemUrn } from '../rest/problem-document.ts';
 import { describeProcedure } from './descriptions/index.ts';
 import { componentName, type JsonSchema } from './json-schemas.ts';
-import { acceptsIfMatch, headerRefs, isIdempotent } from './responses.ts';
+import { acceptsIfMatch, headerRefs, isIdempotent, onRequest } from './responses.ts';
 
 /** Problems of every operation. Some occur before the request is routed. */
 const COMMON_CODES: readonly ProblemCode[] = [
@@ -74,8 +74,8 @@ const errorResponse = (status: number, codes: readonly ProblemCode[]): JsonSchem
       },
       examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
     },
-    [HTML_TYPE]: { schema: { type: 'string' } },
   },
+  ...onRequest([HTML_TYPE]),
 });
 
 const headersOf = (status: number): JsonSchema => ({

@@ -56,11 +56,14 @@ export const canBeMinimal = ({ method, rest }: Endpoint): boolean =>
 export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
   rest.status === 204 && output.def.type !== 'void';
 
-/** The successful responses by status. */
+/**
+ * The successful responses by status, as a caller gets them who asks for nothing else. Generated clients make the type of a response
+ * from all content types and statuses, so pages, CSV and the 204 of `Prefer: return=minimal` would be in the type of every response.
+ */
 export const responsesOf = (endpoint: Endpoint, schemas: JsonSchemas): Record<string, JsonSchema> => {
   const { status = 200 } = endpoint.rest;
-  const noContent = { description: 'Success, without content.', headers: headerRefs(...COMMON_HEADERS) };
   if (status === 204) {
+    const noContent = { description: 'Success, without content.', headers: headerRefs(...COMMON_HEADERS) };
     return canHaveBody(endpoint)
       ? { 200: responseWithBody(endpoint, schemas, ['application/json']), 204: noContent }
       : { 204: noContent };
@@ -68,20 +71,31 @@ export const responsesOf = (endpoint: Endpoint, schemas: JsonSchemas): Record<st
   return {
     [status]: responseWithBody(endpoint, schemas, responseTypesOf(endpoint)),
     ...(hasEtag(endpoint) && { 304: { description: 'Not modified.', headers: headerRefs('ETag') } }),
-    ...(status === 200 && canBeMinimal(endpoint) && { 204: noContent }),
   };
 };
 
 const responseWithBody = (endpoint: Endpoint, schemas: JsonSchemas, contentTypes: readonly string[]) => {
   const schema = bodySchema(endpoint, schemas);
+  const jsonTypes = contentTypes.filter(isJsonType);
+  const isDownload = jsonTypes.length === 0;
+  const content = isDownload
+    ? contentTypes.map((type) => [type, { schema: { type: 'string' } }])
+    : jsonTypes.map((type) => [type, { schema }]);
   return {
-    description: 'Success.',
+    description: `Success.${canBeMinimal(endpoint) && endpoint.rest.status !== 201 ? MINIMAL : ''}`,
     headers: headersOf(endpoint),
-    content: Object.fromEntries(
-      contentTypes.map((type) => [type, { schema: /\/json$/.test(type) ? schema : { type: 'string' } }]),
-    ),
+    content: Object.fromEntries(content),
+    ...(!isDownload && onRequest(contentTypes.filter((type) => !isJsonType(type)))),
   };
 };
+
+const MINIMAL = ' With `Prefer: return=minimal`, 204 without content.';
+
+const isJsonType = (type: string): boolean => type.endsWith('/json');
+
+/** The content types that callers get only if `Accept` or `?format=` asks for them. */
+export const onRequest = (contentTypes: readonly string[]): JsonSchema =>
+  contentTypes.length === 0 ? {} : { 'x-steward-content-types': contentTypes };
 
 /** Bulk operations respond with an object or an array, like the request. */
 const bodySchema = ({ output, rest, procedure }: Endpoint, { convert }: JsonSchemas): JsonSchema => {

@@ -40,6 +40,21 @@ document('has a valid example for every component', () => {
   }
 });
 
+document('has only JSON in responses that can be JSON, and lists the other types apart', () => {
+  const responses = Object.values(openApi.paths).flatMap((operations) =>
+    Object.values(operations).flatMap((operation) => Object.values(operation.responses)),
+  );
+  const all = [...responses, ...Object.values(openApi.components.responses)];
+  for (const { content = {} } of all) {
+    const types = Object.keys(content);
+    const isJson = (type: string) => /[/+]json$/.test(type);
+    assert.ok(types.every(isJson) || !types.some(isJson), types.join(', '));
+  }
+  const users = openApi.paths['/api/v1/jb/users/']?.get?.responses['200'];
+  assert.equal(Object.keys(users?.content ?? {}), ['application/json']);
+  assert.equal(users?.['x-steward-content-types'], ['text/csv', 'text/html']);
+});
+
 document('has no empty schemas', () => {
   const empty = (value: unknown, path: string): string[] => {
     if (typeof value !== 'object' || value === null) return [];
