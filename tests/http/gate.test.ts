@@ -57,6 +57,24 @@ gate('refuses with 401 without valid credentials, with the address of the login 
   assert.is((await askGate(app, { as: IDLE })).statusCode, 401);
 });
 
+gate('answers OPTIONS and HEAD like GET, and refuses all other methods', async ({ app }) => {
+  for (const method of ['OPTIONS', 'HEAD', 'GET']) {
+    for (const path of ['/gate/sales/', '/gate/sales', '/gate/nowhere/']) {
+      const refused = await app.send(`${method} !${path}`);
+      const preflight = { origin: 'https://evil.test', 'access-control-request-method': 'GET' };
+      const foreign = await app.send(`${method} !${path}`, { headers: preflight });
+      assert.equal([refused.statusCode, foreign.statusCode], [401, 401], `${method} ${path}`);
+    }
+    const admitted = await app.send(`${method} !/gate/sales/`, { as: GRACE });
+    assert.equal([admitted.statusCode, admitted.headers['x-steward-user']], [204, GRACE], method);
+    assert.is((await app.send(`${method} !/gate/fleet/`, { as: GRACE })).statusCode, 403, method);
+  }
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
+    const response = await app.send(`${method} !/gate/sales/`, { as: GRACE });
+    assert.equal([response.statusCode, response.headers.allow], [405, 'GET, HEAD, OPTIONS'], method);
+  }
+});
+
 gate('leads back to the requested page only on its own host', async ({ app }) => {
   const nextFor = async (headers: Record<string, string>) => {
     const response = await askGate(app, { headers });

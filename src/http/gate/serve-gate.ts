@@ -18,7 +18,7 @@ type Gate = { Params: { app_slug: string }; Querystring: { redirect?: string } }
 
 /** Answers proxies, which ask about each request before they let it through to an app. */
 export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
-  app.get<Gate>(GATE_PATH, async (request, reply) => {
+  const answer = async (request: FastifyRequest<Gate>, reply: FastifyReply) => {
     reply.header('cache-control', 'no-store').header('vary', 'Cookie, Authorization');
     const slug = request.params.app_slug;
     const context = contextOf(request, deps);
@@ -33,7 +33,10 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
         deps,
       });
     }
-  });
+  };
+  app.get<Gate>(GATE_PATH, answer);
+  // A proxy may ask with the method of the request. To the answer of other paths it would let any caller through.
+  app.options<Gate>(GATE_PATH, answer);
   refuseOtherMethods(app, [GATE_PATH]);
 };
 

@@ -6,7 +6,7 @@ import { Problem } from '../../lib/problems.ts';
 export const API_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * Answers `OPTIONS` on each path with the methods that have a route, and all other methods with 405. As real routes these also
+ * Answers `OPTIONS` on each path without an own answer with the methods that have a route, and all other methods with 405. As real routes these also
  * keep `PATCH /users/invitations/` from matching the route of a user.
  */
 export const refuseOtherMethods = (app: FastifyInstance, urls: Iterable<string>): void => {
@@ -15,7 +15,8 @@ export const refuseOtherMethods = (app: FastifyInstance, urls: Iterable<string>)
     const path = url.replace(/(?<=.)\/$/, '');
     const methods = [...API_METHODS.filter((method) => app.hasRoute({ method, url: path })), 'OPTIONS'];
     const allow = methods.join(', ');
-    app.options(url, async (_request, reply) => reply.code(204).header('allow', allow).send());
+    if (!app.hasRoute({ method: 'OPTIONS', url: path }))
+      app.options(url, async (_request, reply) => reply.code(204).header('allow', allow).send());
     app.route({
       method: app.supportedMethods.filter((method) => !methods.includes(method)),
       url,
