@@ -43,6 +43,7 @@ export const quote = (path: string): string =>
 
 const faultOf = (path: string): string | null => {
   if (path.length > MAX_PATH_CHARACTERS) return `a path longer than ${MAX_PATH_CHARACTERS} characters`;
+  if (/\p{Cc}/u.test(path)) return 'a path with a control character';
   if (path.includes('\\')) return 'a path with a backslash';
   if (path.startsWith('/') || /^[a-z]:/i.test(path)) return 'an absolute path';
   if (path.split('/').includes('..')) return 'a path that leads out of it';

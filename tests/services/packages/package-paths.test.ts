@@ -17,6 +17,11 @@ const OFFENCES: [what: string, entry: OddEntry, detail: RegExp][] = [
   ['an absolute path behind ./', { path: './/etc/passwd', body: 'x' }, /absolute path/],
   ['a drive letter', { path: 'C:evil', body: 'x' }, /absolute path/],
   ['a backslash', { path: '..\\evil', body: 'x' }, /backslash/],
+  ['a line break', { path: 'a\nb', body: 'x' }, /control character: "a\\nb"/],
+  ['an escape sequence', { path: 'a\x1b[2Jb', body: 'x' }, /control character: "a\\u001b\[2Jb"/],
+  ['a tab', { path: 'a\tb', body: 'x' }, /control character/],
+  ['DEL', { path: 'a\x7fb', body: 'x' }, /control character/],
+  ['a C1 control character', { path: 'a\u009bb', body: 'x' }, /control character/],
   ['an empty segment', { path: 'a//b', body: 'x' }, /unclear path/],
   ['a dot segment', { path: 'a/./b', body: 'x' }, /unclear path/],
   ['a second app.yaml', { path: 'app.yaml', body: manifestText() }, /a path twice: "app.yaml"/],
@@ -33,6 +38,7 @@ paths('refuses a path in a pax header that leaves the folder, has a NUL or is to
 
   await refuses(hiding('../evil'), /leads out of it/);
   await refuses(hiding('ok\0/../evil'), /with a NUL/);
+  await refuses(hiding('a\rb'), /control character/);
   await refuses(hiding('x'.repeat(1025)), /longer than 1024/);
 });
 
