@@ -28,6 +28,10 @@ export const withAsciiDomain = (text: string): string => {
 /** The form in which addresses of users are stored and compared. */
 export const normalizeEmail = (text: string): string => withAsciiDomain(text).toLowerCase();
 
+/** The text without email addresses, for logs. */
+export const maskAddresses = (text: string): string =>
+  text.replaceAll(/[^\s<>"'(),:;/]+@[^\s<>"'(),:;/]+/g, '…');
+
 const hasOtherLetters = (input: unknown): boolean =>
   typeof input === 'string' && /^[^@\s]+@[^@]+$/.test(input) && /^[^@]*[^\0-\x7f]/.test(input);
 

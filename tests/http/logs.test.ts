@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { createLogger } from '../../src/lib/logger.ts';
@@ -80,6 +82,83 @@ logs('name no key of an access view, no code and no cookie of an embed', async (
     assert.not.ok(log.includes(String(secret)), `${secret} is in the log`);
   const kept = await app.db().selectFrom('audit_entries').select('details').execute();
   assert.not.ok(JSON.stringify(kept).includes(key));
+});
+
+logs('name no email address, in whichever path it is sent and however it is encoded', async ({ app }) => {
+  const lines: string[] = [];
+  const logger = createLogger('trace', { destination: { write: (line) => lines.push(line) } });
+  const { config, connection, clock } = app;
+  const secretKey = 'the secret key of this test run';
+  const logged = await createApp({ config, connection, clock, logger, secretKey });
+  const headers = { authorization: `Token ${await app.tokenOf(ACME)}` };
+  const email = 'zephyrine.quill@acme.test';
+  const forms = [
+    email,
+    email.toUpperCase(),
+    email.replace('@', '%40'),
+    email.replace('@', '%2540'),
+    email.replace('@', '%252540').replace('z', '%7A'),
+    'zephyrine.quill',
+  ];
+  const paths = forms.flatMap((form) => [
+    `/api/v1/jb/users/${form}/`,
+    `/api/v1/jb/users/${form}`,
+    `/api/v1/jb/users/${form}/usage/zylTKNVx/`,
+    `/api/v1/jb/users/${form}/sessions/7/?email=${form}`,
+    `/api/v1/jb/users/invitations/${form}/`,
+    `/trpc/users.get?input={"json":{"email":"${form}"}}`,
+  ]);
+  const elsewhere = forms
+    .slice(0, -1)
+    .flatMap((form) => [
+      `/console/people/${form}`,
+      `/nowhere/${form}`,
+      `//${form}%`,
+      `/trpc/users.get%3F${form}`,
+    ]);
+
+  for (const url of [...paths, ...elsewhere]) await logged.server.inject({ method: 'GET', url, headers });
+  for (const method of ['DELETE', 'POST', 'OPTIONS'] as const)
+    await logged.server.inject({ method, url: `/api/v1/jb/users/${email}/`, headers });
+  await logged.close();
+
+  const log = lines.join('');
+  assert.match(log, '"path":"/api/v1/jb/users/:email/usage/zylTKNVx/"');
+  assert.match(log, '"path":"/api/v1/jb/users/invitations/:email/"');
+  assert.match(log, '"path":"/console/people/…"');
+  assert.not.match(log, /quill/i);
+  assert.not.match(log, /acme\.test/i);
+});
+
+logs('have no stack and no error for an upload that is refused', async ({ app }) => {
+  const lines: string[] = [];
+  const logger = createLogger('info', { destination: { write: (line) => lines.push(line) } });
+  const { config, connection, clock } = app;
+  const logged = await createApp({ config, connection, clock, logger, secretKey: 'x'.repeat(32) });
+  await logged.server.listen({ port: 0, host: '127.0.0.1' });
+  const sockets: Socket[] = [];
+  const begin = async (path: string): Promise<string> => {
+    const socket = connect(Number(new URL(logged.server.listeningOrigin).port), '127.0.0.1');
+    sockets.push(socket.on('error', () => {}));
+    const headers = `host: x\r\ncontent-type: application/json\r\ncontent-length: ${1024 * 1024}`;
+    socket.write(`POST ${path} HTTP/1.1\r\n${headers}\r\n\r\n`);
+    const [response] = await once(socket, 'data');
+    return String(response).split('\r\n', 1)[0] ?? '';
+  };
+
+  // Those that are admitted wait for their bodies, and fill the budget.
+  const statuses = [await Promise.race(Array.from({ length: 9 }, () => begin('/trpc/sessions.create')))];
+  for (const path of ['/api/v1/session/', '/login/']) statuses.push(await begin(path));
+  for (const socket of sockets) socket.destroy();
+  await logged.close();
+
+  assert.equal(statuses, Array(3).fill('HTTP/1.1 503 Service Unavailable'));
+  const entries = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'overloaded');
+  assert.ok(entries.length >= 3);
+  for (const { level, err, reason } of entries) {
+    assert.equal([level, err], [40, undefined]);
+    assert.match(reason, 'Too many large uploads');
+  }
 });
 
 logs('have a line for each response, with its request id', async ({ app }) => {

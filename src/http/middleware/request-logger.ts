@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
+import { isFault, type Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { logFieldsOf } from '../../lib/tracing.ts';
 
@@ -12,11 +13,24 @@ const WITH_ACCESS_KEY = /^\/(?:v|api\/v1\/access_views|api\/v2\/accessviews)\/:k
 /** In paths without a route. */
 const ACCESS_KEY = /[0-9a-f]{32}/gi;
 
-/** The path without the query. Keys of access views open apps, so that the route is logged instead of them. */
-const loggedPath = ({ url, routeOptions: { url: route } }: FastifyRequest): string =>
-  route !== undefined && WITH_ACCESS_KEY.test(route)
-    ? route
-    : url.replace(/\?.*$/s, '').replaceAll(ACCESS_KEY, '…');
+/** An `@`, however often it is percent-encoded. */
+const AT_SIGN = /@|%(?:25)*40/i;
+
+/**
+ * The path without the query. Keys of access views open apps, so that the route is logged instead of them. Email addresses must
+ * not outlive an erasure.
+ */
+const loggedPath = ({ url, routeOptions: { url: route = '' } }: FastifyRequest): string => {
+  if (WITH_ACCESS_KEY.test(route)) return route;
+  const path = url.replace(/\?.*$/s, '').replaceAll(ACCESS_KEY, '…');
+  if (!route.includes('/:email') && !AT_SIGN.test(path)) return path;
+  const names = route.split('/');
+  const masked = path.split('/').map((segment, index) => {
+    if (names[index] === ':email') return ':email';
+    return AT_SIGN.test(segment) ? '…' : segment;
+  });
+  return masked.join('/');
+};
 
 /** Logs one line per response, without the query, which contains the inputs of tRPC calls. */
 export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): void => {
@@ -45,6 +59,18 @@ export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): voi
     );
     done();
   });
+};
+
+/** Logs a failure that operators should look at. Refusing work while there is too much of it is not one: it has no stack. */
+export const logFault = (
+  { log }: Pick<FastifyRequest, 'log'>,
+  problem: Problem,
+  fields: Record<string, unknown> = {},
+): void => {
+  if (!isFault(problem)) return;
+  const { code, message, cause } = problem;
+  if (code === 'overloaded' && cause === undefined) log.warn({ ...fields, reason: message }, code);
+  else log.error({ ...fields, err: problem }, code);
 };
 
 class LazyLogger {

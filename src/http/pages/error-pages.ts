@@ -5,6 +5,7 @@ import { html } from '../../lib/html.ts';
 import { messageHtml } from '../../lib/message-html.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
+import { logFault } from '../middleware/request-logger.ts';
 import { sendPage } from './page-layout.ts';
 
 /** Paths that always answer in machine-readable form. */
@@ -19,7 +20,7 @@ export const failurePage = async (reply: FastifyReply, error: unknown, deps: Con
   const { request } = reply;
   const problem = pageProblem(error);
   const isServerError = problem.status >= 500;
-  if (isServerError) request.log.error({ err: problem }, problem.code);
+  logFault(request, problem);
   const brand = await loadBranding(request, deps);
   const { title, message } = await errorText(problem, brand);
   const content = html`

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { problemOf } from '../../../routers/middleware/errors.ts';
-import { type FieldErrors, isFault, Problem, type ProblemCode, titleOf } from '../../lib/problems.ts';
+import { type FieldErrors, Problem, type ProblemCode, titleOf } from '../../lib/problems.ts';
+import { logFault } from '../middleware/request-logger.ts';
 
 /** `{field: […]}`, or for an array body `{index: {field: […]}}`. */
 export type ErrorsMember = Record<string, string[] | Record<string, string[]>>;
@@ -29,7 +30,7 @@ export const sendProblem = (reply: FastifyReply, error: unknown, errors?: Errors
 /** Turns a failure into a problem, sets its status and headers, and logs it if it is a server error. */
 export const prepareProblem = (reply: FastifyReply, error: unknown): Problem => {
   const problem = problemOfHttpError(error);
-  if (isFault(problem)) reply.request.log.error({ err: problem }, problem.code);
+  logFault(reply.request, problem);
   if (problem.status === 401) reply.header('www-authenticate', 'Token');
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
   reply.code(problem.status);

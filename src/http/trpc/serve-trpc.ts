@@ -6,6 +6,7 @@ import { problemOf } from '../../../routers/middleware/errors.ts';
 import { Problem } from '../../lib/problems.ts';
 import { MAX_BATCH_SIZE } from '../../lib/trpc-limits.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
+import { logFault } from '../middleware/request-logger.ts';
 import { hasLargeBody, limitJsonComplexity } from '../rest/body.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
@@ -76,10 +77,7 @@ const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps:
       contextOf(request, deps, { count: info.calls.length, areQueries: info.type === 'query' }),
     // A query with an input too long for a URL can be sent by POST.
     allowMethodOverride: true,
-    onError: ({ error, path }) => {
-      const problem = problemOf(error);
-      if (problem.status >= 500) request.log.error({ err: problem, procedure: path }, problem.code);
-    },
+    onError: ({ error, path }) => logFault(request, problemOf(error), { procedure: path }),
     responseMeta: ({ errors }) => ({ headers: headersFor(errors) }),
   });
   return reply;

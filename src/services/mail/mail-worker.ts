@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Delivery, Mailer } from '../../adapters/smtp/smtp-mailer.ts';
 import type { Notifications } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { maskAddresses } from '../../lib/email-address.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { type SpanDetails, traced, tracing } from '../../lib/tracing.ts';
@@ -71,7 +72,7 @@ const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseEr
     telemetry.delivery.publish(() => delivery);
     const context = { mail: mail.id, kind: mail.kind, attempt: mail.attempts };
     if (delivery.outcome === 'taken') logger.info(context, 'mail sent');
-    else logger.warn({ ...context, reason: delivery.reason }, `mail ${delivery.outcome}`);
+    else logger.warn({ ...context, reason: maskAddresses(delivery.reason) }, `mail ${delivery.outcome}`);
     await record(mail, delivery);
     return delivery;
   };

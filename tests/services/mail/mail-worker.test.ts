@@ -138,9 +138,10 @@ workers('gives up on a mail with a refused recipient, and records the reason', a
   const { app, smtp } = context;
   const [email = ''] = await invite(app, 1);
   await makeDue(app);
-  smtp.faults.recipient = () => ({ status: 550, text: 'No such mailbox here' });
+  smtp.faults.recipient = () => ({ status: 550, text: `<${email}>: No such mailbox here` });
+  const log: string[] = [];
 
-  const worker = workerOf(context);
+  const worker = workerOf(context, { log });
   await worker.drain();
   await worker.stop();
   const mail = await mailTo(app, email);
@@ -148,6 +149,9 @@ workers('gives up on a mail with a refused recipient, and records the reason', a
   assert.ok(mail.failed_at);
   assert.is(mail.attempts, 1);
   assert.match(mail.last_error ?? '', 'No such mailbox here');
+  // The log outlives an erasure.
+  assert.match(log.join(''), '<…>: No such mailbox here');
+  assert.not.match(log.join(''), email);
 });
 
 workers('is woken by mail.retry', async ({ app, smtp }) => {
