@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppKey, EmailKey, IdKey, Instant, Slug, View } from './schemas/fields.ts';
 import { userConditions, userSort } from './schemas/users.ts';
@@ -88,7 +87,7 @@ export const accessRouter = router({
       }),
     )
     .mutation(({ ctx, input }) => {
-      liftBulkDeadline(input.cells.length);
+      ctx.timeLimit.liftForBulk(input.cells.length);
       return ctx.services.accessUpdates.update(ctx.actor, input.id, input.cells);
     }),
 });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { currentDeadline } from '../src/lib/deadline.ts';
 import { maintenanceNotice } from '../src/lib/message-html.ts';
 import { canOperate } from '../src/services/access/actor.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
@@ -168,7 +167,7 @@ export const appPackagesRouter = router({
     .output(MessageView)
     .mutation(async ({ ctx, input }) => {
       // The download may take longer than a request.
-      currentDeadline()?.lift();
+      ctx.timeLimit.lift();
       const { slug, version } = await ctx.services.appPackages.fetch(
         ctx.actor,
         input.app_slug,

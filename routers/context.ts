@@ -1,3 +1,4 @@
+import type { Db } from '../src/db/kysely.ts';
 import type { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
@@ -7,20 +8,17 @@ import type { ListFormat } from './schemas/row-encoder.ts';
 /** The context of a procedure, whether it is called over REST, over tRPC or in-process. */
 export type Context = {
   /** Opens a new unit of work. Calls of one batch run concurrently and must not share one. */
-  openServices: () => Services;
+  openServices: (beforeCommit?: BeforeCommit) => Services;
+  /** How long a call may take, in milliseconds. */
+  timeLimitMs: number;
   /** The caller, or null without valid credentials. Looked up on first use. */
   authenticate: () => Promise<Actor | null>;
   /** The problem to throw if `authenticate` returns null: it names the reason. */
   unauthenticated: () => Problem;
-  /**
-   * Whether a query may read before the caller is known: only if the caller is expected to see all users. For other callers,
-   * the response time would reveal users whom they may not see.
-   */
-  canPrefetch: (services: Services) => boolean;
   /** The browser session, which login and logout change. */
   browser: Browser;
   /** Runs `work` in one transaction, which its services share. Rolls back if `work` fails. */
-  inTransaction: <T>(work: (services: Services) => Promise<T>) => Promise<T>;
+  inTransaction: <T>(work: (services: Services) => Promise<T>, beforeCommit?: BeforeCommit) => Promise<T>;
   /**
    * The `Idempotency-Key` of the request, or null.
    * @throws Problem `invalid-input` if the header is invalid
@@ -44,6 +42,9 @@ export type Context = {
   /** The requested host with its port, which identifies a site. */
   host: string;
 };
+
+/** Runs in each transaction of a unit of work before it commits. What it throws rolls the transaction back. */
+export type BeforeCommit = (tx: Db) => Promise<void>;
 
 /** `number` starts at 1; `count` is the length of the whole list. */
 export type Pagination = { number: number; size: number; count: number };

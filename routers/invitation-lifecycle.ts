@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import { INVITATION_ACTIONS, MAX_BULK_INVITATIONS } from '../src/services/operations/bulk-invitations.ts';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
@@ -86,7 +85,7 @@ export const invitationLifecycle = {
     )
     .output(InvitationsBulkResultView)
     .mutation(({ ctx, input }) => {
-      liftBulkDeadline(input.ids.length);
+      ctx.timeLimit.liftForBulk(input.ids.length);
       return ctx.services.bulkInvitations.update(ctx.actor, input, ctx.idempotencyKey());
     }),
 

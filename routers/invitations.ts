@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
@@ -64,7 +63,7 @@ export const invitationsRouter = router({
     .output(listOf(InvitationView))
     .mutation(async ({ ctx, input }) => {
       const dryRun = input.dry_run;
-      liftBulkDeadline(input.items.length);
+      ctx.timeLimit.liftForBulk(input.items.length);
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
       return invitationViews(invitations, ctx.baseUrl);
     }),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { currentDeadline } from '../src/lib/deadline.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { OperationKey, UndoView } from './schemas/bulk.ts';
 import { adminProcedure, router } from './trpc.ts';
@@ -13,7 +12,7 @@ export const operationsRouter = router({
     .input(z.object({ id: OperationKey }))
     .output(UndoView)
     .mutation(({ ctx, input }) => {
-      currentDeadline()?.lift();
+      ctx.timeLimit.lift();
       return ctx.services.operations.undo(ctx.actor, input.id, ctx.idempotencyKey());
     }),
 });

@@ -1,15 +1,9 @@
 import type { Role } from '../src/lib/problems.ts';
-import type { Services } from '../src/services/index.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
 /** Settings of a procedure and its REST path that `OpenApiMeta` does not cover. */
 export type ProcedureMeta = {
   role?: Role;
-  /**
-   * Starts the read of a query while the caller is being looked up. The query returns it only if the caller may see it. The
-   * input is not validated yet. See `Context.canPrefetch`.
-   */
-  prefetch?: (services: Services, input: unknown) => void;
   rest?: GuardMeta & {
     /** Status of a successful response, by default 200. */
     status?: 200 | 201 | 204;

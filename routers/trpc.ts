@@ -1,9 +1,12 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
+import type { Db } from '../src/db/kysely.ts';
 import { isFault, type Problem, ROLES, type Role, roleRequired } from '../src/lib/problems.ts';
 import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
+import { createTimeLimit } from '../src/lib/time-limit.ts';
 import { tracing } from '../src/lib/tracing.ts';
 import { type Actor, canList, canManage, canOperate } from '../src/services/access/actor.ts';
+import { confirmActor } from '../src/services/auth/identity.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
@@ -77,39 +80,46 @@ const createRefusalRecorder = (context: Context, path: string) => async (problem
   else await refusals.recordRevealed(actor, path, problem);
 };
 
-const withServices = t.middleware(({ ctx, next, path }) =>
-  withProblems(path, () => next({ ctx: { services: ctx.openServices() } })),
-);
-
-/** @param roles the roles that `isAllowed` accepts, for the message of the problem */
-const withActor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
-  t.middleware(({ ctx: context, next, type, path, meta, getRawInput: rawInput }) => {
-    const call = async () => {
-      const authenticated = context.authenticate();
-      const ctx = { ...context, services: context.openServices() };
-      if (meta?.prefetch && context.canPrefetch(ctx.services)) {
-        const { prefetch } = meta;
-        rawInput().then(
-          (input) => prefetch(ctx.services, input),
-          () => undefined, // the query itself reports invalid input
-        );
-      }
-      const actor = await authenticated;
-      if (!actor) throw context.unauthenticated();
-      if (!isAllowed(actor)) throw roleRequired(roles);
-      const proceed = (services: Services) => next({ ctx: { actor, services } });
-      if (type !== 'mutation') return proceed(ctx.services);
-      const isChange = meta?.openapi?.method !== 'POST';
-      return withMutationGuards({ ctx, actor, path, isChange, meta: meta?.rest ?? {}, rawInput, proceed });
-    };
-    return withProblems(path, call, createRefusalRecorder(context, path));
+/** Ends each call after its time, and reports its outcome. */
+const limited = (recordsRefusals: boolean) =>
+  t.middleware(({ ctx, next, path }) => {
+    const timeLimit = createTimeLimit(ctx.timeLimitMs);
+    const call = () => timeLimit.run(() => next({ ctx: { timeLimit } }));
+    return withProblems(path, call, recordsRefusals ? createRefusalRecorder(ctx, path) : undefined);
   });
 
 /** Requires no credentials and ignores those that are sent. */
-export const publicProcedure = t.procedure.use(withServices);
-export const protectedProcedure = t.procedure.use(withActor(() => true));
+export const publicProcedure = t.procedure
+  .use(limited(false))
+  .use(({ ctx, next }) =>
+    next({ ctx: { services: ctx.openServices(async () => ctx.timeLimit.requireTime()) } }),
+  );
+
+/** @param roles the roles that `isAllowed` accepts, for the message of the problem */
+const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
+  t.procedure
+    .use(limited(true))
+    .use(async ({ ctx, next }) => {
+      const actor = await ctx.authenticate();
+      if (!actor) throw ctx.unauthenticated();
+      if (!isAllowed(actor)) throw roleRequired(roles);
+      return next({ ctx: { actor } });
+    })
+    .use(({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
+      const proceed = (services: Services) => next({ ctx: { services } });
+      if (type !== 'mutation') return proceed(ctx.openServices());
+      const beforeCommit = async (tx: Db) => {
+        ctx.timeLimit.requireTime();
+        await confirmActor(tx, ctx.actor);
+      };
+      const isChange = meta?.openapi?.method !== 'POST';
+      const call = { ctx, path, isChange, meta: meta?.rest ?? {}, rawInput, beforeCommit, proceed };
+      return withMutationGuards(call);
+    });
+
+export const protectedProcedure = procedureFor(() => true);
 const forRole = (role: Role, isAllowed: (actor: Actor) => boolean) =>
-  t.procedure.meta({ role }).use(withActor(isAllowed, ROLES[role]));
+  procedureFor(isAllowed, ROLES[role]).meta({ role });
 
 /** Lists users, clients and usage: client admins (own clients), staff and superusers. */
 export const viewerProcedure = forRole('viewer', canList);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import { DEFAULT_WINDOW_DAYS, type UsageStreamFilter } from '../src/services/usage/usage.ts';
@@ -133,7 +132,7 @@ export const usageRouter = router({
     .input(z.object({ app_id: AppKey, entries: SubmittedEntries }))
     .output(z.object({ inserted: z.int(), duplicates: z.int() }))
     .mutation(({ ctx, input }) => {
-      liftBulkDeadline(input.entries.length);
+      ctx.timeLimit.liftForBulk(input.entries.length);
       return ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.idempotencyKey());
     }),
 });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { liftBulkDeadline } from '../src/lib/deadline.ts';
 import { Download } from '../src/lib/download.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import { dataRightsProcedures } from './data-rights.ts';
@@ -75,13 +74,7 @@ export const usersRouter = router({
     }),
 
   get: protectedProcedure
-    .meta({
-      ...route('GET', '/jb/users/{email}/'),
-      prefetch: ({ users }, input) => {
-        const { data } = ByEmail.safeParse(input);
-        if (data) users.prefetchGet(data.email);
-      },
-    })
+    .meta(route('GET', '/jb/users/{email}/'))
     .input(ByEmail)
     .output(UserView)
     .query(async ({ ctx, input }) =>
@@ -146,7 +139,7 @@ export const usersRouter = router({
     .output(BulkResultView)
     .mutation(async ({ ctx, input }) => {
       const request = toBulkRequest(input);
-      liftBulkDeadline(input.emails?.length ?? MAX_BULK_USERS);
+      ctx.timeLimit.liftForBulk(input.emails?.length ?? MAX_BULK_USERS);
       return bulkResultView(await ctx.services.bulkUpdates.update(ctx.actor, request, ctx.idempotencyKey()));
     }),
 

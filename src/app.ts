@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
+import type { BeforeCommit } from '../routers/context.ts';
 import type { Argon2Cost } from './adapters/hashing/argon2-hash.ts';
 import { createCommonPasswords } from './adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
@@ -8,19 +9,20 @@ import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
 import { isReady, openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
+import type { Db } from './db/kysely.ts';
 import { warnOfLostSettings } from './db/session-settings.ts';
 import { openUnlimitedSession } from './db/single-client.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
 import { createDrain, createRequestQueues } from './http/middleware/request-queues.ts';
 import { createServer } from './http/server.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from './lib/clock.ts';
-import { Deadline, withDeadline, withoutDeadline } from './lib/deadline.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
+import { createTimeLimit } from './lib/time-limit.ts';
 import { createBackupModule } from './server/backup-module.ts';
 import { createMailModule } from './server/mail-module.ts';
 import { createScheduler } from './server/scheduler.ts';
-import { createAudit, NO_ORIGIN } from './services/audit/audit.ts';
+import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
 import { pruneEmbeds } from './services/gate/embed-sessions.ts';
@@ -51,13 +53,13 @@ type AppDeps = {
   clock?: Clock;
   /** Lower cost of password hashes, only for tests. */
   hashCost?: Argon2Cost;
-  requestDeadlineMs?: number;
+  timeLimitMs?: number;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
-/** For all database work of a request. */
-const DEADLINE_MS = 10_000;
+/** For each call. See `SESSION_SETTINGS`, whose limits depend on it. */
+const TIME_LIMIT_MS = 10_000;
 /** Below the usual timeouts of health probes. */
 const READY_TIMEOUT_MS = 2_500;
 /** Searching a long log for a person may take long. The next run continues where this one ended. */
@@ -65,7 +67,7 @@ const ERASURES_LIMIT_MS = 55 * MINUTE_MS;
 
 /** The composition root: creates and wires all components. The database must be migrated. */
 export const createApp = async (deps: AppDeps) => {
-  const { config, secretKey, logger, requestDeadlineMs = DEADLINE_MS } = deps;
+  const { config, secretKey, logger, timeLimitMs = TIME_LIMIT_MS } = deps;
   const resources = await openResources(deps);
   const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys } = resources;
   const mail = await createMailModule({ ...resources, em: orm.em });
@@ -73,7 +75,7 @@ export const createApp = async (deps: AppDeps) => {
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
   const { openServices, inTransaction } = createServiceFactories(resources, {
     ...mail,
-    resumeErasures: () => withoutDeadline(() => scheduler.runSoon('erasures')),
+    resumeErasures: () => scheduler.runSoon('erasures'),
   });
 
   const requests = createRequestQueues();
@@ -89,13 +91,17 @@ export const createApp = async (deps: AppDeps) => {
     readPublicKeys: signingKeys.publishedKeys,
     jwksMaxAgeSeconds: JWKS_MAX_AGE_SECONDS,
     trustedProxies: config.trustedProxies,
-    requestDeadlineMs,
+    timeLimitMs,
     requests,
-    isReady: async () => {
-      if (requests.isClosing()) throw new Problem('stopping');
-      if (pool.isDiskFull) throw new Problem('database-unavailable', { detail: NO_DISK_SPACE });
-      return withDeadline(new Deadline(READY_TIMEOUT_MS), () => isReady(orm));
-    },
+    isAlive: () => !pool.isStuck(),
+    isReady: () =>
+      createTimeLimit(READY_TIMEOUT_MS).run(async () => {
+        if (requests.isClosing()) throw new Problem('stopping');
+        if (!(await pool.hasDiskSpace())) {
+          throw new Problem('database-unavailable', { detail: NO_DISK_SPACE });
+        }
+        return isReady(orm);
+      }),
     corsOrigins: config.corsOrigins,
     requestLimits:
       config.rateLimitPerMinute === 0
@@ -185,10 +191,21 @@ const createServiceFactories = (
     idempotencyHours: config.idempotencyHours,
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
-  const inTransaction: InTransaction = (origin, work) =>
-    orm.em.fork().transactional((tx) => work(createServices(tx, serviceDeps, origin)));
+  const fork = (beforeCommit: BeforeCommit | undefined): Db => {
+    const em = orm.em.fork({ freshEventManager: true });
+    if (beforeCommit) {
+      em.getEventManager().registerSubscriber({
+        // The event is of the transaction's own entity manager, whose type is that of its parent.
+        beforeTransactionCommit: ({ em: tx }) => beforeCommit(tx as Db),
+      });
+    }
+    return em;
+  };
+  const inTransaction: InTransaction = (origin, work, beforeCommit) =>
+    fork(beforeCommit).transactional((tx) => work(createServices(tx, serviceDeps, origin)));
   return {
-    openServices: (origin = NO_ORIGIN) => createServices(orm.em.fork(), serviceDeps, origin),
+    openServices: (origin: Origin = NO_ORIGIN, beforeCommit?: BeforeCommit) =>
+      createServices(fork(beforeCommit), serviceDeps, origin),
     inTransaction,
   };
 };

@@ -3,7 +3,7 @@ import { invalid } from '../../src/lib/problems.ts';
 import type { Actor } from '../../src/services/access/actor.ts';
 import type { IdempotentRequest } from '../../src/services/idempotency/idempotency.ts';
 import type { Services } from '../../src/services/index.ts';
-import type { Context, Precondition } from '../context.ts';
+import type { BeforeCommit, Context, Precondition } from '../context.ts';
 import { responseJson } from './response-serializer.ts';
 
 /** How a mutation supports the headers `Idempotency-Key`, `If-Match` and `If-None-Match`. */
@@ -18,14 +18,14 @@ export type GuardMeta = {
 export type MiddlewareResult = { ok: true; data: unknown } | { ok: false; error: unknown };
 
 type Call<R extends MiddlewareResult> = {
-  ctx: Context & { services: Services };
-  actor: Actor;
+  ctx: Context & { actor: Actor };
   /** Procedure path: `users.update`. */
   path: string;
   /** Whether the mutation changes an existing resource. */
   isChange: boolean;
   meta: GuardMeta;
   rawInput: () => Promise<unknown>;
+  beforeCommit: BeforeCommit;
   proceed: (services: Services) => Promise<R>;
 };
 
@@ -35,18 +35,21 @@ type Call<R extends MiddlewareResult> = {
  * @throws Problem `idempotency-key-reused`, `precondition-failed`, `invalid-input`
  */
 export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<R>): Promise<R> => {
-  const { ctx, actor, meta, proceed } = call;
+  const { ctx, meta, beforeCommit, proceed } = call;
   const precondition = ctx.precondition();
   const idempotencyKey = meta.handlesIdempotency ? null : ctx.idempotencyKey();
   const run = precondition
     ? (services: Services) => proceedIfMatching(call, precondition, services)
     : proceed;
-  if (!idempotencyKey) return precondition ? ctx.inTransaction(run) : proceed(ctx.services);
+  const runInTransaction = (work: (services: Services) => Promise<R>) =>
+    ctx.inTransaction(work, beforeCommit);
+  const services = ctx.openServices(beforeCommit);
+  if (!idempotencyKey) return precondition ? runInTransaction(run) : proceed(services);
 
   const input = canonicalJson(await call.rawInput());
   const request = { idempotencyKey, operation: call.path, input };
-  return ctx.services.idempotency.withKeyLock(actor, idempotencyKey, () =>
-    ctx.inTransaction((services) => proceedOnce(actor, request, services, run)),
+  return services.idempotency.withKeyLock(ctx.actor, idempotencyKey, () =>
+    runInTransaction((tx) => proceedOnce(ctx.actor, request, tx, run)),
   );
 };
 
@@ -65,7 +68,7 @@ const proceedOnce = async <R extends MiddlewareResult>(
 };
 
 const proceedIfMatching = async <R extends MiddlewareResult>(
-  { actor, isChange, meta, rawInput, proceed }: Call<R>,
+  { ctx: { actor }, isChange, meta, rawInput, proceed }: Call<R>,
   { header, resolveResource }: Precondition,
   services: Services,
 ): Promise<R> => {

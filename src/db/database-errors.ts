@@ -1,4 +1,4 @@
-import { DeadlineExceeded } from '../lib/deadline.ts';
+import pg from 'pg';
 import {
   type FieldErrors,
   invalid,
@@ -29,6 +29,8 @@ const UNAVAILABLE = /^(08|57P0|53|25P0[34])/;
 const DISK_FULL = '53100';
 /** read_only_sql_transaction: a standby, or a primary that was demoted. */
 const READ_ONLY = '25006';
+/** SQLSTATE classes and codes after which the server closes the session: connection, resources, operator, timeout, internal. */
+const SESSION_ENDED = /^(08|53[23]|57P|58|25P0[34]|XX)/;
 const LOCK_NOT_AVAILABLE = '55P03';
 /** The transaction can be retried: deadlock, serialization failure, lock or statement timeout. */
 const RETRYABLE = /^(40P01|40001|55P03|57014)$/;
@@ -46,7 +48,6 @@ const LOST_CONNECTION =
   /^(Connection terminated|timeout (exceeded|expired)|Query read timeout|Client (has encountered a connection|was closed))/;
 
 const READ_ONLY_DETAIL = 'The database is read-only at the moment. Try again shortly.';
-const TOO_SLOW = { detail: 'The database did not answer in time. Try again shortly.' };
 
 /** The problem that a failed statement causes for the caller; null for a bug. */
 export const problemOfDatabaseError = (error: unknown): Problem | null => {
@@ -62,11 +63,14 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
       return new Problem('database-unavailable', { cause: error });
     if (code === READ_ONLY)
       return new Problem('database-unavailable', { detail: READ_ONLY_DETAIL, cause: error });
-    if (cause instanceof DeadlineExceeded) return new Problem('overloaded', { ...TOO_SLOW, cause: error });
     if (RETRYABLE.test(code)) return new Problem('overloaded', { cause: error });
   }
   return null;
 };
+
+/** Whether a failure is that of a statement, which leaves its session usable. The severity is in the language of the server. */
+export const isOfStatement = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && !SESSION_ENDED.test(error.code ?? '');
 
 /** Whether a statement gave up waiting for a lock. */
 export const isLockTimeout = (error: unknown): boolean => {

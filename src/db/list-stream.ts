@@ -1,4 +1,3 @@
-import { currentDeadline } from '../lib/deadline.ts';
 import { decodeRow, type ReadTextRows, type Statement, type TextRow } from './text-rows.ts';
 
 /** How the rows of a list become text, such as JSON or CSV. */
@@ -70,7 +69,6 @@ export async function* streamList(
   readRows: ReadTextRows,
   opened: OpenList,
   reopen: () => Promise<OpenList>,
-  deadline = currentDeadline(),
 ): AsyncGenerator<ListChunk> {
   let list = opened;
   let openedAt = performance.now();
@@ -102,8 +100,6 @@ export async function* streamList(
     let next: Promise<Page> | undefined = readPage(undefined);
     while (next) {
       const page: Page = await next;
-      // From here on, the time that the list takes is up to its reader.
-      deadline?.lift();
       const isReadAhead = !page.isLast && openLists <= MAX_READ_AHEAD_LISTS;
       next = isReadAhead ? readPage(page) : undefined;
       // The failure is reported when the page is awaited; if the reader leaves before, never.

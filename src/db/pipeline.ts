@@ -1,9 +1,9 @@
 import type { CompiledQuery } from 'kysely';
 import type pg from 'pg';
-import { beforeDeadline, Deadline, withDeadline } from '../lib/deadline.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
+import { isOfStatement } from './database-errors.ts';
 
 type RowsOf<S> = S extends CompiledQuery<infer Row> ? Row[] : never;
 
@@ -112,8 +112,6 @@ export const createTransact = (runPipeline: RunPipeline): Transact => {
   return (statements, options) => runPipeline(({ commit }) => commit(statements), options);
 };
 
-const READ_LIMIT_MS = 10_000;
-
 type Requested = {
   statement: CompiledQuery<unknown>;
   resolve: (rows: unknown[]) => void;
@@ -130,8 +128,8 @@ export const createRead = (transact: Transact): Read => {
   const sendAll = (): void => {
     const batch = requested;
     requested = [];
-    // Each caller waits until its own deadline, and has its own span.
-    tracing.runIn(null, () => void withDeadline(new Deadline(READ_LIMIT_MS), () => run(batch)));
+    // Each caller has its own span.
+    tracing.runIn(null, () => void run(batch));
   };
   const run = async (batch: readonly Requested[]): Promise<void> => {
     const [outcome] = await Promise.allSettled([transact(batch.map(({ statement }) => statement))]);
@@ -147,20 +145,14 @@ export const createRead = (transact: Transact): Read => {
 
   return <Row>(statement: CompiledQuery<Row>) => {
     const span = tracing.startStatements(() => [statement.sql]);
-    const rows = beforeDeadline(
-      new Promise<Row[]>((resolve, reject) => {
-        // As above: the rows are what the statement's type says.
-        requested.push({ statement, resolve: resolve as Requested['resolve'], reject });
-        if (requested.length === 1) setImmediate(sendAll);
-      }),
-    );
+    const rows = new Promise<Row[]>((resolve, reject) => {
+      // As above: the rows are what the statement's type says.
+      requested.push({ statement, resolve: resolve as Requested['resolve'], reject });
+      if (requested.length === 1) setImmediate(sendAll);
+    });
     return endWith(span, rows);
   };
 };
-
-/** Whether the connection is still usable after a failure. */
-export const isOfStatement = (error: unknown): boolean =>
-  error instanceof Error && 'severity' in error && error.severity === 'ERROR';
 
 /** `lock_timeout` and `statement_timeout`: the statements have waited long enough. */
 const isTimeout = (error: unknown): boolean => ['55P03', '57014'].includes(errorCodeOf(error) ?? '');

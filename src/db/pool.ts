@@ -1,19 +1,20 @@
+import { AsyncResource } from 'node:async_hooks';
 import pg from 'pg';
 import type { Connection } from '../config/connection.ts';
-import { beforeDeadline, DeadlineExceeded } from '../lib/deadline.ts';
+import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
-import { endWith, tracing } from '../lib/tracing.ts';
-import { pooledClientClass } from './pooled-client.ts';
+import { endWith, errorTypeOf, tracing } from '../lib/tracing.ts';
 import { sessionOptions } from './session-settings.ts';
-import { CONNECT_TIMEOUT_MS, clientClassOf } from './single-client.ts';
+import { type ClientClass, CONNECT_TIMEOUT_MS, clientClassOf } from './single-client.ts';
+import { createStatementNames } from './statement-names.ts';
 
 const DEFAULT_POOL_SIZE = 10;
 /** Until the first TCP keepalive probe. Node then probes once a second, ten times. */
 const KEEP_ALIVE_MS = 10_000;
 /** By then, connections move to the servers that a name or a proxy leads to. */
 const MAX_LIFETIME_SECONDS = 900;
-/** For a server that no longer answers: longer than its own `statement_timeout`. */
-const QUERY_TIMEOUT_MS = 25_000;
+/** For a server that no longer answers: longer than its own `statement_timeout`. `pg` then closes the connection. */
+const QUERY_TIMEOUT_MS = 16_000;
 
 const INT8_OID = 20;
 /** `date`, `timestamp`, `interval` and their arrays: kept as text, as MikroORM expects them. */
@@ -38,15 +39,13 @@ export const createPool = (connection: Connection, queryLimitMs: number | null =
     max: connection.poolSize ?? DEFAULT_POOL_SIZE,
     types,
     // The declared type has no constructor arguments.
-    Client: pooledClientClass(clientClassOf(connection), {
-      limitMs: queryLimitMs,
-      preparesStatements: connection.preparesStatements,
-    }) as never,
+    Client: pooledClientClass(clientClassOf(connection), connection) as never,
     onConnect: markIfReadOnly,
     maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
     ssl: false,
     application_name: connection.applicationName ?? 'steward',
     connectionTimeoutMillis: connection.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    ...(queryLimitMs !== null && { query_timeout: queryLimitMs }),
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     options: sessionOptions(connection.startupOptions),
@@ -54,77 +53,89 @@ export const createPool = (connection: Connection, queryLimitMs: number | null =
 
 /** SQLSTATE disk_full. */
 const DISK_FULL = '53100';
-/** How long the disk counts as full after a statement has failed: statements that write are frequent. */
-const DISK_FULL_MS = 30_000;
 /** SQLSTATE read_only_sql_transaction: the server is a standby, or a primary that was demoted or made read-only. */
 const READ_ONLY = '25006';
 /** The pool's own limit does not include `onConnect`. */
 const CHECK_TIMEOUT_MS = 5_000;
+/** Far longer than any statement may take. */
+const STUCK_MS = 60_000;
+/** Adds pages to a table, and so fails without disk space. Several statements are one transaction. */
+const DISK_PROBE =
+  'create temp table disk_probe as select generate_series(1, 20000) as filler; drop table disk_probe';
 
-type ConnectCallback = Parameters<pg.Pool['connect']>[0];
+/** What the clients of the pool report. */
+const QUERY_SENT = Symbol('query sent');
+const QUERY_FAILED = Symbol('query failed');
 
 /** A pool for a server that may fail over, lose connections or run out of disk space. */
 export class DatabasePool extends pg.Pool {
   readonly #acquired = new Set<pg.PoolClient>();
-  #diskFullAt = Number.NEGATIVE_INFINITY;
+  #hasDiskSpace = true;
+  /** From `performance.now()`. */
+  #usedAt = 0;
 
   constructor(config: pg.PoolConfig) {
     super(config);
     // Lost connections fail their statements; without a listener, the event would end the process.
     this.on('error', () => {});
     this.on('connect', (client) => this.#watch(client));
-    this.on('acquire', (client) => this.#acquired.add(client));
+    this.on('acquire', (client) => {
+      this.#acquired.add(client);
+      this.#noteUse();
+    });
     this.on('release', (_error, client) => {
       this.#acquired.delete(client);
+      this.#noteUse();
       // The pool removes an ended client. The next connection may lead to the new primary.
       if (readOnlyClients.has(client)) void client.end();
     });
   }
 
-  /** Whether a statement has recently failed because the disk of the database is full. */
-  get isDiskFull(): boolean {
-    return performance.now() - this.#diskFullAt < DISK_FULL_MS;
+  /** Whether all connections are taken although none is used, as when code forgets to release them. Only a restart helps. */
+  isStuck(stuckMs = STUCK_MS): boolean {
+    const isTaken = this.idleCount === 0 && this.totalCount >= this.options.max;
+    return isTaken && performance.now() - this.#usedAt > stuckMs;
   }
 
-  /** @throws DeadlineExceeded if no connection is available before the deadline of the request */
+  /** False after a statement has failed because the disk of the database is full, until a table can be written again. */
+  async hasDiskSpace(): Promise<boolean> {
+    if (!this.#hasDiskSpace) {
+      const [probe] = await Promise.allSettled([this.query(DISK_PROBE)]);
+      this.#hasDiskSpace = probe.status === 'fulfilled' || errorCodeOf(probe.reason) !== DISK_FULL;
+    }
+    return this.#hasDiskSpace;
+  }
+
+  /** Measures how long callers wait for a connection. */
   override connect(): Promise<pg.PoolClient>;
-  override connect(callback: ConnectCallback): void;
-  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
-    const connecting = this.#connectInTime();
-    if (!callback) return connecting;
-    // `query` of the pool passes a callback. The pool would call it in the context of the request that releases a connection,
-    // whose deadline may have passed; here it is called in that of the query.
-    connecting.then(
-      (client) => callback(undefined, client, client.release),
-      (error) => callback(error, undefined, () => {}),
-    );
-    return undefined;
+  override connect(callback: Parameters<pg.Pool['connect']>[0]): void;
+  override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
+    // `query` of the pool passes a callback, which belongs to the trace of its caller, not of who releases a connection.
+    if (callback) super.connect(AsyncResource.bind(callback));
+    return callback ? undefined : this.#connectMeasured();
   }
 
-  async #connectInTime(): Promise<pg.PoolClient> {
+  async #connectMeasured(): Promise<pg.PoolClient> {
     const startedAt = performance.now();
     const span = this.idleCount === 0 ? tracing.start(() => ({ name: 'acquire connection' })) : null;
-    const connecting = super.connect();
-    try {
-      return await endWith(span, beforeDeadline(connecting));
-    } catch (error) {
-      if (error instanceof DeadlineExceeded)
-        connecting.then(
-          (client) => client.release(),
-          () => {},
-        );
-      throw error;
-    } finally {
-      telemetry.connection.publish(() => ({ seconds: (performance.now() - startedAt) / 1000 }));
-    }
+    const client = await endWith(span, super.connect());
+    telemetry.connection.publish(() => ({ seconds: (performance.now() - startedAt) / 1000 }));
+    return client;
+  }
+
+  #noteUse(): void {
+    this.#usedAt = performance.now();
   }
 
   #watch(client: pg.PoolClient): void {
-    client.once('end', () => this.#releaseLost(client));
-    client.once('error', () => this.#discardIdle());
-    client.connection.on('errorMessage', ({ code }: { code?: string }) => {
+    const events: NodeJS.EventEmitter = client;
+    events.once('end', () => this.#releaseLost(client));
+    events.once('error', () => this.#discardIdle());
+    events.on(QUERY_SENT, () => this.#noteUse());
+    events.on(QUERY_FAILED, (error: unknown) => {
+      const code = errorCodeOf(error);
       if (code === READ_ONLY) readOnlyClients.add(client);
-      if (code === DISK_FULL) this.#diskFullAt = performance.now();
+      if (code === DISK_FULL) this.#hasDiskSpace = false;
     });
   }
 
@@ -142,7 +153,7 @@ export class DatabasePool extends pg.Pool {
   /** What has cut one connection, such as a network that drops packets, has probably cut the idle ones too. */
   #discardIdle(): void {
     for (let left = this.idleCount; left > 0; left -= 1)
-      this.connect().then(
+      super.connect().then(
         (client) => client.release(true),
         () => {},
       );
@@ -162,3 +173,64 @@ const markIfReadOnly = async (client: pg.ClientBase): Promise<void> => {
   const { rows } = await client.query<{ isReadOnly: boolean }>(query);
   if (rows[0]?.isReadOnly) readOnlyClients.add(client);
 };
+
+type Callback = (error: unknown, ...results: unknown[]) => void;
+
+/**
+ * The class of the pool's clients. It prepares repeated statements by name, sends queries without waiting for the results of
+ * earlier ones, and reports uses and failures to the pool. It never refuses a query itself: a transaction that is not ended keeps
+ * its connection.
+ */
+const pooledClientClass = (
+  Client: ClientClass,
+  { preparesStatements = true }: Pick<Connection, 'preparesStatements'>,
+): ClientClass => {
+  // False behind a pooler that does not keep prepared statements.
+  const nameOf = preparesStatements ? createStatementNames('query') : () => undefined;
+
+  return class extends Client {
+    constructor(config: pg.ClientConfig) {
+      // The pool's password is not enumerable.
+      super({ ...config, password: config.password, pipeline: true });
+      // A lost connection fails its queries; without a listener, the event would end the process.
+      this.on('error', () => {});
+    }
+
+    /** Returns `never`, because one signature covers all overloads. */
+    override query(first: unknown, ...rest: unknown[]): never {
+      const query = super.query as (...given: unknown[]) => never;
+      this.emit(QUERY_SENT);
+      if (isSubmittable(first)) return query.call(this, first, ...rest);
+      const { values = [], ...config } = configOf(first, rest);
+      const named = { name: nameOf(config.text, values), ...config, values };
+      const isPipelined = this.connection.stream.writableCorked > 0;
+      // The statements of a pipeline are reported together, where it is sent.
+      if (!isPipelined) telemetry.roundTrip.publish(() => ({ statements: 1 }));
+      const span = isPipelined ? null : tracing.startStatements(() => [config.text]);
+      const settle = (error?: unknown): void => {
+        span?.end(error ? { error: errorTypeOf(error) } : {});
+        if (error) this.emit(QUERY_FAILED, error);
+      };
+      const callback = rest.find((argument): argument is Callback => typeof argument === 'function');
+      if (callback) {
+        return query.call(this, named, (error: unknown, ...results: unknown[]) => {
+          settle(error);
+          callback(error, ...results);
+        });
+      }
+      // `never` is the promise of the results.
+      const results: Promise<unknown> = query.call(this, named);
+      results.then(() => settle(), settle);
+      return results as never;
+    }
+  };
+};
+
+const isSubmittable = (query: unknown): boolean =>
+  typeof query === 'object' && query !== null && 'submit' in query;
+
+/** The configuration of a query that is given as text and values, or as a configuration. */
+const configOf = (first: unknown, [values]: unknown[]): pg.QueryConfig<unknown[]> =>
+  typeof first === 'string'
+    ? { text: first, ...(Array.isArray(values) && { values }) }
+    : (first as pg.QueryConfig<unknown[]>);

@@ -8,10 +8,10 @@ import type { Connection } from '../config/connection.ts';
  * instead of fetching three by key, compiles for longer than the query runs, and starts workers for one page of a list.
  */
 const SESSION_SETTINGS: Readonly<Record<string, string>> = {
-  statement_timeout: '20s',
-  // A session that waits longer for a row holds a connection that others need. Below the deadline of a request, which cuts
-  // the connection.
+  // A session that waits longer for a row holds a connection that others need. A call answers 503 after 10 s: its statements must not
+  // end much later, and waits for locks before, so that their failure is reported.
   lock_timeout: '8s',
+  statement_timeout: '14s',
   // An instance that freezes within a transaction holds locks that all other instances wait for.
   idle_in_transaction_session_timeout: '15s',
   // The server ends sessions whose client is unreachable, and releases their locks. Unix sockets ignore these.

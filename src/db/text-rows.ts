@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import pg from 'pg';
+import { isOfStatement } from './database-errors.ts';
 import { DatabaseSocket } from './database-socket.ts';
-import { isOfStatement } from './pipeline.ts';
 
 /**
  * A row's columns in PostgreSQL's text format, one character for each byte of their UTF-8 (Latin-1): the bytes can be written

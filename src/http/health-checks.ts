@@ -3,6 +3,8 @@ import { Problem } from '../lib/problems.ts';
 import { refuseOtherMethods } from './rest/methods.ts';
 
 export type HealthDeps = {
+  /** False if only a restart helps. */
+  isAlive: () => boolean;
   /** @throws Problem if the reason is known */
   isReady: () => Promise<boolean>;
 };
@@ -10,12 +12,16 @@ export type HealthDeps = {
 const STATUS_PATH = '/api/v1/status/';
 
 /**
- * `/healthz` succeeds while the process responds: it checks nothing else, so that a database outage does not restart the service.
+ * `/healthz` succeeds while the process responds and can use its connections. It sends no query, so that a database outage does not
+ * restart the service.
  * `/readyz` succeeds if the database responds, has all migrations and accepts writes. The path of the replaced service does the
  * same, but hides the reason of a failure from its anonymous callers.
  */
-export const serveHealthChecks = (app: FastifyInstance, { isReady }: HealthDeps): void => {
-  app.get('/healthz', async () => ({ status: 'ok' }));
+export const serveHealthChecks = (app: FastifyInstance, { isAlive, isReady }: HealthDeps): void => {
+  app.get('/healthz', async () => {
+    if (!isAlive()) throw new Problem('overloaded', { detail: 'All database connections are lost.' });
+    return { status: 'ok' };
+  });
   const checkReadiness = async () => {
     const isAvailable = await isReady().catch((error: unknown) => {
       if (error instanceof Problem) throw error;

@@ -44,7 +44,6 @@ type ServerDeps = Omit<ContextDeps & ServicePathDeps & HealthDeps & JwksDeps, 'c
   /** The number or the addresses of proxies that are trusted to forward the caller's address and host. */
   trustedProxies: number | string[];
   requests: RequestQueues;
-  requestDeadlineMs: number;
   /** Origins whose scripts may read responses. */
   corsOrigins: readonly string[];
   /** Null: unlimited. */
@@ -91,7 +90,7 @@ export const createServer = async (options: ServerDeps) => {
     prefersPage(reply.request) ? failurePage(reply, error, deps) : sendProblemResponse(reply, error);
   app.setErrorHandler((error, _request, reply) => sendFailure(reply, error));
   app.setNotFoundHandler((_request, reply) => sendFailure(reply, notFound('path')));
-  addRequestState(app, deps.requestDeadlineMs);
+  addRequestState(app);
   setCommonHeaders(app, securityHeaders);
   await app.register(cookie);
   await registerNegotiation(app);

@@ -1,4 +1,3 @@
-import { beforeDeadline, withoutDeadline } from './deadline.ts';
 import { endWith, type Span, tracing } from './tracing.ts';
 
 type Request<K, V> = {
@@ -15,7 +14,7 @@ const MAX_BATCH_KEYS = 500;
 /**
  * Batches lookups that arrive in the same event-loop tick into one call of `load`, like DataLoader but without a cache.
  * A result is never older than its request: keys that arrive while a batch is running go into the next one.
- * @returns the loaded value, or undefined; rejects with DeadlineExceeded if the caller's deadline passes
+ * @returns the loaded value, or undefined
  */
 export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<ReadonlyMap<K, V>>) => {
   let pending: Request<K, V>[] = [];
@@ -29,7 +28,7 @@ export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<Re
     try {
       const keys = [...new Set(batch.map(({ key }) => key))];
       // A span has one parent: the statement of the batch is part of the trace of its first caller.
-      const found = await withoutDeadline(() => tracing.runIn(batch[0]?.span ?? null, () => load(keys)));
+      const found = await tracing.runIn(batch[0]?.span ?? null, () => load(keys));
       for (const { key, resolve } of batch) resolve(found.get(key));
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -46,6 +45,6 @@ export const createBatchLoader = <K, V>(load: (keys: readonly K[]) => Promise<Re
     });
   return (key: K) => {
     const span = tracing.start(() => ({ name: 'batched lookup' }));
-    return endWith(span, beforeDeadline(enqueue(key, span)));
+    return endWith(span, enqueue(key, span));
   };
 };

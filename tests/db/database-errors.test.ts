@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
+import pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
+import { isOfStatement, problemOfDatabaseError } from '../../src/db/database-errors.ts';
 
 const closedPort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');
@@ -67,3 +68,21 @@ away('reports database-unavailable for a session that was terminated in a transa
 });
 
 away.run();
+
+const failures = suite('isOfStatement');
+
+/** As `pg` reports a failure. */
+const failureWith = (code: string, severity: string): Error =>
+  Object.assign(new pg.DatabaseError('a message', 0, 'error'), { code, severity });
+
+failures('tells failed statements from ended sessions by SQLSTATE, in every language of the server', () => {
+  for (const severity of ['ERROR', 'FEHLER', 'ERREUR', 'ОШИБКА'])
+    for (const code of ['22012', '23505', '25006', '40P01', '53100', '55P03', '57014'])
+      assert.ok(isOfStatement(failureWith(code, severity)), `${severity} ${code}`);
+  for (const severity of ['FATAL', 'FATALE', 'PANIK'])
+    for (const code of ['08006', '25P03', '53300', '57P01', '57P05', 'XX000'])
+      assert.not(isOfStatement(failureWith(code, severity)), `${severity} ${code}`);
+  assert.not(isOfStatement(new Error('Connection terminated unexpectedly')));
+});
+
+failures.run();

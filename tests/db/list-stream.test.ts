@@ -2,7 +2,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ListChunk, type OpenList, streamList } from '../../src/db/list-stream.ts';
 import type { ReadTextRows } from '../../src/db/text-rows.ts';
-import { Deadline, withDeadline } from '../../src/lib/deadline.ts';
 
 const streams = suite('streamList');
 
@@ -200,20 +199,6 @@ streams('starts with a header and ends without a mark, as CSV does', async () =>
   for (const total of [0, 2]) texts.push(textOf(await collect(stream(numbersUpTo(total), csv))));
 
   assert.equal(texts, ['n\n', 'n\n"1"\n"2"']);
-});
-
-streams('lifts the deadline of its request once the first page is read', async () => {
-  const deadline = new Deadline(10_000);
-  const chunks = withDeadline(deadline, () =>
-    stream(
-      numbersUpTo(TOTAL),
-      listOf(() => 10),
-    ),
-  );
-  await withDeadline(deadline, () => chunks.next());
-
-  assert.is(deadline.remainingMs, Number.POSITIVE_INFINITY);
-  await chunks.return(undefined);
 });
 
 streams.run();

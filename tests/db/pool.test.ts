@@ -1,53 +1,114 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { suite } from 'uvu';
+import { MikroORM } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type pg from 'pg';
 import * as assert from 'uvu/assert';
+import { ormConfig } from '../../mikro-orm.config.ts';
+import { tables } from '../../src/db/kysely.ts';
 import { createPool, type DatabasePool } from '../../src/db/pool.ts';
-import { Deadline, DeadlineExceeded, withDeadline } from '../../src/lib/deadline.ts';
+import { createTimeLimit } from '../../src/lib/time-limit.ts';
+import { until } from '../support/poll.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { suite } from '../support/suite.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-const pools = suite<{ database: TestDatabase; pool: DatabasePool }>('connection pool');
+const SLOTS = 3;
+
+type Context = { database: TestDatabase; pool: DatabasePool };
+const pools = suite<Context>('connection pool');
 
 pools.before.each(async (context) => {
-  context.database = await createTestDatabase();
-  context.pool = createPool({ ...context.database.connection, poolSize: 1 });
+  context.database = await createTestDatabase('empty');
+  context.pool = createPool({ ...context.database.connection, poolSize: SLOTS });
 });
 pools.after.each(async ({ database, pool }) => {
   await pool.end();
   await database.drop();
 });
 
-const within = <T>(ms: number, work: () => Promise<T>): Promise<T> => withDeadline(new Deadline(ms), work);
+/** Whether every connection is in the pool or not made. */
+const isFree = (pool: pg.Pool): boolean => pool.idleCount === pool.totalCount && pool.waitingCount === 0;
 
-pools(
-  'keeps the deadline of a statement that waits for a connection of an expired request',
-  async ({ pool }) => {
-    // The connection belongs to the context of this request, which expires.
-    await within(200, () => pool.query('select 1'));
-    await sleep(250);
+pools('is free again after transactions whose callers had gone before they began', async ({ pool }) => {
+  const orm = await MikroORM.init(ormConfig(pool));
+  const holders = await Promise.all(Array.from({ length: SLOTS }, () => pool.connect()));
+  const late = Array.from({ length: 10 }, () => {
+    const limit = createTimeLimit(1);
+    const work = orm.em
+      .fork()
+      .transactional(async (tx) => {
+        await sql`select 1`.execute(tables(tx));
+        limit.requireTime();
+      })
+      .catch((error: unknown) => error);
+    return { answer: limit.run(() => work), work };
+  });
+  for (const { answer } of late) await rejectsWith(answer, 'overloaded');
+  for (const client of holders) client.release();
 
-    const [slow, waiting] = await Promise.allSettled([
-      within(5_000, () => pool.query('select pg_sleep(0.2)')),
-      within(5_000, () => pool.query('select 2 as two')),
-    ]);
+  const ends = await Promise.all(late.map(({ work }) => work));
 
-    assert.is(slow.status, 'fulfilled');
-    assert.equal(waiting.status === 'fulfilled' && waiting.value.rows, [{ two: 2 }]);
-  },
-);
+  assert.ok(ends.every((end) => end instanceof Error));
+  await until('all connections are free', () => isFree(pool));
+  const open = `select from pg_stat_activity where datname = current_database() and state like 'idle in%'`;
+  assert.is((await pool.query(open)).rowCount, 0);
+});
 
-pools(
-  'fails a statement whose own deadline passes while it waits, and gives its turn to the next',
-  async ({ pool }) => {
-    const [slow, late, next] = await Promise.allSettled([
-      pool.query('select pg_sleep(0.4)'),
-      within(100, () => pool.query('select 1')),
-      within(5_000, () => pool.query('select 2 as two')),
-    ]);
+pools('is free again after a statement that the server does not answer in time', async ({ database }) => {
+  const pool = createPool({ ...database.connection, poolSize: 1 }, 200);
+  const orm = await MikroORM.init(ormConfig(pool));
+  const sleeping = orm.em
+    .fork()
+    .transactional((tx) => sql`select pg_sleep(60)`.execute(tables(tx)))
+    .catch((error: unknown) => error);
 
-    assert.is(slow.status, 'fulfilled');
-    assert.ok(late.status === 'rejected' && late.reason instanceof DeadlineExceeded);
-    assert.is(next.status, 'fulfilled');
-  },
-);
+  assert.match(String(await sleeping), /timeout/);
+  assert.is((await pool.query('select 2 as two')).rows[0]?.two, 2);
+  await until('it is free', () => isFree(pool));
+  await pool.end();
+});
+
+pools('fails what waits too long for a connection, and gives its turn to the next', async ({ database }) => {
+  const pool = createPool({ ...database.connection, poolSize: 1, connectTimeoutMs: 2_000 });
+  const held = await pool.connect();
+  const late = await pool.query('select 1').catch((error: unknown) => error);
+  const waiting = pool.query('select 2 as two');
+  held.release();
+
+  assert.match(String(late), /timeout exceeded when trying to connect/);
+  assert.is((await waiting).rows[0]?.two, 2);
+  await pool.end();
+});
+
+pools('is stuck while all connections are taken and none is used', async ({ pool }) => {
+  assert.not(pool.isStuck(0), 'without any connection');
+  const lost = await Promise.all(Array.from({ length: SLOTS }, () => pool.connect()));
+  await sleep(5);
+  assert.ok(pool.isStuck(1));
+  assert.not(pool.isStuck(), 'a minute has not passed');
+
+  await lost[0]?.query('select 1');
+  assert.not(pool.isStuck(1_000), 'one was used');
+  for (const client of lost) client.release();
+  assert.not(pool.isStuck(0));
+});
+
+pools('has no disk space from a failed write until a table can be written again', async ({ database }) => {
+  // A function of this schema takes the place of the one that the probe calls.
+  const startupOptions = '-c search_path=public,pg_catalog';
+  const pool = createPool({ ...database.connection, startupOptions, poolSize: 1 });
+  assert.ok(await pool.hasDiskSpace());
+  await pool.query(`create function generate_series(int, int) returns int language plpgsql
+    as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);
+  assert.ok(await pool.hasDiskSpace(), 'no write has failed');
+
+  await pool.query('select generate_series(1, 2)').catch(() => undefined);
+  assert.not(await pool.hasDiskSpace());
+  assert.not(await pool.hasDiskSpace(), 'it is still full');
+
+  await pool.query('drop function generate_series(int, int)');
+  assert.ok(await pool.hasDiskSpace());
+  await pool.end();
+});
 
 pools.run();

@@ -77,7 +77,7 @@ reads('plan once what has a list of keys, however often it is asked for', async 
   const { rows } = await pool.query(plans, ['%from users where email%']);
 
   // The first time it has no name yet.
-  assert.equal(rows, [{ generic_plans: '11', custom_plans: '0' }]);
+  assert.equal(rows, [{ generic_plans: 11, custom_plans: 0 }]);
   const { rows: left } = await pool.query('show plan_cache_mode');
   assert.equal(left, [{ plan_cache_mode: 'auto' }], 'other statements are planned as ever');
 });

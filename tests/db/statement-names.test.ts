@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openDatabase } from '../../src/db/database.ts';
-import { createStatementNames } from '../../src/db/pooled-client.ts';
+import { createStatementNames } from '../../src/db/statement-names.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const statements = suite('prepared statements');

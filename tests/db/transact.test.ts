@@ -4,7 +4,6 @@ import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { problemOfDatabaseError } from '../../src/db/database-errors.ts';
 import { createRunPipeline, createTransact, type RunPipeline, type Transact } from '../../src/db/pipeline.ts';
-import { currentDeadline, Deadline, withDeadline } from '../../src/lib/deadline.ts';
 import { until } from '../support/poll.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -128,21 +127,6 @@ transactions('gives up a server that does not answer in time', async (context) =
   await pool.end();
 
   assert.equal(await marksOf(context), [6]);
-});
-
-transactions('fails past the deadline, and releases its connection', async (context) => {
-  const late = withDeadline(new Deadline(20), async () => {
-    const held = await context.pool.connect();
-    const waiting = context.transact([add(7)]);
-    await until('the deadline has passed', async () => (currentDeadline()?.remainingMs ?? 0) < 0);
-    held.release();
-    return waiting;
-  });
-
-  await failsWith(late, /deadline was exceeded/);
-  assert.equal(await marksOf(context), []);
-  await context.transact([add(8)]);
-  assert.equal(await marksOf(context), [8]);
 });
 
 transactions('commits all batches of a pipeline, each of which sees those before', async (context) => {

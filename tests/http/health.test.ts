@@ -21,16 +21,6 @@ health(
   },
 );
 
-health('/readyz and /status/ fail while a migration is missing', async ({ app }) => {
-  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0006-audit'`);
-  for (const path of ['!/readyz', '/status/']) {
-    const response = await app.send(`GET ${path}`);
-    assert.is(response.statusCode, 503);
-    assert.ok(response.headers['retry-after']);
-  }
-  assert.is((await app.send('GET !/healthz')).statusCode, 200);
-});
-
 health('/avatars/ draws only a single letter', async ({ app }) => {
   const drawn = await app.send('GET !/avatars/a.svg');
 
@@ -42,21 +32,49 @@ health('/avatars/ draws only a single letter', async ({ app }) => {
 });
 
 health(
-  '/readyz reports a full disk, and /status/ no reason, after a statement has failed because of it',
+  '/readyz reports a full disk, and /status/ no reason, until tables can be written again',
   async ({ app }) => {
-    const full = `do $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
-    await app.orm.em
-      .fork()
-      .execute(full)
-      .catch(() => {});
-    const response = await app.send('GET !/readyz');
+    const { pool } = app.orm;
+    // A function of this schema takes the place of the one that the probe calls, in new connections.
+    await pool.query(`alter database "${app.connection.database}" set search_path = public, pg_catalog`);
+    await pool.query(`create function generate_series(int, int) returns int language plpgsql
+    as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);
+    const old = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
+    for (const client of old) client.release(true);
+    await pool.query('select generate_series(1, 2)').catch(() => undefined);
 
-    assert.is(response.statusCode, 503);
-    assert.is(response.json().detail, 'The database has no disk space left.');
-    const status = await app.send('GET /status/');
+    const [ready, status] = await Promise.all([app.send('GET !/readyz'), app.send('GET /status/')]);
+    assert.is(ready.statusCode, 503);
+    assert.is(ready.json().detail, 'The database has no disk space left.');
     assert.is(status.statusCode, 503);
     assert.is(status.json().detail, 'The database is temporarily unavailable. Try again shortly.');
+
+    await pool.query('drop function public.generate_series(int, int)');
+    assert.is((await app.send('GET !/readyz')).statusCode, 200);
   },
 );
+
+health('/healthz fails while all connections are taken and none is used', async ({ app }) => {
+  const { pool } = app.orm;
+  const lost = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
+  const isStuck = pool.isStuck.bind(pool);
+  pool.isStuck = () => isStuck(0);
+  const stuck = await app.send('GET !/healthz').finally(() => {
+    for (const client of lost) client.release();
+  });
+
+  assert.is(stuck.statusCode, 503);
+  assert.is((await app.send('GET !/healthz')).statusCode, 200);
+});
+
+health('/readyz and /status/ fail while a migration is missing', async ({ app }) => {
+  await app.orm.em.fork().execute(`delete from mikro_orm_migrations where name = '0006-audit'`);
+  for (const path of ['!/readyz', '/status/']) {
+    const response = await app.send(`GET ${path}`);
+    assert.is(response.statusCode, 503);
+    assert.ok(response.headers['retry-after']);
+  }
+  assert.is((await app.send('GET !/healthz')).statusCode, 200);
+});
 
 health.run();

@@ -234,7 +234,7 @@ throttle('counts an IPv6 /64 network as one address', async ({ app }) => {
     connection,
     clock: app.clock,
     hashCost: CHEAP_HASH,
-    requestDeadlineMs: 60_000,
+    timeLimitMs: 60_000,
   };
   const proxied = await createApp({ ...settings, secretKey: 'x'.repeat(32), logger: createLogger('silent') });
   const fail = (n: number, forwarded: string) =>

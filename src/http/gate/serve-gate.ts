@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
+import { createTimeLimit } from '../../lib/time-limit.ts';
 import type { Admission } from '../../services/gate/forward-auth.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { prefersPage } from '../pages/error-pages.ts';
@@ -25,7 +26,10 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
     const embedSecret = request.cookies[embedCookieName(slug, acceptsSecureCookies(deps.baseUrl))] ?? null;
     try {
       const { forwardAuth } = context.openServices();
-      return admit(reply, await forwardAuth.admit(slug, embedSecret, context.authenticate));
+      const admitted = createTimeLimit(deps.timeLimitMs).run(() =>
+        forwardAuth.admit(slug, embedSecret, context.authenticate),
+      );
+      return admit(reply, await admitted);
     } catch (error) {
       return refuse(reply, problemOf(error), {
         login: deps.baseUrl + loginPath(returnPath(request, slug, deps.baseUrl)),

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Browser, Context } from '../../../routers/context.ts';
+import type { BeforeCommit, Browser, Context } from '../../../routers/context.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
+import { createTimeLimit } from '../../lib/time-limit.ts';
 import type { Actor } from '../../services/access/actor.ts';
 import type { Origin } from '../../services/audit/audit.ts';
 import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
@@ -16,11 +17,17 @@ import {
 import { type Csrf, refuseCrossSite } from './csrf.ts';
 
 /** Runs the work in one transaction that these services share. A failure rolls it back. */
-export type InTransaction = <T>(origin: Origin, work: (services: Services) => Promise<T>) => Promise<T>;
+export type InTransaction = <T>(
+  origin: Origin,
+  work: (services: Services) => Promise<T>,
+  beforeCommit?: BeforeCommit,
+) => Promise<T>;
 
 export type ContextDeps = {
-  openServices: (origin: Origin) => Services;
+  openServices: (origin: Origin, beforeCommit?: BeforeCommit) => Services;
   inTransaction: InTransaction;
+  /** For each call, and for the lookup of its caller. */
+  timeLimitMs: number;
   baseUrl: string;
   sessionMaxDays: number;
   /** URL template of an app, with `{slug}` or `{id}`. */
@@ -75,34 +82,25 @@ const ONE_CALL: Calls = { count: 1, areQueries: false };
 
 const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): Context => {
   const origin = { requestId: request.id, address: addressOf(request) };
-  // Authentication leaves its unit of work unchanged, so the first call can reuse it.
-  let unused: Services | null = null;
-  const openServices = () => {
-    const services = unused ?? deps.openServices(origin);
-    unused = null;
-    return services;
-  };
   // Pages of other sites cannot read responses, so a query needs no CSRF token, even by POST.
   const isSafe = calls.areQueries || SAFE_METHODS.has(request.method);
   let actor: Promise<Actor | null> | undefined;
   let lookedUpAt = 0;
   const context: Context = {
-    openServices,
-    inTransaction: (work) => deps.inTransaction(origin, work),
+    openServices: (beforeCommit) => deps.openServices(origin, beforeCommit),
+    inTransaction: (work, beforeCommit) => deps.inTransaction(origin, work, beforeCommit),
+    timeLimitMs: deps.timeLimitMs,
     authenticate: () => {
       if (!actor || performance.now() - lookedUpAt > MAX_LOOKUP_AGE_MS) {
         lookedUpAt = performance.now();
-        const services = openServices();
-        unused = services;
-        actor = authenticate(request, { ...deps, isSafe }, services);
+        const services = deps.openServices(origin);
+        actor = createTimeLimit(deps.timeLimitMs).run(() =>
+          authenticate(request, { ...deps, isSafe }, services),
+        );
       }
       return actor;
     },
     unauthenticated: () => unauthenticated(request, isHttps(deps.baseUrl)),
-    canPrefetch: ({ identity }) => {
-      const secret = readToken(request) ?? readSession(request, isHttps(deps.baseUrl));
-      return secret !== null && identity.couldViewAll(secret);
-    },
     browser: browserOf(request, deps),
     idempotencyKey: () => readIdempotencyKey(request, calls.count),
     precondition: () => preconditionOf(request, calls.count, context),

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Context, Pagination } from '../../../routers/context.ts';
-import { Deadline, withDeadline } from '../../lib/deadline.ts';
 import type { Span } from '../../lib/tracing.ts';
 import { startRequestSpan } from './request-span.ts';
 
@@ -14,7 +13,6 @@ declare module 'fastify' {
 /** What the service knows about a request. On the request itself, because a `WeakMap` would slow down garbage collection. */
 type RequestState = {
   reply: FastifyReply;
-  deadline: Deadline;
   /** null without traces. */
   span: Span | null;
   context: Context | null;
@@ -24,36 +22,26 @@ type RequestState = {
   page: Pagination | undefined;
   /** The content type of the request: see `parseBodiesAsBuffers`. */
   mediaType: string;
-  /** From `performance.now()`. */
-  bodyStartedAt: number;
 };
 
-/** @param deadlineMs limits the database work of a request; the time that the body takes to arrive is not counted */
-export const addRequestState = (app: FastifyInstance, deadlineMs: number): void => {
+export const addRequestState = (app: FastifyInstance): void => {
   app.decorateRequest('state');
   app.addHook('onRequest', (request, reply, done) => {
-    const deadline = new Deadline(deadlineMs);
     const span = startRequestSpan(request, reply);
     request.state = {
       reply,
-      deadline,
       span,
       context: null,
       userId: undefined,
       page: undefined,
       mediaType: '',
-      bodyStartedAt: 0,
     };
-    withDeadline(deadline, () => (span ? span.run(done) : done()));
-  });
-  app.addHook('preParsing', (request, _reply, payload, done) => {
-    request.state.bodyStartedAt = performance.now();
-    done(null, payload);
+    if (span) span.run(done);
+    else done();
   });
   // Reading the body loses the async context of the first hook.
-  app.addHook('preValidation', ({ state }, _reply, done) => {
-    const { deadline, span } = state;
-    deadline.extend(performance.now() - state.bodyStartedAt);
-    withDeadline(deadline, () => (span ? span.run(done) : done()));
+  app.addHook('preValidation', ({ state: { span } }, _reply, done) => {
+    if (span) span.run(done);
+    else done();
   });
 };

@@ -89,11 +89,12 @@ const operation = (operationId: string, summary: string, schema: JsonSchema, ext
 
 const PAGE = onRequest([HTML_TYPE]);
 
+const LIVENESS = 'Check that the process is alive and can use its database connections';
 const READINESS = 'Check that the database is reachable, migrated and writable';
 const NOT_READY: Extras = {
   errors: {
     503: {
-      description: 'Not ready: `database-unavailable` or `stopping`.',
+      description: 'Not available: `database-unavailable`, `overloaded` or `stopping`.',
       content: {
         'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
       },
@@ -117,7 +118,7 @@ const OTHER_PATHS: JsonSchema = {
     { type: 'object' },
     { errors: { 304: { description: 'Not modified.', headers: headerRefs('ETag') } } },
   ),
-  '/healthz': operation('healthz', 'Check that the process is alive', objectWith('status', 'ok')),
+  '/healthz': operation('healthz', LIVENESS, objectWith('status', 'ok'), NOT_READY),
   '/readyz': operation('readyz', READINESS, objectWith('status', 'ready'), NOT_READY),
   '/api/v1/status/': operation('status', READINESS, objectWith('status', 'ready'), NOT_READY),
 };

@@ -50,20 +50,13 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
 const checkHeaders = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;
   if (endpoint.rest.status !== 204) responseTypeFor(endpoint, request);
-  if (endpoint.isPublic || canAuthenticateLater(endpoint, request)) return;
+  if (endpoint.isPublic) return;
   const context = contextOf(request, deps);
   if (!(await context.authenticate())) throw context.unauthenticated();
   if (!endpoint.url.startsWith(CSRF_PATHS)) return;
   if (endpoint.method === 'GET') deps.csrf.issue(request, reply);
   if (endpoint.method === 'POST') deps.csrf.check(request);
 };
-
-/** Without a body there is nothing to protect: the procedure authenticates, and may prefetch at the same time. */
-const canAuthenticateLater = ({ method, url }: Endpoint, { headers }: FastifyRequest): boolean =>
-  method === 'GET' &&
-  !url.startsWith(CSRF_PATHS) &&
-  (headers['content-length'] ?? '0') === '0' &&
-  headers['transfer-encoding'] === undefined;
 
 const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;

@@ -26,6 +26,11 @@ type Roles = Pick<Actor, 'isSuperuser' | 'isStaff' | 'adminOf'>;
 export const canViewAll = ({ isSuperuser, isStaff }: Pick<Roles, 'isSuperuser' | 'isStaff'>): boolean =>
   isSuperuser || isStaff;
 
+/** Whether the actor has at least these roles. */
+export const hasRolesOf = (actor: Roles, { isSuperuser, isStaff, adminOf }: Roles): boolean =>
+  actor.isSuperuser ||
+  (!isSuperuser && (actor.isStaff || !isStaff) && adminOf.every((id) => actor.adminOf.includes(id)));
+
 /** Client admins, staff and superusers may list; members may not. */
 export const canList = (actor: Actor): boolean => canViewAll(actor) || actor.adminOf.length > 0;
 

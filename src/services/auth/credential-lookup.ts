@@ -7,42 +7,24 @@ import type { Credential } from '../access/actor.ts';
 import { isTokenUnexpired } from './credentials.ts';
 import { isUnexpired } from './sessions.ts';
 
-/** Credentials of superusers and staff; the oldest are evicted. */
-const MAX_REMEMBERED = 10_000;
-
 /**
  * Finds the active owner of a token or session by its digest. Every request does this, so lookups of one event-loop tick
  * share a statement.
  */
 export const createCredentialLookup = (em: Db, read: Read) => {
-  /** Digests of credentials whose owner could view all users at the last lookup. */
-  const viewsAll = new Set<string>();
-  const remember = (digest: string, owner?: { is_superuser: boolean; is_staff: boolean }): void => {
-    if (!owner?.is_superuser && !owner?.is_staff) viewsAll.delete(digest);
-    else viewsAll.add(digest);
-    const [oldest] = viewsAll;
-    if (viewsAll.size > MAX_REMEMBERED && oldest !== undefined) viewsAll.delete(oldest);
-  };
   const loadOwners = (kind: Credential['kind']) => async (digests: readonly string[]) => {
     const rows = await read(OWNER_QUERIES[kind].bound(em, { digests }));
-    const owners = new Map(rows.map((owner) => [owner.digest, owner]));
-    for (const digest of digests) remember(digest, owners.get(digest));
-    return owners;
+    return new Map(rows.map((owner) => [owner.digest, owner]));
   };
   const loaders = {
     token: createBatchLoader(loadOwners('token')),
     session: createBatchLoader(loadOwners('session')),
   };
-  const lookUpCredential = async (unit: Db, kind: Credential['kind'], digest: string) =>
+  return async (unit: Db, kind: Credential['kind'], digest: string) =>
     // A transaction must see its own uncommitted changes.
     unit.isInTransaction()
       ? (await OWNER_QUERIES[kind](unit, { digests: [digest] })).at(0)
       : loaders[kind](digest);
-
-  return Object.assign(lookUpCredential, {
-    /** Predicts whether the owner can view all users. Used for prefetching only; grants no access. */
-    couldViewAll: (digest: string): boolean => viewsAll.has(digest),
-  });
 };
 
 export const activeUsers = (db: Kysely<Database>) =>

@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import type { Actor, Credential } from '../access/actor.ts';
+import { Problem } from '../../lib/problems.ts';
+import { lockAccess } from '../access/access-locks.ts';
+import { type Actor, type Credential, hasRolesOf } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
 import { activeUsers } from './credential-lookup.ts';
 import { CREDENTIAL_TABLES, tokenDigest } from './credentials.ts';
@@ -38,9 +40,6 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
 
     findBySession: async (secret: string): Promise<Actor | null> =>
       SESSION_PATTERN.test(secret) ? authenticate('session', secret, SESSION_IDLE_DAYS) : null,
-
-    /** Whether the owner could view all users when this process last looked up the credential. */
-    couldViewAll: (secret: string): boolean => lookUpCredential.couldViewAll(tokenDigest(secret)),
   };
 };
 
@@ -73,6 +72,20 @@ export const reloadActor = async (em: Db, { id, credential }: Actor): Promise<Ac
   const row = await user.where(exists).executeTakeFirst();
   return row ? toActor(row, credential) : null;
 };
+
+/**
+ * Reads the actor again at the end of a transaction, and keeps their access until it commits: they may have been deactivated or
+ * lost a role while their request was under way.
+ * @throws Problem `unauthenticated`, or `forbidden` if they have lost a role
+ */
+export const confirmActor = async (tx: Db, actor: Actor): Promise<void> => {
+  await lockAccess(tx, actor.id);
+  const current = await reloadActor(tx, { ...actor, credential: null });
+  if (!current) throw new Problem('unauthenticated');
+  if (!hasRolesOf(current, actor)) throw new Problem('forbidden', ROLES_LOST);
+};
+
+const ROLES_LOST = { detail: 'You have lost a role while this request was under way. Nothing was changed.' };
 
 /** Updates the last use at most once a minute, or every read would cause a write. */
 const touch = (em: Db, { kind, id }: Credential, now: Date, address: string) =>

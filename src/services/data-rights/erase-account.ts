@@ -3,6 +3,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import { lockAccessChange } from '../access/access-locks.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
@@ -51,6 +52,7 @@ export const findPerson = async (
     .where('email', '=', email)
     .$if(isLocked, (rows) => rows.forUpdate())
     .executeTakeFirstOrThrow(() => notFound('user'));
+  if (isLocked) await lockAccessChange(tx, person.id);
   if (person.id === actor?.id) throw new Problem('self-modification');
   if (person.is_superuser && active.every((id) => id === person.id)) throw new Problem('last-superuser');
   if (email.endsWith(`@${ERASED_DOMAIN}`)) throw invalid({ email: ['This person has been erased.'] });

@@ -2,7 +2,6 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
-import { withoutDeadline } from '../../lib/deadline.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
@@ -69,7 +68,7 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, res
       }),
     );
     const patience = AbortSignal.timeout(PATIENCE_MS);
-    const isFinished = await withoutDeadline(() => finishErasure(em, outcome.id, clock.now, patience));
+    const isFinished = await finishErasure(em, outcome.id, clock.now, patience);
     if (!isFinished) resumeErasures();
     return { pseudonym: outcome.pseudonym, is_finished: isFinished };
   },

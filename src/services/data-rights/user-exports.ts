@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
-import { currentDeadline } from '../../lib/deadline.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
@@ -36,8 +35,6 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
     if (actor) requireRecentPassword(actor, now);
     const clients = await clientIdsOf(em, person.id);
     await audit.record(em, [{ action: 'user.export', actor, target: email, clients }]);
-    // From here on, the time is up to the reader.
-    currentDeadline()?.lift();
 
     const exported = { em, person, now, mailWriter, invitationDays };
     const recheck = createRecheck(em, actor, person.id);

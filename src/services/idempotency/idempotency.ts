@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, hasRolesOf } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
 
 /** The `Idempotency-Key` of a request. */
@@ -34,7 +34,7 @@ export const createIdempotency = (deps: Deps) => {
   const openStored = async (actor: Actor, request: IdempotentRequest, stored: StoredResponse) => {
     const { idempotencyKey } = request;
     if (stored.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
-    if (!hasRolesOf(actor, stored)) throw new Problem('forbidden', ROLES_LOST);
+    if (!hasStoredRoles(actor, stored)) throw new Problem('forbidden', ROLES_LOST);
     if (stored.response === null) throw new Error('no response stored for a committed idempotency key');
     idempotencyKey.onReplay();
     return responseEncryption.open(stored.response, contextOf(actor, idempotencyKey));
@@ -125,9 +125,8 @@ const ROLES_LOST = {
  * Whether the actor still has the roles that they had when they used the key, since the stored response shows what these roles
  * could see. Checked for every operation, because a response does not record which roles it depends on.
  */
-const hasRolesOf = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredResponse): boolean =>
-  actor.isSuperuser ||
-  (!is_superuser && (actor.isStaff || !is_staff) && admin_of.every((id) => actor.adminOf.includes(id)));
+const hasStoredRoles = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredResponse): boolean =>
+  hasRolesOf(actor, { isSuperuser: is_superuser, isStaff: is_staff, adminOf: admin_of });
 
 const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 

@@ -48,9 +48,6 @@ const namesOf = async (tx: Db, actor: Actor, submitted: readonly SubmittedEntry[
 
 const isUntimedKey = ({ entryKey, occurredAt }: SubmittedEntry) => entryKey !== null && occurredAt === null;
 
-/** Whether `enrichEntries` takes the lock of the app. */
-export const hasUntimedKeys = (submitted: readonly SubmittedEntry[]): boolean => submitted.some(isUntimedKey);
-
 /**
  * Times by id, for entries with an id but without a time: the time of an entry in the log, or of another submitted one, with this id.
  * Duplicates are recognized by id and time, so a repeat needs the time of the first.

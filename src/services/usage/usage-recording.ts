@@ -8,8 +8,8 @@ import type { Actor } from '../access/actor.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
-import { enrichEntries, hasUntimedKeys, type SubmittedEntry } from './usage-enrichment.ts';
-import { writeUsage, writeUsagePipelined } from './usage-writes.ts';
+import { enrichEntries, type SubmittedEntry } from './usage-enrichment.ts';
+import { writeUsage } from './usage-writes.ts';
 
 /** `duplicates` were already in the log. */
 type RecordingResult = { inserted: number; duplicates: number };
@@ -27,16 +27,16 @@ export const createUsageRecording = (deps: Unit) => ({
    * `overloaded`
    */
   record: async (actor: Actor, appId: string, submitted: SubmittedEntry[], key: IdempotencyKey | null) => {
-    const { em, clock, idempotency, usageWriteLimiter, transact, usageRetentionDays } = deps;
+    const { em, clock, idempotency, usageWriteLimiter, usageRetentionDays } = deps;
     const { addressDigest } = deps.erasureKeys;
     await requireViewableApp(em, actor, appId);
 
-    const recordBy = async (write: typeof writeUsage, unit: Db): Promise<RecordingResult> => {
+    const recordIn = async (tx: Db): Promise<RecordingResult> => {
       const now = clock.now();
       // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
       requireValidTimes(submitted, now, usageRetentionDays);
-      const entries = await enrichEntries(unit, { actor, appId, now, addressDigest }, submitted);
-      const inserted = await write(unit, appId, entries, now);
+      const entries = await enrichEntries(tx, { actor, appId, now, addressDigest }, submitted);
+      const inserted = await writeUsage(tx, appId, entries, now);
       const result = { inserted, duplicates: entries.length - inserted };
       telemetry.usage.publish(() => result);
       return result;
@@ -46,14 +46,8 @@ export const createUsageRecording = (deps: Unit) => ({
       operation: `usage.record ${appId}`,
       input: JSON.stringify(submitted),
     };
-    // An idempotency key is claimed, and untimed ids are looked up, in the transaction of the write.
-    const needsTransaction = request !== null || hasUntimedKeys(submitted) || em.isInTransaction();
     return usageWriteLimiter.within(appId, submitted.length, () =>
-      needsTransaction
-        ? idempotency.runOnce<RecordingResult>(actor, request, (write) =>
-            write((tx) => recordBy(writeUsage, tx)),
-          )
-        : recordBy((unit, ...args) => writeUsagePipelined(unit, transact, ...args), em),
+      idempotency.runOnce<RecordingResult>(actor, request, (write) => write(recordIn)),
     );
   },
 });

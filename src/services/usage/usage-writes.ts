@@ -1,6 +1,5 @@
-import { CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import type { Transact } from '../../db/pipeline.ts';
 import { ensureMonths } from './usage-partitions.ts';
 import { insertWithRollups } from './usage-rollups.ts';
 import { refreshWindow } from './usage-windows.ts';
@@ -36,36 +35,7 @@ export const writeUsage = (em: Db, appId: string, entries: readonly UsageEntryIn
     return rows[0]?.entries ?? 0;
   });
 
-/**
- * Like `writeUsage`, in one pipelined transaction. The lock of the app is not held during round trips, so an instance that
- * freezes cannot block other writers of the app.
- */
-export const writeUsagePipelined = async (
-  em: Db,
-  transact: Transact,
-  ...[appId, entries, now]: [appId: string, entries: readonly UsageEntryInput[], now: Date]
-): Promise<number> => {
-  if (entries.length === 0) return 0;
-  await ensureMonths(em, timesOf(entries));
-  const db = tables(em);
-  const write = insertWithRollups(appId, insertEntries(appId, entries)).compile(db);
-  const refresh = refreshWindow(appId, now).map((statement) => statement.compile(db));
-  const [, , [written]] = await transact(
-    [TRANSACTION_TIMEOUT, lockUsage(appId).compile(db), write, ...refresh],
-    { hasGenericPlans: false },
-  );
-  return written?.entries ?? 0;
-};
-
 const timesOf = (entries: readonly UsageEntryInput[]): Date[] => entries.map(({ occurredAt }) => occurredAt);
-
-/**
- * For an instance that freezes while it sends a large batch: `idle_in_transaction_session_timeout` does not run while the
- * server waits for the rest of a message. PostgreSQL has this setting since version 17.
- */
-const TRANSACTION_TIMEOUT = CompiledQuery.raw(`
-  select case when current_setting('server_version_num')::int >= 170000
-    then set_config('transaction_timeout', '30s', true) end`);
 
 /** Takes a tenth of the time of a write, so entries without keys do without. */
 const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where entry_key is not null do nothing`;

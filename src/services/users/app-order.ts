@@ -1,7 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { tables } from '../../db/kysely.ts';
 import type { Read } from '../../db/pipeline.ts';
-import { beforeDeadline, withoutDeadline } from '../../lib/deadline.ts';
 
 const UNKNOWN = -1;
 
@@ -32,10 +31,9 @@ export const createAppOrder = (em: SqlEntityManager, read: Read) => {
     refresh: (): Promise<void> => {
       if (hasUnknown) {
         hasUnknown = false;
-        // Other lists wait for it too, each until its own deadline.
-        loaded = withoutDeadline(load);
+        loaded = load();
       }
-      return beforeDeadline(loaded);
+      return loaded;
     },
 
     /**

@@ -19,28 +19,12 @@ type Deps = Pick<Unit, 'em' | 'read' | 'loadAnyUser'>;
 export type UserLoader = ReturnType<typeof createUserLoader>;
 
 /** Reads a user as the actor sees them. */
-export const createUserLoader = ({ em, read, loadAnyUser }: Deps) => {
-  let prefetched: { email: string; row: ReturnType<LoadAnyUser> } | undefined;
-
-  return {
-    /**
-     * Starts reading before the caller is authenticated, if they are expected to view all users. Authentication takes as
-     * long as the read.
-     */
-    prefetch: (email: string): void => {
-      if (em.isInTransaction()) return; // must see its own uncommitted changes
-      prefetched = { email, row: loadAnyUser(email) };
-      // Reported by `load`, which might not be called.
-      prefetched.row.catch(() => undefined);
-    },
-
-    /** @throws Problem `not-found`, also for a user the actor may not see */
-    load: async (actor: Actor, email: string): Promise<UserRow> => {
-      if (em.isInTransaction()) return readUser(em, actor, email);
-      if (!canViewAll(actor)) return requireUser((await read(visibleUser(em, actor, email)))[0]);
-      const row = prefetched?.email === email ? prefetched.row : loadAnyUser(email);
-      prefetched = undefined; // a later read must be current
-      return requireUser(await row);
-    },
-  };
-};
+export const createUserLoader = ({ em, read, loadAnyUser }: Deps) => ({
+  /** @throws Problem `not-found`, also for a user the actor may not see */
+  load: async (actor: Actor, email: string): Promise<UserRow> => {
+    // A transaction must see its own uncommitted changes.
+    if (em.isInTransaction()) return readUser(em, actor, email);
+    if (canViewAll(actor)) return requireUser(await loadAnyUser(email));
+    return requireUser((await read(visibleUser(em, actor, email)))[0]);
+  },
+});

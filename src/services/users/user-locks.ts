@@ -3,6 +3,7 @@ import { User } from '../../../entities/user.ts';
 import { pipelineIn, tables } from '../../db/kysely.ts';
 import type { Pipeline } from '../../db/pipeline.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
+import { lockAccessChange } from '../access/access-locks.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { userVisibleTo } from '../access/visibility.ts';
@@ -15,12 +16,13 @@ type Transaction = { em: SqlEntityManager; pipeline: Pipeline };
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
 
 /**
- * Locks a user whom the actor may change.
+ * Locks a user whom the actor may change, and whose access may be taken away.
  * @throws Problem `not-found` (also for a user the actor may not see), `forbidden`, `shared-user`, `unauthenticated`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
   const id = await lockVisibleUser(tx, actor, email);
   const user = await tx.findOneOrFail(User, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  await lockAccessChange(tx, id);
 
   const memberships = await tables(tx)
     .selectFrom('memberships')

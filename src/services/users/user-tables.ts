@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { currentDeadline } from '../../lib/deadline.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
@@ -22,8 +21,6 @@ export const createUserTables = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) => (
     requireLister(actor);
     const { users } = await findUsers(em, actor, filter, clock.now());
     const ids = (await users.clearSelect().select('users.id').execute()).map(({ id }) => id);
-    // From here on, the time is up to the reader.
-    currentDeadline()?.lift();
 
     return (async function* () {
       for (let start = 0; start < ids.length; start += PAGE_SIZE) {

@@ -48,22 +48,20 @@ export const updateUser = async (
   return plan;
 };
 
-type UpdateDeps = Pick<Unit, 'em' | 'clock' | 'audit' | 'runPipeline'>;
+type UpdateDeps = Pick<Unit, 'em' | 'clock' | 'audit'>;
 
 /** Changes a user in a separate transaction. @throws as `updateUser` */
 export const updateInTransaction = (
-  { em, clock, audit, runPipeline }: UpdateDeps,
+  { em, clock, audit }: UpdateDeps,
   actor: Actor,
   email: string,
   changes: UserChanges,
   also?: Also,
-): Promise<UpdatePlan> => {
-  const update = (unit: SqlEntityManager, pipeline: Pipeline) =>
-    updateUser({ em: unit, pipeline, now: clock.now(), audit }, actor, email, changes, also);
-  return changes.is_active === undefined && !em.isInTransaction()
-    ? runPipeline((pipeline) => update(em, pipeline))
-    : em.transactional((tx) => update(tx, pipelineIn(tx)));
-};
+): Promise<UpdatePlan> =>
+  em.transactional((tx) => {
+    const unit = { em: tx, pipeline: pipelineIn(tx), now: clock.now(), audit };
+    return updateUser(unit, actor, email, changes, also);
+  });
 
 /**
  * Locks the user, and reads them in a separate statement: one that waits for a lock still sees the other tables as they were

@@ -31,16 +31,7 @@ export type UserInput = {
   send_email: boolean;
 };
 
-export const createUsers = ({
-  em,
-  clock,
-  audit,
-  userLoader,
-  readRows,
-  appOrder,
-  runPipeline,
-  duplicateLimit,
-}: Unit) => ({
+export const createUsers = ({ em, clock, audit, userLoader, readRows, appOrder, duplicateLimit }: Unit) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
   list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> => {
     if (part.limit === undefined && part.page === undefined) requireUnsorted(filter);
@@ -68,9 +59,6 @@ export const createUsers = ({
     };
     return openListStream({ em, readRows, actor, open });
   },
-
-  /** Starts reading a user whom `get` is expected to request. */
-  prefetchGet: (email: string): void => userLoader.prefetch(email),
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, email: string): Promise<UserRow> => userLoader.load(actor, email),
@@ -109,7 +97,7 @@ export const createUsers = ({
    * `precondition-failed`, `invalid-input` on `apps`
    */
   update: async (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
-    (await updateInTransaction({ em, clock, audit, runPipeline }, actor, email, changes)).after,
+    (await updateInTransaction({ em, clock, audit }, actor, email, changes)).after,
 
   /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>

@@ -1,8 +1,5 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { createRead, createRunPipeline, createTransact } from '../../../src/db/pipeline.ts';
-import { Deadline, DeadlineExceeded, withDeadline } from '../../../src/lib/deadline.ts';
-import { createAppOrder } from '../../../src/services/users/app-order.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import { ACME, ADA, ROOT, type TestApp } from '../../support/test-app.ts';
 
@@ -52,23 +49,6 @@ order('are sorted in every list that is read while apps are added', async ({ app
       apps,
       sorted.filter((id) => apps.includes(id)),
     );
-});
-
-order('are awaited by each list until its own deadline only', async ({ app }) => {
-  const read = createRead(createTransact(createRunPipeline(app.orm.pool)));
-  const isLate = Promise.withResolvers<void>();
-  const appOrder = createAppOrder(app.orm.em.fork(), async (query) => {
-    await isLate.promise;
-    return read(query);
-  });
-  const hurried = withDeadline(new Deadline(0), () => appOrder.refresh());
-  const patient = appOrder.refresh();
-  const [first] = await Promise.allSettled([hurried]);
-  isLate.resolve();
-
-  assert.ok(first.status === 'rejected' && first.reason instanceof DeadlineExceeded);
-  await patient;
-  assert.ok(appOrder.sortedElements('zylTKNVx,Hb7cW2ke'));
 });
 
 order.run();

@@ -79,26 +79,6 @@ reading('sends no query for a caller without credentials', async ({ app }) => {
   pool.off('acquire', count);
 });
 
-reading(
-  'prefetches before authentication only for credentials that could view all users last time',
-  async ({ app }) => {
-    const { identity } = app.openServices();
-    const sees = async (email: string) => {
-      const token = await app.tokenOf(email);
-      const before = identity.couldViewAll(token);
-      await app.openServices().identity.findByToken(token);
-      return [before, identity.couldViewAll(token)];
-    };
-    await app.as(ROOT).users.create({ email: 'helper@steward.test', client: 1 });
-    assert.equal(await sees('helper@steward.test'), [false, false]);
-    await app.as(ROOT).roles.update({ email: 'helper@steward.test', is_staff: true });
-    assert.equal(await sees('helper@steward.test'), [false, true]);
-    await app.as(ROOT).roles.update({ email: 'helper@steward.test', is_staff: false });
-    assert.equal(await sees('helper@steward.test'), [true, false]);
-    for (const email of [ACME, ADA]) assert.equal((await sees(email))[1], false, email);
-  },
-);
-
 reading('reads no user for an unknown token', async ({ app }) => {
   const headers = { authorization: `Token ${'1'.repeat(40)}` };
   const locker = app.orm.em.fork();
@@ -124,7 +104,6 @@ reading('reads the current row again for a second read of one request', async ({
   const { identity, users } = app.openServices();
   const root = await identity.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
-  users.prefetchGet(EDSGER);
   const { first_name: before } = await users.get(root, EDSGER);
   await app.openServices().users.update(root, EDSGER, { first_name: 'Dijkstra, E.' });
 

@@ -1,0 +1,45 @@
+import { Problem } from './problems.ts';
+
+export type TimeLimit = ReturnType<typeof createTimeLimit>;
+
+const tooSlow = () =>
+  new Problem('overloaded', { detail: 'The database did not answer in time. Try again shortly.' });
+
+/** Calls with more elements have no limit. */
+const MAX_LIMITED_ELEMENTS = 100;
+
+/**
+ * Limits how long a caller waits for work. The work is not interrupted, because a query that is refused halfway would leave its
+ * transaction open: PostgreSQL's own timeouts end it. Before it commits, it must call `requireTime`.
+ * @param ms milliseconds from the call of `run`
+ */
+export const createTimeLimit = (ms: number) => {
+  let timer: NodeJS.Timeout | undefined;
+  let hasPassed = false;
+  const lift = (): void => clearTimeout(timer);
+
+  return {
+    /** @throws Problem `overloaded` when the time has passed; what the work does later is ignored */
+    run: <T>(work: () => Promise<T>): Promise<T> =>
+      new Promise((resolve, reject) => {
+        timer = setTimeout(() => {
+          hasPassed = true;
+          reject(tooSlow());
+        }, ms);
+        work().then(resolve, reject).finally(lift);
+      }),
+
+    /** @throws Problem `overloaded` if the caller was told that the work has failed */
+    requireTime: (): void => {
+      if (hasPassed) throw tooSlow();
+    },
+
+    /** For work that may take as long as it needs, such as a download. */
+    lift,
+
+    /** Bulk calls may take longer than others; only their single statements are limited. */
+    liftForBulk: (elements: number): void => {
+      if (elements > MAX_LIMITED_ELEMENTS) lift();
+    },
+  };
+};

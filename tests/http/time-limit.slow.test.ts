@@ -1,0 +1,57 @@
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { busySessions } from '../support/busy-sessions.ts';
+import { until } from '../support/poll.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+
+/** The time limit is 10 s; the rest allows for a busy machine. */
+const MAX_MS = 18_000;
+const AT_ONCE = 25;
+
+const limit = appSuite('time limit of requests', {}, { timeLimitMs: 10_000 });
+
+/** Locks the table of users until the callback has ended. */
+const whileLocked = async <T>({ connection }: TestApp, work: () => Promise<T>): Promise<T> => {
+  const locker = new pg.Client(connection);
+  await locker.connect();
+  try {
+    await locker.query('begin; lock table users in access exclusive mode');
+    return await work();
+  } finally {
+    await locker.end();
+  }
+};
+
+limit('ends reads and writes in every stage while the table of users is locked', async ({ app }) => {
+  const { send } = app;
+  for (const as of [ROOT, ACME, ADA]) await app.tokenOf(as);
+  const requests = [
+    ...Array.from({ length: AT_ONCE }, () => ['GET /jb/users/ada@acme.test/', ROOT] as const),
+    ...Array.from({ length: AT_ONCE }, () => ['GET /jb/users/', ACME] as const),
+    ...Array.from({ length: AT_ONCE }, () => ['PATCH /jb/users/ada@acme.test/', ACME] as const),
+    ['GET !/trpc/users.list?input=%7B%22json%22%3A%7B%7D%7D', ROOT],
+  ] as const;
+  const responses = await whileLocked(app, () =>
+    Promise.all(
+      requests.map(async ([line, as]) => {
+        const started = performance.now();
+        const response = await send(line, {
+          as,
+          ...(line.startsWith('PATCH') && { payload: { first_name: 'X' } }),
+        });
+        return { status: response.statusCode, ms: performance.now() - started, headers: response.headers };
+      }),
+    ),
+  );
+  const slowest = Math.max(...responses.map(({ ms }) => ms));
+  console.log(`\n# ${responses.length} requests, the slowest took ${Math.round(slowest)} ms`);
+
+  assert.equal([...new Set(responses.map(({ status }) => status))], [503]);
+  assert.ok(responses.every(({ headers }) => Number(headers['retry-after']) > 0));
+  assert.ok(slowest < MAX_MS, `${Math.round(slowest)} ms`);
+  assert.is((await send('GET /jb/users/', { as: ROOT })).statusCode, 200);
+  await until('no session is left at work', async () => (await busySessions(app)) === 0);
+});
+
+limit.run();
