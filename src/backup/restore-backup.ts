@@ -19,6 +19,8 @@ const decompress = promisify<Buffer, Buffer>(zstdDecompress);
 
 type Options = {
   connection: Connection;
+  /** Called when the database is marked as being restored. */
+  onClaimed?: () => Promise<void>;
   publishPackage: (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
   /** Called for each file with rows of a table. */
   onTable: (name: string) => void;
@@ -33,12 +35,13 @@ type Options = {
 export const restoreBackup = async (
   source: Readable,
   checked: CheckedBackup,
-  { connection, ...options }: Options,
+  { connection, onClaimed, ...options }: Options,
 ): Promise<string[]> => {
   await using _lock = await lockTarget(connection);
   const client = await openUnlimitedSession(connection);
   try {
     await claimTarget(client, checked.header);
+    await onClaimed?.();
     await migrateDatabase(connection, { to: checked.header.migrations.at(-1), isRestore: true });
     await createMonths(connection, checked.header.months);
     const own = new Set((await readTables(client, true)).map(({ name }) => name));
@@ -72,7 +75,7 @@ const loadRows = async (
     tables,
     publishPackage,
     onTable,
-  }: Omit<Options, 'connection'> & { client: pg.Client; tables: BackupHeader['tables'] },
+  }: Omit<Options, 'connection' | 'onClaimed'> & { client: pg.Client; tables: BackupHeader['tables'] },
 ): Promise<void> => {
   await client.query('begin');
   try {

@@ -3,6 +3,7 @@ import type { Connection } from '../config/connection.ts';
 import { tryAdvisoryLock } from '../db/advisory-lock.ts';
 import { MIGRATION_LOCK } from '../db/database.ts';
 import { RESTORE_TABLE, readMigrations, readSchemaState } from '../db/schema-state.ts';
+import { openUnlimitedSession } from '../db/single-client.ts';
 import { Problem } from '../lib/problems.ts';
 import type { BackupHeader } from './backup-format.ts';
 import { isEmptyDatabase } from './backup-tables.ts';
@@ -25,18 +26,24 @@ export const lockTarget = async (connection: Connection): Promise<AsyncDisposabl
 /**
  * Marks an empty database as being restored, so that no service uses it before all rows are there. An interrupted restore
  * of the same migrations is continued: it has created tables, but committed no rows.
+ * @param header null before the backup was read
+ * @returns whether it was not marked before
  * @throws Problem `invalid-input` if the database is not empty
  */
-export const claimTarget = async (client: pg.Client, header: BackupHeader): Promise<void> => {
+export const claimTarget = async (client: pg.Client, header: BackupHeader | null): Promise<boolean> => {
   await client.query('begin');
   try {
     // A service that starts at the same time migrates before or after this, and is noticed or refuses to start.
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     const { isRestoring, isMigrated } = await readSchemaState(client);
-    if (isRestoring) await requireSameMigrations(client, isMigrated, header);
-    else if (await isEmptyDatabase(client)) await client.query(`create table ${RESTORE_TABLE} ()`);
-    else throw refusal('The database is not empty: a backup is restored into an empty one.');
+    if (isRestoring && header) await requireSameMigrations(client, isMigrated, header);
+    if (!isRestoring) {
+      if (!(await isEmptyDatabase(client)))
+        throw refusal('The database is not empty: a backup is restored into an empty one.');
+      await client.query(`create table ${RESTORE_TABLE} ()`);
+    }
     await client.query('commit');
+    return !isRestoring;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;
@@ -53,6 +60,25 @@ const requireSameMigrations = async (
   throw refusal(
     'The restore of a backup with other migrations was interrupted here. Use another empty database or DATA_DIR.',
   );
+};
+
+/**
+ * Claims a database before the backup is read.
+ * @returns whether it was not claimed before
+ * @throws Problem `invalid-input` if the database is not empty, or another restore is running
+ */
+export const reserveTarget = (connection: Connection): Promise<boolean> =>
+  withTarget(connection, (client) => claimTarget(client, null));
+
+/** Removes the mark of `reserveTarget`, before anything was restored. */
+export const releaseTarget = async (connection: Connection): Promise<void> => {
+  await withTarget(connection, (client) => client.query(RELEASE_TARGET));
+};
+
+const withTarget = async <T>(connection: Connection, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+  await using _lock = await lockTarget(connection);
+  const client = await openUnlimitedSession(connection);
+  return await work(client).finally(() => client.end());
 };
 
 /** To be run in the transaction that commits the rows. */

@@ -3,12 +3,22 @@ import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Connection } from '../config/connection.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
+import { latestPossible } from '../lib/clock.ts';
 import { type BackupTotals, createBackup } from './create-backup.ts';
 import { sealKey } from './sealed-key.ts';
 
 /** The name of a new backup. The random part keeps installations apart that share a target. */
 export const newBackupName = (now: Date): string =>
   `steward-${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z-${randomBytes(3).toString('hex')}.tar`;
+
+const NAME = /^steward-(\d{8}T\d{6})Z-[0-9a-f]{6}\.tar$/;
+
+/** The newest backup among these file names; null if there is none. Those of the future come last: the clock was ahead. */
+export const newestBackup = (names: readonly string[], now: Date): string | null => {
+  const latest = newBackupName(latestPossible(now)).slice(0, -'-000000.tar'.length);
+  const backups = names.filter((name) => NAME.test(name)).sort();
+  return backups.findLast((name) => name.slice(0, latest.length) <= latest) ?? backups.at(-1) ?? null;
+};
 
 type Options = {
   connection: Connection;

@@ -4,7 +4,8 @@ import { readConfig } from '../config/config.ts';
 /** Loaded by the commands that need it, to keep `--help` fast. */
 const loadBackups = () => import('./backups.ts');
 
-const BACKUP_ARGUMENT = 'file, or s3://BUCKET/PREFIX/NAME.tar';
+const BACKUP_ARGUMENT =
+  'file, or s3://BUCKET/PREFIX/NAME.tar; of a folder or s3://BUCKET/PREFIX, its newest backup';
 
 const BACKUP_HELP = `
 The service may run: the backup holds one consistent snapshot of the database, and the packages of APP_STORE.
@@ -33,7 +34,7 @@ export const addBackupCommands = (program: Command): void => {
   backup
     .command('verify')
     .description('Restore a backup into a temporary database and compare it with the snapshot')
-    .argument('<file>', BACKUP_ARGUMENT)
+    .argument('<backup>', BACKUP_ARGUMENT)
     .action(async (file: string) => {
       const config = readConfig(process.env);
       const { verifyBackup } = await loadBackups();
@@ -43,7 +44,7 @@ export const addBackupCommands = (program: Command): void => {
   program
     .command('restore')
     .description('Restore a backup into an empty database')
-    .argument('<file>', BACKUP_ARGUMENT)
+    .argument('<backup>', BACKUP_ARGUMENT)
     .option('--key-file <file>', 'file to create with the secret key of the backup')
     .addHelpText('after', RESTORE_HELP)
     .action(async (file: string, { keyFile }: { keyFile?: string }) => {

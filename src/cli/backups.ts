@@ -1,20 +1,24 @@
 import { createWriteStream } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import manifest from '../../package.json' with { type: 'json' };
 import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
 import { openBackupStore } from '../adapters/backup-store/open-backup-store.ts';
+import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { openPackageStore } from '../adapters/package-store/open-package-store.ts';
 import { type CheckedBackup, checkBackup } from '../backup/check-backup.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
-import { newBackupName, writeBackup } from '../backup/write-backup.ts';
+import { markFolder, unmarkFolder } from '../backup/restore-folder.ts';
+import { releaseTarget, reserveTarget } from '../backup/restore-target.ts';
+import { newBackupName, newestBackup, writeBackup } from '../backup/write-backup.ts';
 import { locateBackups } from '../config/backup-config.ts';
 import { type Config, readConfig } from '../config/config.ts';
+import type { Connection } from '../config/connection.ts';
 import { adoptSecretKey } from '../config/secret-file.ts';
 import { systemClock } from '../lib/clock.ts';
-import { errorCodeOf } from '../lib/errno.ts';
+import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
 import { openTempFolder } from '../lib/files.ts';
 import { formatCount } from '../lib/format-count.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
@@ -72,10 +76,23 @@ const openTarget = async ({ backup }: Config, named: string | undefined): Promis
   );
 };
 
+const isFolder = async (path: string): Promise<boolean> =>
+  (await nullIfMissing(stat(path)))?.isDirectory() ?? false;
+
 type OpenBackup = () => Promise<Readable>;
 
-/** @param named a path, or s3://BUCKET/PREFIX/NAME.tar */
+/**
+ * Finds a backup, or the newest one of a folder or bucket, which it prints.
+ * @param named a path, or s3://BUCKET/PREFIX, or a backup in one of them
+ */
 const findBackup = async (config: Config, named: string): Promise<OpenBackup> => {
+  if (named.startsWith('s3:') ? !named.endsWith('.tar') : await isFolder(named)) {
+    const store = await openTarget(config, named);
+    const name = newestBackup(await store.list(), systemClock.now());
+    if (name === null) throw invalidInput(`${named} holds no backup: no file is named steward-TIME-ID.tar.`);
+    process.stdout.write(`The newest backup is ${store.locate(name)}.\n`);
+    return () => store.open(name);
+  }
   const path = named.startsWith('s3:') ? named : resolve(named);
   const [parent, name] = [dirname(path), basename(path)];
   const store = await openTarget(config, parent === 's3:' ? named : parent);
@@ -89,15 +106,13 @@ const findBackup = async (config: Config, named: string): Promise<OpenBackup> =>
  */
 export const restoreFile = async (config: Config, file: string, keyFile?: string): Promise<string[]> => {
   const open = await findBackup(config, file);
-  const checked = await checkBackup(await open(), config.backup.passphrase ?? null);
+  const release = await reserve(config);
+  const checked = await checkRestorable(config, open, keyFile).catch(async (error: unknown) => {
+    // The failure of the check is what the operator needs to know.
+    await release().catch(() => undefined);
+    throw error;
+  });
   const { secretKey } = checked;
-  if (secretKey !== null && config.database && keyFile === undefined && secretKey !== config.secretKey)
-    throw invalidInput('The backup holds the secret key: name a file for it with --key-file.');
-  if (keyFile !== undefined && secretKey === null)
-    throw invalidInput(
-      'The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.',
-    );
-
   const publish = await createPublisher(config);
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
   // Before the restore: a file with this name may exist already.
@@ -107,6 +122,36 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
     throw error;
   });
   return [`Restored ${describe(checked)}`, ...foreign.map(describeForeign)];
+};
+
+/**
+ * Marks the target before anything else, so that no service starts on what a killed restore leaves.
+ * @returns what removes the mark, before anything was restored
+ * @throws Problem `invalid-input` if the database is not empty
+ */
+const reserve = async (config: Config): Promise<() => Promise<void>> => {
+  if (!config.database && !(await hasCluster(config.dataDir))) return markFolder(config.dataDir);
+  const withTarget = async <T>(work: (connection: Connection) => Promise<T>): Promise<T> => {
+    const { connection, stop } = await openDatabaseHost(config, { isRestore: true });
+    return work(connection).finally(stop);
+  };
+  const isNew = await withTarget(reserveTarget);
+  return async () => {
+    if (isNew) await withTarget(releaseTarget);
+  };
+};
+
+/** @throws Problem `invalid-input` if the backup is damaged, or its secret key could not be kept */
+const checkRestorable = async (config: Config, open: OpenBackup, keyFile: string | undefined) => {
+  const checked = await checkBackup(await open(), config.backup.passphrase ?? null);
+  const { secretKey } = checked;
+  if (secretKey !== null && config.database && keyFile === undefined && secretKey !== config.secretKey)
+    throw invalidInput('The backup holds the secret key: name a file for it with --key-file.');
+  if (keyFile !== undefined && secretKey === null)
+    throw invalidInput(
+      'The backup holds no secret key, or BACKUP_PASSPHRASE is not set: --key-file has no use.',
+    );
+  return checked;
 };
 
 /**
@@ -139,7 +184,7 @@ export const verifyBackup = async (config: Config, file: string): Promise<string
 type Publish = (name: string, content: AsyncIterable<Buffer>) => Promise<void>;
 
 const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, publishPackage: Publish) => {
-  const { connection, stop } = await openDatabaseHost(config);
+  const { connection, stop } = await openDatabaseHost(config, { isRestore: true });
   const progress = createProgress('Tables', checked.header.tables.length);
   let table: string | undefined;
   const onTable = (name: string): void => {
@@ -147,7 +192,11 @@ const load = async (config: Config, open: OpenBackup, checked: CheckedBackup, pu
     table = name;
   };
   try {
-    return await restoreBackup(await open(), checked, { connection, publishPackage, onTable });
+    // From here on, the database itself is marked.
+    const onClaimed = async () => {
+      if (!config.database) await unmarkFolder(config.dataDir);
+    };
+    return await restoreBackup(await open(), checked, { connection, onClaimed, publishPackage, onTable });
   } finally {
     progress.stop();
     await stop();

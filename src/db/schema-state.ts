@@ -9,7 +9,7 @@ export const RESTORE_TABLE = 'restore_in_progress';
 export class UnfinishedRestore extends Error {
   constructor() {
     super(
-      'A restore into this database is running or was interrupted. If it was interrupted, run `steward restore` again with the same backup.',
+      'A restore into this database is running or was interrupted. If it was interrupted, run `steward restore` again with the same backup, or use another empty database or DATA_DIR.',
     );
     this.name = 'UnfinishedRestore';
   }

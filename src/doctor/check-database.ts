@@ -1,10 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attachToEmbeddedPostgres } from '../adapters/embedded-postgres/index.ts';
+import { requireUnmarkedFolder } from '../backup/restore-folder.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { openDatabase, readMigrationLevel } from '../db/database.ts';
 import type { Db } from '../db/kysely.ts';
+import { readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
 import { warnOfLostSettings } from '../db/session-settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/format-count.ts';
@@ -33,8 +35,9 @@ const { ok, warning, failure } = findingsOf('database');
 export const checkDatabase = async (config: Config): Promise<Finding | Finding[]> => {
   const { database, dataDir } = config;
   const state = database ? 'usable' : await readClusterState(dataDir);
-  if (state === 'missing') return ok(`The first start creates the embedded database in ${dataDir}.`);
   try {
+    if (!database) await requireUnmarkedFolder(dataDir);
+    if (state === 'missing') return ok(`The first start creates the embedded database in ${dataDir}.`);
     // A start would upgrade the database, or remove the one of before an upgrade.
     if (state === 'in upgrade') return await checkRunning(config);
     // An empty key prevents that a missing one is created.
@@ -42,6 +45,11 @@ export const checkDatabase = async (config: Config): Promise<Finding | Finding[]
       checkConnection(config, connection),
     );
   } catch (error) {
+    if (error instanceof UnfinishedRestore)
+      return failure(
+        'A restore into this database is running or was interrupted.',
+        'If it was interrupted, run `steward restore` again with the same backup.',
+      );
     return database
       ? failure(`The database cannot be used (${reasonOf(error)}).`, 'Check DATABASE_URL and the server.')
       : failure(reasonOf(error), `${join(dataDir, 'postgres.log')} has the server’s messages.`);
@@ -77,6 +85,7 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     const server = judgeServer(facts, config.database ? 'The server' : 'The embedded server');
     if (server.some(({ status }) => status === 'failure')) return server;
 
+    if ((await readSchemaState(client)).isRestoring) throw new UnfinishedRestore();
     const level = await readMigrationLevel(client);
     const refusal = await tryCreatePartition(client);
     const { poolSize } = sizePools(config.workers);

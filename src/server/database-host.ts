@@ -6,6 +6,7 @@ import {
   startEmbeddedPostgres,
   waitForAttached,
 } from '../adapters/embedded-postgres/index.ts';
+import { requireUnmarkedFolder } from '../backup/restore-folder.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
@@ -30,14 +31,17 @@ const RETRY_MS = 50;
 /** SQLSTATE disk_full. */
 const DISK_FULL = '53100';
 
-type Listener = {
+type Options = {
+  /** Also opens a DATA_DIR that is being restored. */
+  isRestore?: boolean;
   /** Called while the embedded server starts. */
   onLaunch?: () => unknown;
   /** Called with the major versions before its data is upgraded. */
   onUpgrade?: (from: string, to: string) => void;
 };
 
-export const openDatabaseHost = async (config: Config, listener: Listener = {}): Promise<DatabaseHost> => {
+/** @throws UnfinishedRestore unless `isRestore` */
+export const openDatabaseHost = async (config: Config, options: Options = {}): Promise<DatabaseHost> => {
   const { preparesStatements } = config;
   if (config.database) {
     // `readConfig` requires SECRET_KEY with DATABASE_URL, except for restores, which do not use it.
@@ -48,16 +52,17 @@ export const openDatabaseHost = async (config: Config, listener: Listener = {}):
       lost: NEVER,
     };
   }
+  if (!options.isRestore) await requireUnmarkedFolder(config.dataDir);
   // Before the server starts: a rejected key must not leave it running.
   const secretKey = config.secretKey ?? (await loadSecretKey(config.dataDir));
   const server = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     postgresSettings: { max_connections: String(sizePools(config.workers).serverSize) },
-    onLaunch: listener.onLaunch,
+    onLaunch: options.onLaunch,
     upgrade: {
       // Loaded only for an upgrade.
       copy: async (from, to) => (await import('./copy-database.ts')).copyDatabase(from, to, config.dataDir),
-      onUpgrade: listener.onUpgrade,
+      onUpgrade: options.onUpgrade,
     },
   });
   const connection = { ...server.connection, preparesStatements };

@@ -26,6 +26,7 @@ stores('writes a file that only its owner can read, under its name once it is co
   assert.equal(during, [`${NAME}.partial`]);
   assert.is(size, 7);
   assert.is(await store.sizeOf(NAME), 7);
+  assert.equal(await store.list(), [NAME]);
   assert.equal(await readdir(folder.join('new', 'folder')), [NAME]);
   assert.is((await stat(store.locate(NAME))).mode & 0o777, 0o600);
   assert.is(await readFile(store.locate(NAME), 'utf8'), 'content');

@@ -51,6 +51,7 @@ stores('writes a large backup in parts, and reads the same bytes', async ({ serv
 
   assert.is(size, LARGE_BYTES);
   assert.is(await store.sizeOf(NAME), LARGE_BYTES);
+  assert.equal(await store.list(), [NAME]);
   assert.ok(content.equals(Buffer.concat([...bytes(LARGE_BYTES)])));
   assert.is(server.requests.filter((request) => request.includes('partNumber=')).length, 3);
   assert.equal(await server.keys(), [`backups/${NAME}`]);

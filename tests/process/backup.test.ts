@@ -1,32 +1,18 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { initializeDataDir } from '../support/data-dir.ts';
+import { ADMIN, BACKUP_PASSPHRASE, makeDemoBackup, PASSWORD } from '../support/demo-backup.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
-
-const ADMIN = 'root@steward.test';
-const PASSWORD = 'steward-demo-1';
-const BACKUP_PASSPHRASE = 'correct horse battery staple';
 
 type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; file: string; token: string };
 const commands = suite<Context>('steward backup and restore');
 
 commands.before(async (context) => {
   const folder = await makeScratchFolder();
-  const settings = { DATA_DIR: await initializeDataDir(folder.join('data')) };
-  await using service = await startService('demo', settings);
-  const { token } = await service.logIn(ADMIN, PASSWORD);
-  const { code, stdout, stderr } = await runCommand(['backup', folder.join('backups'), '--with-key'], {
-    ...settings,
-    BACKUP_PASSPHRASE,
-  });
-  assert.is(code, 0, stderr);
-  const [, file = ''] =
-    /^Wrote (\S+): [\d,]+ rows of \d+ tables, 5 packages, [\d.]+ MB\.\n$/.exec(stdout) ?? [];
-  assert.ok(file, stdout);
-  Object.assign(context, { folder, file, token });
+  Object.assign(context, { folder, ...(await makeDemoBackup(folder)) });
 });
 commands.after(({ folder }) => folder[Symbol.asyncDispose]());
 
@@ -101,6 +87,33 @@ commands('verifies a backup in a temporary database', async ({ file }) => {
 
   assert.is(code, 0, stderr);
   assert.match(stdout, /^Verified the backup of .* are the same as in its snapshot\.\n$/);
+});
+
+commands('takes the newest backup of a folder, and names it', async ({ folder, file }) => {
+  const dir = folder.join('several');
+  await mkdir(dir);
+  const newest = join(dir, basename(file));
+  await copyFile(file, newest);
+  for (const name of [
+    'steward-20200101T030000Z-aaaaaa.tar',
+    'steward-29990101T030000Z-bbbbbb.tar',
+    'zzz.tar',
+  ])
+    await writeFile(join(dir, name), 'no backup');
+
+  const verified = await runCommand(['backup', 'verify', dir]);
+  const restored = await runCommand(['restore', dir], {
+    DATA_DIR: folder.join('of-folder'),
+    BACKUP_PASSPHRASE,
+  });
+  const none = await runCommand(['backup', 'verify', folder.path]);
+
+  for (const { code, stdout, stderr } of [verified, restored]) {
+    assert.is(code, 0, stderr);
+    assert.is(stdout.split('\n')[0], `The newest backup is ${newest}.`);
+  }
+  assert.is(none.code, 1);
+  assert.is(none.stderr, `${folder.path} holds no backup: no file is named steward-TIME-ID.tar.\n`);
 });
 
 commands('refuses in one line, and creates nothing', async ({ folder, file }) => {

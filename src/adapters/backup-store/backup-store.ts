@@ -15,6 +15,8 @@ export type BackupStore = {
   write(name: string, produce: (target: Writable) => Promise<void>): Promise<number>;
   /** The content of a backup, which the caller reads to the end or destroys. */
   open(name: string): Promise<Readable>;
+  /** The names of all complete files; empty if the folder does not exist. */
+  list(): Promise<string[]>;
   /** Null if there is no such backup. */
   sizeOf(name: string): Promise<number | null>;
   /** Removes a backup and its draft, if they exist. */

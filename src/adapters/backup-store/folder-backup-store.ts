@@ -43,6 +43,8 @@ export const createFolderBackupStore = (dir: string, now: () => number = Date.no
       return createReadStream(pathOf(name));
     },
 
+    list: async () => (await nullIfMissing(readdir(dir))) ?? [],
+
     sizeOf: async (name) => (await nullIfMissing(stat(pathOf(name))))?.size ?? null,
 
     remove: async (name) => {

@@ -1,7 +1,7 @@
 import { Transform } from 'node:stream';
 import { BackupStoreError } from '../../lib/backup-store-error.ts';
 import { errorCodeOf } from '../../lib/errno.ts';
-import { openBucket, type S3Limits, type S3Location } from '../package-store/s3-bucket.ts';
+import { openBucket, type S3Bucket, type S3Limits, type S3Location } from '../package-store/s3-bucket.ts';
 import { toSafeError } from '../package-store/s3-errors.ts';
 import type { BackupStore } from './backup-store.ts';
 
@@ -53,11 +53,19 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
       return bucket.read(name, failure(name, 'read'));
     },
 
+    list: () => orFail(listNames(bucket), '', 'listed'),
+
     remove: (name) => orFail(bucket.remove(name), name, 'removed'),
 
     // Parts of an upload that never completed are not visible as objects.
     sweep: async () => ({ removed: [], kept: [] }),
   };
+};
+
+const listNames = async ({ list }: S3Bucket): Promise<string[]> => {
+  const names: string[] = [];
+  for await (const { name } of list('')) names.push(name);
+  return names;
 };
 
 /** The error of some work, or null. */

@@ -13,6 +13,10 @@ export const findCluster = async (dataDir: string): Promise<string> => {
   return (await nullIfMissing(stat(upgraded))) ? upgraded : join(dataDir, CLUSTER);
 };
 
+/** Whether a data directory has a cluster, or something in its place. */
+export const hasCluster = async (dataDir: string): Promise<boolean> =>
+  (await clusterVersion(await findCluster(dataDir))) !== null;
+
 /** Gives an upgraded cluster its usual name, once the old one was removed. No server may run on it. */
 export const settleCluster = async (dataDir: string): Promise<void> => {
   const usual = join(dataDir, CLUSTER);

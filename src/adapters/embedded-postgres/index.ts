@@ -13,6 +13,7 @@ import { waitForPreviousServer } from './running-server.ts';
 import { openLogFile, spawnServer, stopServer } from './server.ts';
 import { type CopyDatabase, upgradeCluster, versionToUpgrade } from './upgrade.ts';
 
+export { hasCluster } from './cluster-folders.ts';
 export { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 export { attachToEmbeddedPostgres, waitForAttached } from './running-server.ts';
 
