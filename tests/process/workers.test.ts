@@ -88,6 +88,18 @@ workers('serve on one port, log their number, and all end with SIGTERM', async (
   assert.ok(await isPortFree(service));
 });
 
+workers('print the notice of the demo once, after all of them listen', async () => {
+  await using folder = await makeScratchFolder();
+  await using service = await startService('demo', { DATA_DIR: folder.path, WORKERS: String(WORKERS) });
+  const { output } = service;
+  await until('the notice is printed', () => /"msg":"ada@acme\.test .*\n/.test(output.stdout));
+
+  const [before = '', ...after] = output.stdout.split('"msg":"Console ');
+  assert.is(before.match(/"msg":"Server listening/g)?.length, WORKERS);
+  assert.is(after.length, 1);
+  assert.not.match(output.stdout, 'not empty');
+});
+
 workers('are restarted after a kill, while the others keep running', async ({ folder }) => {
   await using service = await start(folder);
   await allServe(service);

@@ -24,6 +24,7 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
   const restartPolicy = createRestartPolicy();
   const lost = Promise.withResolvers<string>();
   const hasListened = Promise.withResolvers<ListeningMessage['listening'] | null>();
+  const allListen = Promise.withResolvers<void>();
   let isStopping = false;
 
   const startWorker = (number: number): void => {
@@ -37,6 +38,8 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
       slot.isListening = true;
       restartPolicy.listened();
       hasListened.resolve(message.listening);
+      const listening = [...slots.values()].filter(({ isListening }) => isListening);
+      if (listening.length === shared.config.workers) allListen.resolve();
     });
     worker.once('exit', () => replace(number, slot));
     // Sending to a worker that just exited fails; the `exit` event handles that.
@@ -61,8 +64,10 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
   startWorker(1);
   const first = await Promise.race([hasListened.promise, lost.promise.then(() => null)]);
   if (first) {
-    for (const line of [`Steward listens on ${shared.config.baseUrl}`, ...first.notice]) printLine(line);
+    printLine(`Steward listens on ${shared.config.baseUrl}`);
     for (let number = 2; number <= shared.config.workers; number += 1) startWorker(number);
+    // The others log that they listen.
+    allListen.promise.then(() => first.notice.forEach(printLine));
   }
   return {
     /** Each worker has its own. */
