@@ -24,6 +24,7 @@ export const demoNotice = ({ config, isFilled }: Demo): string[] => {
   return [
     '',
     `  Console    ${baseUrl}/console/`,
+    `  An app     ${baseUrl}/launch/sales/`,
     `  API        ${baseUrl}/docs/`,
     `  Password   ${hasPublishedDemoPassword ? demoPassword : 'that of DEMO_PASSWORD'}, for each of:`,
     ...EXAMPLES.map(([email, role]) => `    ${email.padEnd(EMAIL_WIDTH)}   ${role}`),

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import type { Registry } from 'prom-client';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Tracing } from '../adapters/opentelemetry/start-tracing.ts';
@@ -26,8 +27,10 @@ export type StartedServer = ShutdownSteps & {
 };
 
 /** Migrates, creates the first superuser or the demo data, and listens. */
-export const startServer = async ({ config, host, logger }: Deps): Promise<StartedServer> => {
+export const startServer = async ({ config: settings, host, logger }: Deps): Promise<StartedServer> => {
   await migrateDatabase(host.connection);
+  const demoApps = settings.demo ? await import('../demo/demo-apps.ts') : null;
+  const config = demoApps?.withDemoAppUrl(settings) ?? settings;
   const app = await createApp({ config, ...host, logger });
   let metrics: Registry | null = null;
   let traces: Tracing | null = null;
@@ -38,6 +41,11 @@ export const startServer = async ({ config, host, logger }: Deps): Promise<Start
   };
   try {
     traces = await startTraces(app, config, logger);
+    demoApps?.serveDemoApps(app.server, {
+      issuer: config.baseUrl,
+      steward: localUrl(config),
+      store: config.appStore,
+    });
     if (config.demo) notice = await fillDemoWorkspace(app, config);
     else await bootstrapAdmin(app, config, logger);
     const { port, host } = config;
@@ -51,6 +59,9 @@ export const startServer = async ({ config, host, logger }: Deps): Promise<Start
   app.startBackgroundWork();
   return { ...app, close, metrics, notice };
 };
+
+/** The URL at which this process reaches itself, also behind a proxy. */
+const localUrl = ({ host, port }: Config): string => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
 /** The packages are loaded only where they are used. */
 const startTraces = async ({ orm }: App, { tracing: config }: Config, logger: Logger) => {

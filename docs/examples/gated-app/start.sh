@@ -18,6 +18,9 @@ login() {
       "$steward/api/v1/api-token-auth/" | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p'
 }
 token=$(login) || { echo "No demo on $steward. Run \`npm run demo\` in another terminal first." >&2; exit 1; }
+# Where the demo keeps its packages, whichever DATA_DIR it was started with.
+APP_STORE=$(curl --fail --silent --show-error "$steward/demo-apps/") || { echo "$steward is not \`npm run demo\`." >&2; exit 1; }
+export APP_STORE
 call() {
   printf 'header = "Authorization: Token %s"\n' "$token" |
     curl --fail --silent --show-error --config - --header 'Accept: application/json' --json "$2" "$steward/api/v1$1" >/dev/null
@@ -48,10 +51,10 @@ STEWARD_URL=$steward PORT=${APP_PORT:-4010} node "$here/app.js" &
   [ "$(id -u)" -ne 0 ] || echo 'user root;'
   printf 'daemon off;\npid %s/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n' "$work"
   for part in client_body proxy fastcgi uwsgi scgi; do printf '%s_temp_path %s/%s;\n' "$part" "$work" "$part"; done
-  sed -e "s|127.0.0.1:8000|127.0.0.1:${steward##*:}|" -e "s|127.0.0.1:8080|127.0.0.1:${site##*:}|" \
+  sed -e "s|http://localhost:8000|$steward|" -e "s|127.0.0.1:8000|127.0.0.1:${steward##*:}|" -e "s|127.0.0.1:8080|127.0.0.1:${site##*:}|" \
     -e "s|127.0.0.1:4010|127.0.0.1:${APP_PORT:-4010}|" "$here/nginx.conf"
   echo '}'
 } >"$work/nginx.conf"
 "$nginx" -c "$work/nginx.conf" &
-echo "Open $steward/launch/sales/ and log in as ada@acme.test."
+echo "Open $site/ and log in as ada@acme.test."
 wait -n
