@@ -1,4 +1,7 @@
-/** The demo workspace. Documentation and tests use these ids and people: do not change them. */
+/**
+ * The core of the demo workspace. Documentation and tests use these ids and people: do not change them. `organization.ts` has
+ * what only `steward demo` adds.
+ */
 export const SITES = [
   { id: 1, host: 'localhost', name: 'Acme Analytics' },
   { id: 2, host: 'globex.localhost', name: 'Globex Data' },
@@ -34,7 +37,7 @@ export const STACKS = [
   { id: 'd3d64b79', appId: 'Hb7cW2ke', slug: 'fleet', label: 'Fleet' },
 ];
 
-type Person = {
+export type Person = {
   email: string;
   firstName: string;
   lastName: string;

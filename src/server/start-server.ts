@@ -99,7 +99,7 @@ const fillDemoWorkspace = async (app: App, config: Config): Promise<string[]> =>
     password,
     port: config.port,
     now: clock.now(),
-    hasHistory: true,
+    hasOrganization: true,
   });
   return demoNotice({ config, isFilled });
 };

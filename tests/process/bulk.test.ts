@@ -42,8 +42,10 @@ bulk.after(async ({ database, service, release }) => {
 
 const countRows = async ({ database }: Context) => {
   const { rows } = await database.query(`
-    select (select count(*)::int from invitations) as invitations,
-      (select count(*)::int from invitation_apps) as apps, (select count(*)::int from outbox_mails) as mails`);
+    with bulk as (select id from invitations where email like '%@bulk.test')
+    select (select count(*)::int from bulk) as invitations,
+      (select count(*)::int from invitation_apps join bulk on invitation_id = id) as apps,
+      (select count(*)::int from outbox_mails where invitation_id in (select id from bulk)) as mails`);
   return rows[0];
 };
 

@@ -34,6 +34,7 @@ demo('ends its start with the addresses, the password and people to log in as', 
 
   for (const line of [
     `Console    ${service.address}/console/`,
+    `An app     ${service.address}/launch/sales/`,
     `API        ${service.address}/docs/`,
     `Password   ${PASSWORD}, for each of:`,
     'root@steward.test   superuser',
@@ -49,7 +50,7 @@ demo('refuses callers without a token', async ({ service }) => {
   assert.is(headers.get('www-authenticate'), 'Token');
 });
 
-demo('has two sites with the port of the service, and their clients', async ({ service, root }) => {
+demo('has three sites with the port of the service, and their clients', async ({ service, root }) => {
   const sites = await service.send('GET /jb/sites/', { token: root });
   const clients = await service.send('GET /jb/clients/', { token: root });
 
@@ -58,17 +59,20 @@ demo('has two sites with the port of the service, and their clients', async ({ s
   assert.equal(table(sites.json, 'id', 'domain'), [
     [1, `localhost:${port}`],
     [2, `globex.localhost:${port}`],
+    [3, `northwind.localhost:${port}`],
   ]);
   assert.equal(table(clients.json, 'id', 'name'), [
     [1, 'Acme Analytics'],
     [2, 'Globex Data'],
+    [3, 'Northwind Foods'],
   ]);
 });
 
-demo('has eight users with their roles and apps', async ({ service, root }) => {
+demo('has 150 users, of whom eight have known roles and apps', async ({ service, root }) => {
   const { json } = await service.send('GET /jb/users/', { token: root });
 
-  assert.equal(table(json, 'email', 'is_active', 'clientadmin_of', 'apps').sort(), [
+  assert.is(json.length, 150);
+  assert.equal(table(json.slice(0, 8), 'email', 'is_active', 'clientadmin_of', 'apps').sort(), [
     ['ada@acme.test', true, [], ['zylTKNVx', 'Qm3vR8pa']],
     ['admin@acme.test', true, [1], []],
     ['admin@globex.test', true, [2], []],
@@ -90,7 +94,7 @@ demo('lets every active user log in', async ({ service }) => {
   );
 });
 
-demo('has the apps of the two clients', async ({ service, root }) => {
+demo('has the apps of the clients', async ({ service, root }) => {
   const { json } = await service.send('GET /jb/apps/', { token: root });
   const ofGlobex = await service.send('GET /jb/clients/2/apps/', { token: root });
 
@@ -99,8 +103,13 @@ demo('has the apps of the two clients', async ({ service, root }) => {
     ['Qm3vR8pa', 'churn'],
     ['Hb7cW2ke', 'fleet'],
     ['Wd9kT4zx', 'forecast'],
+    ['Pr4cNg8u', 'pricing'],
+    ['Ch5rG2mE', 'charging'],
+    ['Wh6sTk3a', 'warehouse'],
+    ['Or2dRs9x', 'orders'],
+    ['Su8pLr5e', 'suppliers'],
   ]);
-  assert.equal(table(ofGlobex.json, 'id'), [['Hb7cW2ke']]);
+  assert.equal(table(ofGlobex.json, 'id'), [['Hb7cW2ke'], ['Ch5rG2mE'], ['Wh6sTk3a']]);
 });
 
 demo('has an app without use, and a name that was changed yesterday', async ({ service, root }) => {
@@ -155,6 +164,48 @@ for (const [email, appId] of [
   });
 }
 
+demo('opens an app with the rows that the data permissions of the user allow', async ({ service }) => {
+  const open = async (email: string): Promise<string> => {
+    const { token } = await service.logIn(email, PASSWORD);
+    const { json } = await service.send('POST /app/launch/sales/', { token });
+    assert.match(json.url, `${service.address}/demo-apps/sales/?code=`);
+    const launched = await fetch(json.url, { redirect: 'manual' });
+    assert.is(launched.status, 303);
+    assert.is(launched.headers.get('location'), `${service.address}/demo-apps/sales/`);
+    const [cookie = ''] = (launched.headers.get('set-cookie') ?? '').split(';');
+    return (await fetch(`${service.address}/demo-apps/sales/`, { headers: { cookie } })).text();
+  };
+
+  assert.match(await open('ada@acme.test'), 'show you 6 of 11 rows: region is North or West.');
+  assert.match(await open('grace@acme.test'), 'show you 3 of 11 rows: region is South.');
+  const ofRoot = await open('root@steward.test');
+  assert.match(ofRoot, 'You have no data permissions, so you see all 11 rows.');
+  assert.match(ofRoot, 'Roles: superuser.');
+});
+
+demo(
+  'refuses a code that was used, one of another app, and a browser without a session',
+  async ({ service }) => {
+    const { token } = await service.logIn('ada@acme.test', PASSWORD);
+    const launch = async (slug: string): Promise<string> =>
+      (await service.send(`POST /app/launch/${slug}/`, { token })).json.url;
+    const page = async (url: string) => {
+      const response = await fetch(url, { redirect: 'manual' });
+      return { status: response.status, text: await response.text() };
+    };
+    const used = await launch('sales');
+    await page(used);
+    const ofChurn = (await launch('churn')).replace('/churn/', '/sales/');
+
+    for (const url of [used, ofChurn, `${service.address}/demo-apps/sales/`]) {
+      const { status, text } = await page(url);
+      assert.is(status, 401);
+      assert.match(text, `href="${service.address}/launch/sales/"`);
+      assert.not.match(text, 'Ada');
+    }
+  },
+);
+
 demo('has the packages in the store', async ({ service, root }) => {
   const fetched = async (slug: string, version: string) => {
     const body = { app_version: version };
@@ -180,7 +231,16 @@ demo('keeps existing data at the next start, and says so', async ({ folder, serv
 
   assert.match(second.output.stdout, 'The database is not empty');
   assert.is(status, 200);
-  assert.is(json.length, 9);
+  assert.is(json.length, 151);
+});
+
+demo('serves no demo apps in other starts', async ({ folder }) => {
+  await using service = await startService('serve', { DATA_DIR: folder.path });
+  const { token } = await service.logIn('ada@acme.test', PASSWORD);
+  const { json } = await service.send('POST /app/launch/sales/', { token });
+
+  assert.is(json.url, '/api/v1/jb/apps/zylTKNVx/');
+  assert.is((await fetch(`${service.address}/demo-apps/sales/`)).status, 404);
 });
 
 demo('does not print a password of the operator', async () => {

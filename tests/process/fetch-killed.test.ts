@@ -36,7 +36,7 @@ killed('leaves no rows and no files, and can fetch it after the next start', asy
     (
       await client.query(`
         select (select count(*)::int from fetched_packages) as packages,
-               (select count(*)::int from audit_entries where action like 'app.%') as audited`)
+               (select count(*)::int from audit_entries where action like 'app.%-package') as audited`)
     ).rows;
 
   await using service = await startService('demo', all);

@@ -1,0 +1,286 @@
+import type { Insertable } from 'kysely';
+import type { Database } from '../../entities/index.ts';
+import { type Db, tables } from '../db/kysely.ts';
+import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
+import { newInvitationKeys } from '../lib/ids.ts';
+import type { AuditAction } from '../services/audit/audit.ts';
+import { handleBase, profileColorOf } from '../services/users/new-user.ts';
+import {
+  ALL_APPS,
+  APP_IN_MAINTENANCE,
+  DATA_PERMISSIONS,
+  INVITEES,
+  MAINTENANCE_DAYS,
+  MEMBERS,
+} from './organization.ts';
+import { PEOPLE, USAGE_DAYS } from './workspace.ts';
+
+const INVITATION_MS = 14 * DAY_MS;
+/** Sent mails are deleted after this time, by default. */
+const MAIL_DAYS = 30;
+const DELIVERY_MS = 3_000;
+
+/** Times of the past, at different minutes of the day. */
+const daysBefore = (now: Date, days: number, index = 0): Date =>
+  new Date(now.getTime() - days * DAY_MS - ((index * 7) % 180) * MINUTE_MS - MINUTE_MS);
+
+/** Adds the people of the organization, and makes those of the workspace as old as their usage. */
+export const addMembers = async (tx: Db, hash: string, now: Date): Promise<void> => {
+  const db = tables(tx);
+  const seenAt = daysBefore(now, 0);
+  for (const { email, isActive = true } of PEOPLE) {
+    await db
+      .updateTable('users')
+      .set({
+        date_joined: daysBefore(now, USAGE_DAYS),
+        last_password_set: daysBefore(now, USAGE_DAYS),
+        extra: DATA_PERMISSIONS[email] ?? {},
+        ...(isActive ? { last_login: seenAt } : { last_deactivated: daysBefore(now, 45) }),
+      })
+      .where('email', '=', email)
+      .execute();
+  }
+  const rows = MEMBERS.map((member, index) => {
+    const joined = daysBefore(now, member.joinedDaysAgo, index);
+    const { lastSeenDaysAgo, leftDaysAgo } = member;
+    return {
+      email: member.email,
+      handle: handleBase(member.email),
+      first_name: member.firstName,
+      last_name: member.lastName,
+      extra: member.extra,
+      profile_color: profileColorOf(member.email),
+      password_hash: lastSeenDaysAgo === null ? null : hash,
+      is_active: leftDaysAgo === null,
+      last_deactivated: leftDaysAgo === null ? null : daysBefore(now, leftDaysAgo, index),
+      last_login: lastSeenDaysAgo === null ? null : daysBefore(now, lastSeenDaysAgo, index),
+      date_joined: joined,
+      last_password_set: joined,
+    };
+  });
+  const added = await db.insertInto('users').values(rows).returning(['id', 'email']).execute();
+  const idOf = new Map(added.map(({ id, email }) => [email, id]));
+  const withId = MEMBERS.map((member) => ({ ...member, user_id: idOf.get(member.email) ?? 0 }));
+  const memberships = withId.flatMap(({ user_id, clientIds, isAdmin }) =>
+    clientIds.map((client_id) => ({ user_id, client_id, is_admin: isAdmin })),
+  );
+  await db.insertInto('memberships').values(memberships).execute();
+  const grants = withId.flatMap(({ user_id, apps }) => apps.map((app_id) => ({ user_id, app_id })));
+  await db.insertInto('app_grants').values(grants).execute();
+};
+
+type Invitation = {
+  email: string;
+  clientId: number;
+  apps: string[];
+  status: 'pending' | 'accepted' | 'revoked';
+  /** The mail server of the address does not know it. */
+  isRejected: boolean;
+  invitedAt: Date;
+  closedAt: Date | null;
+};
+
+/** People who joined during the days of usage were invited; others have not come yet. */
+const invitationsOf = (now: Date): Invitation[] => [
+  ...MEMBERS.filter(({ joinedDaysAgo }) => joinedDaysAgo < USAGE_DAYS).map(
+    ({ email, clientIds: [clientId = 1], apps, joinedDaysAgo }, index): Invitation => ({
+      email,
+      clientId,
+      apps,
+      status: 'accepted',
+      isRejected: false,
+      invitedAt: daysBefore(now, joinedDaysAgo + 1 + (index % 5), index),
+      closedAt: daysBefore(now, joinedDaysAgo, index),
+    }),
+  ),
+  ...INVITEES.map(
+    ({ invitedDaysAgo, ...invitee }, index): Invitation => ({
+      ...invitee,
+      invitedAt: daysBefore(now, invitedDaysAgo, index),
+      closedAt: invitee.status === 'revoked' ? daysBefore(now, invitedDaysAgo - 2, index) : null,
+    }),
+  ),
+];
+
+/** The client's second admin. */
+const inviterOf = (clientId: number): string =>
+  MEMBERS.find(({ isAdmin, clientIds }) => isAdmin && clientIds[0] === clientId)?.email ?? '';
+
+/** Adds invitations of every status, and the mails of the last month. Their audit entries are those of the service. */
+export const addInvitations = async (tx: Db, now: Date): Promise<void> => {
+  const db = tables(tx);
+  const people = await db.selectFrom('users').select(['id', 'email']).execute();
+  const idOf = new Map(people.map(({ id, email }) => [email, id]));
+  const invitations = invitationsOf(now);
+  const keys = newInvitationKeys(invitations.length);
+  const added = await db
+    .insertInto('invitations')
+    .values(
+      invitations.map(({ email, clientId, status, isRejected, invitedAt, closedAt }, index) => ({
+        client_id: clientId,
+        email,
+        key: keys[index] ?? '',
+        inviter_id: idOf.get(inviterOf(clientId)) ?? 0,
+        status,
+        date_invited: invitedAt,
+        expires_at: new Date(invitedAt.getTime() + INVITATION_MS),
+        closed_at: closedAt,
+        email_count: isRejected ? 0 : 1,
+      })),
+    )
+    .returning(['id', 'email'])
+    .execute();
+  const invitationIdOf = new Map(added.map(({ id, email }) => [email, id]));
+  const withId = invitations.map((one) => ({ ...one, id: invitationIdOf.get(one.email) ?? 0 }));
+  const invitedTo = withId.flatMap(({ id, apps }) => apps.map((app_id) => ({ invitation_id: id, app_id })));
+  await db.insertInto('invitation_apps').values(invitedTo).execute();
+  await addMails(tx, withId, idOf, now);
+  await addEntries(
+    tx,
+    withId.flatMap(({ id, email, clientId, apps, status, invitedAt, closedAt }): Entry[] => {
+      const actor = inviterOf(clientId);
+      const about = { target: email, clients: [clientId] };
+      const created: Entry = {
+        ...about,
+        at: invitedAt,
+        action: 'invitation.create',
+        actor,
+        details: { id, apps },
+      };
+      if (closedAt === null) return [created];
+      const labels = ALL_APPS.filter((app) => apps.includes(app.id)).map(({ label }) => label);
+      const closed: Entry =
+        status === 'accepted'
+          ? {
+              ...about,
+              at: closedAt,
+              action: 'invitation.accept',
+              actor: email,
+              details: { id, apps: labels },
+            }
+          : { ...about, at: closedAt, action: 'invitation.revoke', actor, details: { id } };
+      return [created, closed];
+    }),
+  );
+};
+
+type Mail = Insertable<Database['outbox_mails']>;
+
+const addMails = async (
+  tx: Db,
+  invitations: readonly (Invitation & { id: number })[],
+  idOf: ReadonlyMap<string, number>,
+  now: Date,
+): Promise<void> => {
+  const oldest = daysBefore(now, MAIL_DAYS);
+  const ofInvitations = invitations.map(
+    ({ id, email, clientId, isRejected, invitedAt }): Mail => ({
+      ...deliveryOf(invitedAt, isRejected ? `550 5.1.1 <${email}>: Recipient address rejected` : null),
+      kind: 'invitation',
+      recipient: email,
+      client_id: clientId,
+      invitation_id: id,
+    }),
+  );
+  const ofPasswords = MEMBERS.flatMap(({ email, lastSeenDaysAgo, leftDaysAgo }, index): Mail[] => {
+    if (index % 9 !== 4 || leftDaysAgo !== null || lastSeenDaysAgo === null) return [];
+    const user_id = idOf.get(email) ?? null;
+    const requestedAt = daysBefore(now, lastSeenDaysAgo + (index % 20), index);
+    const isLost = index % 5 === 4;
+    const reset: Mail = {
+      ...deliveryOf(requestedAt, isLost ? '452 4.2.2 Mailbox full' : null),
+      kind: 'password-reset',
+      recipient: email,
+      user_id,
+    };
+    const changed: Mail = {
+      ...deliveryOf(new Date(requestedAt.getTime() + 5 * MINUTE_MS), null),
+      kind: 'password-changed',
+      recipient: email,
+      user_id,
+    };
+    return isLost ? [reset] : [reset, changed];
+  });
+  const mails = [...ofInvitations, ...ofPasswords].filter(({ created_at }) => new Date(created_at) > oldest);
+  mails.sort((a, b) => Number(new Date(a.created_at)) - Number(new Date(b.created_at)));
+  await tables(tx).insertInto('outbox_mails').values(mails).execute();
+};
+
+/** A mail that was sent at once, or that the mail server rejected. */
+const deliveryOf = (createdAt: Date, error: string | null) => {
+  const attemptedAt = new Date(createdAt.getTime() + DELIVERY_MS);
+  return {
+    created_at: createdAt,
+    attempts: 1,
+    last_attempt_at: attemptedAt,
+    next_attempt_at: attemptedAt,
+    last_error: error,
+    sent_at: error === null ? attemptedAt : null,
+    failed_at: error === null ? null : attemptedAt,
+  };
+};
+
+/** Adds to the audit trail who left, who logged in last, and what an admin has changed. */
+export const addTrail = async (tx: Db, now: Date): Promise<void> => {
+  const warehouse = { target: 'warehouse', clients: [2] };
+  await addEntries(tx, [
+    ...MEMBERS.flatMap(({ email, clientIds, lastSeenDaysAgo, leftDaysAgo }, index): Entry[] => {
+      const about = { target: email, clients: clientIds };
+      const entries: Entry[] = [];
+      if (lastSeenDaysAgo !== null)
+        entries.push({
+          ...about,
+          at: daysBefore(now, lastSeenDaysAgo, index),
+          action: 'login.session',
+          actor: email,
+        });
+      if (leftDaysAgo !== null)
+        entries.push({
+          ...about,
+          at: daysBefore(now, leftDaysAgo, index),
+          action: 'user.deactivate',
+          actor: inviterOf(clientIds[0] ?? 1),
+        });
+      return entries;
+    }),
+    {
+      ...warehouse,
+      at: daysBefore(now, MAINTENANCE_DAYS),
+      action: 'app.update',
+      actor: 'admin@globex.test',
+      details: { id: APP_IN_MAINTENANCE, in_maintenance: { from: false, to: true } },
+    },
+    {
+      at: new Date(now.getTime() - DAY_MS),
+      action: 'user.update',
+      actor: 'admin@acme.test',
+      target: 'grace@acme.test',
+      clients: [1],
+      details: { last_name: { from: 'Murray', to: 'Hopper' } },
+    },
+  ]);
+};
+
+type Entry = {
+  at: Date;
+  action: AuditAction;
+  actor: string;
+  target: string;
+  clients: readonly number[];
+  details?: Record<string, unknown>;
+};
+
+/** In the order of their times, which lists of the audit trail follow. */
+const addEntries = async (tx: Db, entries: readonly Entry[]): Promise<void> => {
+  const rows = entries
+    .toSorted((a, b) => a.at.getTime() - b.at.getTime())
+    .map(({ at, action, actor, target, clients, details = {} }) => ({
+      occurred_at: at,
+      action,
+      actor_email: actor,
+      target,
+      client_ids: [...clients],
+      details,
+    }));
+  await tables(tx).insertInto('audit_entries').values(rows).execute();
+};

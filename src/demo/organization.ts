@@ -1,0 +1,188 @@
+import { DEMO_NAMES, type Name } from './names.ts';
+import { APPS, type Person, STACKS } from './workspace.ts';
+
+/** What `steward demo` adds to the workspace: a third client, more apps, and people who come and go. Tests do without. */
+
+export const MORE_SITES = [{ id: 3, host: 'northwind.localhost', name: 'Northwind Foods' }];
+
+export const MORE_CLIENTS = [
+  { id: 3, siteId: 3, name: 'Northwind Foods', supportEmail: 'help@northwind.test' },
+];
+
+/** Nobody has used it. */
+export const IDLE_APP = 'Wd9kT4zx';
+export const APP_IN_MAINTENANCE = 'Wh6sTk3a';
+/** Since then, it has no usage. */
+export const MAINTENANCE_DAYS = 3;
+
+export const MORE_APPS = [
+  {
+    id: IDLE_APP,
+    clientId: 1,
+    slug: 'forecast',
+    label: 'Forecast',
+    description: 'Revenue of the next quarters.',
+  },
+  { id: 'Pr4cNg8u', clientId: 1, slug: 'pricing', label: 'Pricing', description: 'Prices by region.' },
+  {
+    id: 'Ch5rG2mE',
+    clientId: 2,
+    slug: 'charging',
+    label: 'Charging',
+    description: 'Energy that vehicles took from our stations.',
+  },
+  {
+    id: APP_IN_MAINTENANCE,
+    clientId: 2,
+    slug: 'warehouse',
+    label: 'Warehouse',
+    description: 'Spare parts in stock.',
+    inMaintenance: true,
+    maintenanceMessage: '<p>We are counting the stock. The app is back next week.</p>',
+  },
+  {
+    id: 'Or2dRs9x',
+    clientId: 3,
+    slug: 'orders',
+    label: 'Orders',
+    description: 'Orders by region and month.',
+  },
+  { id: 'Su8pLr5e', clientId: 3, slug: 'suppliers', label: 'Suppliers', description: 'Who delivers late.' },
+];
+
+export const MORE_STACKS = [
+  { id: 'e4e55c8a', appId: IDLE_APP, slug: 'forecast', label: 'Forecast' },
+  { id: 'f5f66d9b', appId: 'Pr4cNg8u', slug: 'prices', label: 'Prices' },
+  { id: '06a77eac', appId: 'Pr4cNg8u', slug: 'discounts', label: 'Discounts' },
+  { id: '17b88fbd', appId: 'Ch5rG2mE', slug: 'stations', label: 'Stations' },
+  { id: '28c99ace', appId: APP_IN_MAINTENANCE, slug: 'stock', label: 'Stock' },
+  { id: '39daabdf', appId: 'Or2dRs9x', slug: 'months', label: 'Months' },
+  { id: '4aebbce0', appId: 'Or2dRs9x', slug: 'regions', label: 'Regions' },
+  { id: '5bfccdf1', appId: 'Su8pLr5e', slug: 'suppliers', label: 'Suppliers' },
+];
+
+export const ALL_APPS = [...APPS, ...MORE_APPS];
+export const ALL_STACKS = [...STACKS, ...MORE_STACKS];
+
+export const NORTHWIND_ADMIN: Person = {
+  email: 'admin@northwind.test',
+  firstName: 'Nora',
+  lastName: 'North',
+  clientId: 3,
+  isAdmin: true,
+};
+
+/** Data permissions of demo users, which the demo apps obey. Everyone else of them sees all rows. */
+export const DATA_PERMISSIONS: Record<string, Record<string, unknown>> = {
+  'ada@acme.test': { region: ['North', 'West'] },
+  'grace@acme.test': { region: ['South'] },
+};
+
+export type Member = {
+  email: string;
+  firstName: string;
+  lastName: string;
+  clientIds: number[];
+  isAdmin: boolean;
+  apps: string[];
+  /** Data permissions. */
+  extra: Record<string, unknown>;
+  joinedDaysAgo: number;
+  /** Of the last use; null if the person never logged in. */
+  lastSeenDaysAgo: number | null;
+  /** When an admin deactivated the person. */
+  leftDaysAgo: number | null;
+  /** The share of working days with use. */
+  frequency: number;
+};
+
+export type Invitee = {
+  email: string;
+  clientId: number;
+  apps: string[];
+  status: 'pending' | 'revoked';
+  /** The mail server of the address does not know it. */
+  isRejected: boolean;
+  invitedDaysAgo: number;
+};
+
+const MEMBER_COUNT = 141;
+const DOMAINS = ['acme.test', 'globex.test', 'northwind.test'];
+/** Clients of ten people in a row, so that each client has people of many countries. */
+const CLIENT_CYCLE = [1, 2, 1, 3, 1, 2, 1, 2, 1, 3];
+const REGIONS = ['North', 'South', 'West', 'East'];
+
+const pick = <T>(values: readonly T[], index: number): T => values[index % values.length] as T; // the lists are not empty
+
+const clientOf = (index: number): number => pick(CLIENT_CYCLE, index);
+const addressOf = ({ local }: Name, clientId: number): string => `${local}@${DOMAINS[clientId - 1]}`;
+const appsOf = (clientId: number): string[] =>
+  ALL_APPS.filter((app) => app.clientId === clientId).map(({ id }) => id);
+
+/** Everyone has the first app of the client; the others vary. */
+const grantedApps = (clientIds: readonly number[], index: number): string[] =>
+  clientIds.flatMap((id) => appsOf(id).filter((_app, place) => place === 0 || (index + place) % 3 === 0));
+
+const memberOf = (name: Name, index: number): Member => {
+  const clientId = clientOf(index);
+  const isAdmin = index < 4 && index !== 2; // a second admin for each client
+  // Two consultants, whom the admins of both clients see.
+  const isShared = index === 33 || index === 64;
+  const clientIds = isShared ? [...new Set([clientId, 1, 2])].slice(0, 2) : [clientId];
+  const { firstName, lastName } = name;
+  return {
+    email: addressOf(name, clientId),
+    firstName,
+    lastName,
+    clientIds,
+    isAdmin,
+    apps: grantedApps(clientIds, index),
+    extra:
+      index % 2 === 0 || isAdmin
+        ? {}
+        : { region: [pick(REGIONS, index), pick(REGIONS, index + 1 + (index % 3))] },
+    frequency: 0.35 + (index % 7) * 0.08,
+    ...stayOf(index, isAdmin),
+  };
+};
+
+type Stay = Pick<Member, 'joinedDaysAgo' | 'lastSeenDaysAgo' | 'leftDaysAgo'>;
+
+/** Of each dozen, one has left, one no longer comes, and three are new; a few have never logged in. */
+const stayOf = (index: number, isAdmin: boolean): Stay => {
+  const longAgo = 150 + ((index * 37) % 400);
+  const stays = { joinedDaysAgo: longAgo, lastSeenDaysAgo: index % 4, leftDaysAgo: null };
+  if (isAdmin) return stays;
+  if (index % 18 === 11) return { ...stays, joinedDaysAgo: 1 + (index % 9), lastSeenDaysAgo: null };
+  switch (index % 12) {
+    case 5: {
+      const leftDaysAgo = 4 + ((index * 7) % 100);
+      return { ...stays, leftDaysAgo, lastSeenDaysAgo: leftDaysAgo + 1 };
+    }
+    case 8:
+      return { ...stays, lastSeenDaysAgo: 35 + (index % 50) };
+    case 2:
+    case 6:
+    case 10:
+      return { ...stays, joinedDaysAgo: 5 + ((index * 13) % 110), lastSeenDaysAgo: index % 3 };
+    default:
+      return stays;
+  }
+};
+
+export const MEMBERS: Member[] = DEMO_NAMES.slice(0, MEMBER_COUNT).map(memberOf);
+
+/** Invited and not here: eight may still accept, three are late, three were revoked. */
+export const INVITEES: Invitee[] = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT + 14).map((name, index) => {
+  const clientId = clientOf(index);
+  const isRevoked = index > 10;
+  const isLate = index > 7 && !isRevoked;
+  return {
+    email: addressOf(name, clientId),
+    clientId,
+    apps: appsOf(clientId).slice(0, 1 + (index % 2)),
+    status: isRevoked ? 'revoked' : 'pending',
+    isRejected: index === 4 || index === 9,
+    invitedDaysAgo: isLate ? 16 + (index % 8) : 1 + index,
+  };
+});
