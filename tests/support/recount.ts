@@ -15,14 +15,18 @@ export const rollupDifferences = async (
     with log as materialized (
       select email, (occurred_at at time zone 'UTC')::date as day, stack from usage_entries where app_id = ${appId}
     ),
-    people as (select email, day, count(*) as actions from log group by email, day),
+    people as materialized (select email, day, count(*) as actions from log group by email, day),
+    visits as materialized (
+      select day, actions, (select max(q.day) from people q where q.email = p.email and q.day < p.day) as before
+      from people p
+    ),
     days as (
-      select day, sum(actions) as actions, (
-        select array_agg((
-          select count(*) from people p where p.day = d.day and not exists (
-            select from people q where q.email = p.email and q.day < p.day and q.day > p.day - place)
-        ) order by place) from generate_series(1, 90) as place
-      ) as retention_histogram from people d group by day
+      select day, max(actions) as actions, array_agg(newcomers order by place) as retention_histogram
+      from (
+        select day, place, sum(actions) as actions,
+          count(*) filter (where before is null or before <= day - place) as newcomers
+        from visits, generate_series(1, 90) as place group by day, place
+      ) as places group by day
     ),
     stacks as (select day, stack, count(*) as actions from log where stack is not null group by day, stack),
     windows as (
