@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
+import { instant } from './columns.ts';
 import { User } from './user.ts';
 
 /** Membership of a user in a client, optionally as its admin. */
@@ -17,5 +18,7 @@ export const Membership = defineEntity({
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
     isAdmin: p.boolean().default(false),
+    /** Passwords do not expire by the policy of the client before this time: their owners were told of it too late. */
+    passwordExpiryFrom: instant().nullable(),
   },
 });

@@ -11,6 +11,7 @@ export const MAIL_KINDS = [
   'password-reset',
   'password-changed',
   'failed-logins',
+  'password-expiry',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 

@@ -17,6 +17,7 @@ import { LastUse } from './0015-last-use.ts';
 import { UsageByEmail } from './0016-usage-by-email.ts';
 import { TokenRefresh } from './0017-token-refresh.ts';
 import { FailedLoginsMail } from './0018-failed-logins-mail.ts';
+import { PasswordExpiryNotice } from './0019-password-expiry-notice.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -74,4 +75,9 @@ export const migrations: Entry[] = [
   { name: '0016-usage-by-email', class: UsageByEmail, locks: { usage_entries: 'SHARE' } },
   { name: '0017-token-refresh', class: TokenRefresh, locks: { api_tokens: 'ACCESS EXCLUSIVE' } },
   { name: '0018-failed-logins-mail', class: FailedLoginsMail, locks: { outbox_mails: 'ACCESS EXCLUSIVE' } },
+  {
+    name: '0019-password-expiry-notice',
+    class: PasswordExpiryNotice,
+    locks: { memberships: 'ACCESS EXCLUSIVE', outbox_mails: 'ACCESS EXCLUSIVE' },
+  },
 ];

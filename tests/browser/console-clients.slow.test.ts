@@ -73,7 +73,9 @@ clients('the expiry of passwords says who would be affected', async ({ app, brow
   await page.getByRole('tab', { name: 'Passwords' }).click();
   await page.getByLabel('Passwords expire after').fill('1');
 
-  await page.getByText('One person would have to renew their password now').waitFor();
+  await page
+    .getByText('One person would get a mail and have to renew their password within seven days')
+    .waitFor();
   await page.getByRole('link', { name: 'ada@acme.test' }).waitFor();
 });
 

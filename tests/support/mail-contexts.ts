@@ -32,6 +32,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   link_user_id: null,
   link_created_at: null,
   link_expires_at: NOON,
+  password_expires_at: null,
   app_labels: ['Sales', 'Churn'],
   ...changes,
 });

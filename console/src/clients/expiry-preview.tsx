@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useSession } from '../layout/use-session.ts';
 
 const SHOWN = 5;
 const TYPING_MS = 200;
@@ -12,6 +13,10 @@ type Props = { clientId: number; days: number };
 
 /** Whose passwords would have expired with this setting. */
 export const ExpiryPreview = ({ clientId, days }: Props) => {
+  const { roles } = useSession();
+  const effect = roles.is_superuser
+    ? 'would have to renew their password now'
+    : 'would get a mail and have to renew their password within seven days';
   const [settled] = useDebouncedValue(days, TYPING_MS);
   const preview = useQuery(
     trpc.passwords.previewExpiry.queryOptions(
@@ -24,9 +29,7 @@ export const ExpiryPreview = ({ clientId, days }: Props) => {
   const { total, users } = preview.data;
   return (
     <Text size="sm" aria-live="polite">
-      {total === 0
-        ? 'No one would have to renew their password now.'
-        : `${countOf(total)} would have to renew their password now: `}
+      {total === 0 ? `No one ${effect}.` : `${countOf(total)} ${effect}: `}
       {users.map(({ email }, index) => (
         <span key={email}>
           {index > 0 && ', '}

@@ -6,6 +6,7 @@ import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
+import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/window-counter.ts';
 import type { Unit } from '../unit.ts';
 import type { AdmittedLogin, LoginSource } from './login-limits.ts';
@@ -126,9 +127,7 @@ const findAccount = async (em: Db, email: string, now: Date) =>
           sql<number[]>`array(select client_id from memberships m where m.user_id = users.id)`.as(
             'clientIds',
           ),
-          sql<boolean>`exists (select from memberships m join clients c on c.id = m.client_id
-            where m.user_id = users.id and c.password_expiration_days > 0 and last_password_set
-              < ${now}::timestamptz - c.password_expiration_days * interval '24 hours')`.as('isExpired'),
+          sql<boolean>`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
         ])
         .where('email', '=', email)
         .executeTakeFirst();

@@ -3,11 +3,12 @@ import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
 import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
-import { notFound } from '../../lib/problems.ts';
+import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import { requireExpected } from '../expected-values.ts';
+import { noticeStatement } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 
 /** Limit of the database columns. */
@@ -50,14 +51,17 @@ const CHANGEABLE = [
   'password_expiration_days',
 ] as const;
 
-export const createClients = ({ em, audit }: Unit) => ({
+/** The longest password that a client admin may require: the people of other clients have to comply too. */
+const MAX_OWN_LENGTH = 64;
+
+export const createClients = ({ em, audit, clock }: Unit) => ({
   list: (actor: Actor, part: CursorPageRequest): Promise<ClientRow[]> =>
     readPage(afterCursor(visibleClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => readClient(em, actor, id),
 
-  /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name` */
+  /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name`, `password_min_length` */
   update: (actor: Actor, id: number, changes: ClientUpdate, expected?: ClientUpdate): Promise<ClientRow> =>
     em.transactional(async (tx) => {
       const before = await visibleClients(tx, actor)
@@ -68,8 +72,19 @@ export const createClients = ({ em, audit }: Unit) => ({
       requireExpected(before, expected);
       const defined = pickDefined(changes);
       if (!defined) return before;
+      const { password_min_length: length = before.password_min_length } = defined;
+      if (length > MAX_OWN_LENGTH && length !== before.password_min_length && !actor.isSuperuser)
+        throw invalid({
+          password_min_length: [`Must be at most ${MAX_OWN_LENGTH}. Only superusers may require more.`],
+        });
 
       await tables(tx).updateTable('clients').set(defined).where('id', '=', id).execute();
+      const [days, daysBefore] = [defined.password_expiration_days ?? 0, before.password_expiration_days];
+      if (days > 0 && (daysBefore === 0 || days < daysBefore)) {
+        const shortened = { clientIds: [id], userIds: null, daysBefore, now: clock.now() };
+        const notice = noticeStatement(tx, { ...shortened, givesNotice: !actor.isSuperuser });
+        await tables(tx).executeQuery(notice);
+      }
       const after = await readClient(tx, actor, id);
       const details = diffColumns(before, after, CHANGEABLE);
       const event = { actor, target: after.name, clients: [id], details };

@@ -72,8 +72,9 @@ export const createInvitationAcceptance = (unit: Unit) => {
 
   const acceptAs = (input: Acceptance, actor: Actor) =>
     em.transactional(async (tx) => {
-      const invitation = await close(tx, input, clock.now());
-      const { details, clients } = await extendInvitee(tx, invitation, actor.id);
+      const now = clock.now();
+      const invitation = await close(tx, input, now);
+      const { details, clients } = await extendInvitee(tx, invitation, actor.id, now);
       const events = [acceptEvent(invitation, actor)];
       if (!isEmpty(details))
         events.push({ action: 'user.update', actor, target: actor.email, clients, details });

@@ -7,6 +7,7 @@ import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Changes } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
+import { joinNotices } from '../passwords/password-expiry.ts';
 import { grantApps, joinClients } from '../users/app-grants.ts';
 import { addUser } from '../users/new-user.ts';
 import type { InvitationByLink } from './invitation-rows.ts';
@@ -42,7 +43,7 @@ const rethrowAsLoginRequired = (error: unknown): never => {
  * without a role who belong to no other client.
  * @returns what changed of the user's data, and all clients of the user
  */
-export const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId: number) => {
+export const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId: number, now: Date) => {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
@@ -55,6 +56,9 @@ export const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId
   const isShared = memberships.some(({ client_id }) => client_id !== invitation.client_id);
   const details = hasRole || isShared ? {} : await applyInvited(tx, user, invitation);
   await joinInvited(tx, invitation, userId);
+  const isMember = memberships.some(({ client_id }) => client_id === invitation.client_id);
+  for (const notice of joinNotices(tx, [userId], isMember ? [] : [invitation.client_id], now))
+    await tables(tx).executeQuery(notice);
   return {
     details,
     clients: [...new Set([...memberships.map((row) => row.client_id), invitation.client_id])],

@@ -31,6 +31,7 @@ const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'
   app_labels: [],
   first_name: null,
   request_address: null,
+  password_expires_at: null,
   link_id: null,
   link_user_id: null,
   link_created_at: null,

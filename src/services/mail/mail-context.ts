@@ -3,6 +3,7 @@ import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { appsInvitedTo } from '../invitations/invitation-rows.ts';
+import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 
 export { MAIL_KINDS };
@@ -69,6 +70,11 @@ export const mailContexts = (em: Db, terms: Terms) =>
     ])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
     .select(linkExpiry(terms.invitationDays).as('link_expires_at'))
+    .select(
+      sql<Date | null>`case when mail.kind = 'password-expiry' then ${passwordExpiresAt('person')} end`.as(
+        'password_expires_at',
+      ),
+    )
     .select(appsInvitedTo(sql`a.label`, sql`mail.invitation_id`).as('app_labels'));
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
@@ -78,15 +84,22 @@ export type LetterContext = Pick<
   MailContext,
   | ('id' | 'kind' | 'recipient' | 'created_at' | 'client_name' | 'default_from_email' | 'support_email')
   | ('invitation_subject' | 'invitation_body' | 'invitation_key' | 'app_labels')
-  | ('first_name' | 'request_address')
+  | ('first_name' | 'request_address' | 'password_expires_at')
   | ('link_id' | 'link_user_id' | 'link_created_at' | 'link_expires_at')
 >;
 
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
 const hasPasswordLink = sql<boolean>`mail.kind in ('password-setup', 'password-reset')`;
 
+/** Why not to tell a person when their password expires. */
+const whyUntold = sql<string | null>`case
+  when not person.is_active then 'The account has been deactivated.'
+  when person.last_password_set > mail.created_at then 'The password has been changed.'
+  when ${passwordExpiresAt('person')} is null then 'The password does not expire any more.'
+end`;
+
 /**
- * Only links become obsolete. A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no
+ * Only links become obsolete, and notices of dates. A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no
  * link until a worker first claims it, and its user has no password until the link is used.
  */
 const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
@@ -96,6 +109,7 @@ const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
     when invitation.status = 'pending' and invitation.expires_at > ${now} then null
     else 'The invitation has expired.'
   end
+  when mail.kind = 'password-expiry' then ${whyUntold}
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'

@@ -107,6 +107,19 @@ const failedLogins = (mail: LetterContext): Content => {
   };
 };
 
+/** Has no link, as `passwordChanged`. */
+const passwordExpiry = (mail: LetterContext): Content => {
+  const at = mail.password_expires_at ?? mail.created_at;
+  return {
+    opening: [
+      greeting(mail),
+      `${senderNameOf(mail)} requires passwords to be changed more often than before. The password of ${mail.recipient} is valid until ${dayOf(at)}, ${timeOf(at)} (UTC).`,
+      'Change it before then: log in, and open your account. After that time, the login page asks for a new password.',
+    ],
+    closing: [...support(mail)],
+  };
+};
+
 const TEMPLATES: Record<MailKind, Template> = {
   invitation: {
     subject: (mail) =>
@@ -120,6 +133,10 @@ const TEMPLATES: Record<MailKind, Template> = {
   'password-reset': {
     subject: (mail) => `Reset your password for ${senderNameOf(mail)}`,
     content: passwordReset,
+  },
+  'password-expiry': {
+    subject: (mail) => `Your password for ${senderNameOf(mail)} will expire`,
+    content: passwordExpiry,
   },
   'password-changed': {
     subject: (mail) => `Your password for ${senderNameOf(mail)} was changed`,

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { type Db, pipelineIn, tables } from '../../db/kysely.ts';
 import type { Actor, TargetRoles } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
+import { joinNotices } from '../passwords/password-expiry.ts';
 import type { CellChanges } from './access-update.ts';
 import { lockSuperusers } from './user-locks.ts';
 
@@ -80,4 +81,7 @@ export const writeCells = async (
     select ${operationId}, user_id, granted, revoked, joined, ${now}::timestamptz from ${changed}`.execute(
     db,
   );
+  const newMembers = changes.flatMap(({ target, joined }) => (joined.length > 0 ? target.id : []));
+  const clientIds = [...new Set(changes.flatMap(({ joined }) => joined))];
+  for (const notice of joinNotices(tx, newMembers, clientIds, now)) await db.executeQuery(notice);
 };

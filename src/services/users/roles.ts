@@ -4,6 +4,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
+import { joinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
@@ -61,6 +62,9 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
             conflict.columns(['client_id', 'user_id']).doUpdateSet({ is_admin: isAdmin }),
           )
           .execute();
+        const joined = clientIds.includes(clientId) ? [] : [clientId];
+        for (const notice of joinNotices(tx, [user.id], joined, clock.now()))
+          await tables(tx).executeQuery(notice);
       }
       const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
       await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);

@@ -4,6 +4,7 @@ import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { clientVisibleTo, hasAdminRole, type Viewer } from '../access/visibility.ts';
 import { viewableAppIds } from '../apps/app-rows.ts';
+import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { dayOf } from '../usage/usage-windows.ts';
 import { LAST_LOGIN_KEY, sortUsers, type UserSort } from './user-order.ts';
 import { userRows } from './user-rows.ts';
@@ -93,7 +94,4 @@ const hasExpiredPassword = (viewer: Viewer, now: Date): RawBuilder<boolean> => s
     and users.last_password_set < ${now}::timestamptz - interval '24 hours' * (
       select min(c.password_expiration_days) from clients c
       where c.password_expiration_days > 0 and ${clientVisibleTo(viewer, sql`c.id`)})
-    and exists (
-    select from memberships m join clients c on c.id = m.client_id
-    where m.user_id = users.id and c.password_expiration_days > 0 and ${clientVisibleTo(viewer, sql`c.id`)}
-      and users.last_password_set < ${now}::timestamptz - c.password_expiration_days * interval '24 hours'))`;
+    and ${passwordExpiresAt('users', clientVisibleTo(viewer, sql`c.id`))} < ${now}::timestamptz)`;

@@ -1,0 +1,12 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Notice of passwords that expire sooner, and mails about it. */
+export class PasswordExpiryNotice extends Migration {
+  override up(): void {
+    this.addSql(`alter table memberships add column password_expiry_from timestamptz(3) null`);
+    this.addSql(`
+      alter table outbox_mails drop constraint outbox_mails_kind_check, add constraint outbox_mails_kind_check
+        check (kind in ('invitation', 'password-setup', 'password-reset', 'password-changed', 'failed-logins',
+          'password-expiry'))`);
+  }
+}

@@ -1,0 +1,88 @@
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { type Db, tables } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { tracing } from '../../lib/tracing.ts';
+
+/** Days from the mail about a policy that shortens the life of passwords until it expires the first. */
+const NOTICE_DAYS = 7;
+
+const TRUE = sql<boolean>`true`;
+
+/**
+ * SQL: when the policy of client `c`, by membership `m`, ends the password of the user; not before people who were told of a
+ * shorter life had time to change it. `days` replaces the value of the policy, for the time before a change.
+ */
+const expiryByClient = (
+  user: RawBuilder<unknown>,
+  days = sql<number>`c.password_expiration_days`,
+) => sql<Date>`
+  greatest(${user}.last_password_set + ${days} * interval '24 hours', m.password_expiry_from)`;
+
+/** SQL: when the password of the user expires, by their clients, or those of them that meet the condition on `c`. Null if never. */
+export const passwordExpiresAt = (
+  user: 'users' | 'person',
+  condition: RawBuilder<boolean> = TRUE,
+): RawBuilder<Date | null> => sql`
+  (select min(${expiryByClient(sql.table(user))}) from memberships m join clients c on c.id = m.client_id
+    where m.user_id = ${sql.table(user)}.id and c.password_expiration_days > 0 and ${condition})`;
+
+type Shortened = {
+  clientIds: readonly number[];
+  /** Null means all members. */
+  userIds: readonly number[] | null;
+  /** `password_expiration_days` of the clients until now; 0 for new members. */
+  daysBefore: number;
+  /** Whether passwords stay valid for `NOTICE_DAYS` at least. */
+  givesNotice: boolean;
+  now: Date;
+};
+
+/**
+ * The statement that mails the active members whose passwords expire sooner than before, and so sooner than they know. Run it after
+ * the policy or the membership was written, in the same transaction. The mails are spread over up to an hour, so that those for which
+ * people wait are not delayed. A mail that is still queued says the new date too.
+ */
+export const noticeStatement = (
+  em: Db,
+  { clientIds, userIds, daysBefore, givesNotice, now }: Shortened,
+): CompiledQuery => {
+  const expiry = expiryByClient(sql`users`);
+  const before =
+    daysBefore === 0 ? sql`'infinity'` : expiryByClient(sql`users`, sql<number>`${daysBefore}::int`);
+  const others = passwordExpiresAt('users', sql`c.id <> changed.client_id`);
+  return sql`
+    with affected as (
+      select m.client_id, m.user_id, users.email
+      from memberships m join clients c on c.id = m.client_id join users on users.id = m.user_id
+        cross join lateral (select m.client_id) as changed
+      where m.client_id = any(${[...clientIds]}::int[]) and c.password_expiration_days > 0
+        and (${userIds === null}::boolean or m.user_id = any(${[...(userIds ?? [])]}::int[]))
+        and users.is_active and users.password_hash is not null
+        and ${expiry} < ${before} and ${expiry} < coalesce(${others}, 'infinity')
+    ),
+    deferred as (
+      update memberships set password_expiry_from = ${new Date(now.getTime() + NOTICE_DAYS * DAY_MS)}::timestamptz
+      from affected where ${givesNotice}::boolean
+        and (memberships.client_id, memberships.user_id) = (affected.client_id, affected.user_id)
+    )
+    insert into outbox_mails (kind, recipient, client_id, user_id, created_at, next_attempt_at, traceparent)
+    select 'password-expiry', email, client_id, user_id, ${now}::timestamptz,
+      ${now}::timestamptz + (row_number() over (order by user_id) - 1)
+        * least(interval '1 second', interval '1 hour' / count(*) over ()),
+      ${tracing.traceparent()}::varchar
+    from affected where not exists (select from outbox_mails queued
+      where queued.kind = 'password-expiry' and queued.user_id = affected.user_id
+        and queued.client_id = affected.client_id and queued.sent_at is null and queued.failed_at is null)
+    order by user_id`.compile(tables(em));
+};
+
+/** The statement that tells users of the policies of clients that they have joined; none if there are no clients. */
+export const joinNotices = (
+  em: Db,
+  userIds: readonly number[],
+  clientIds: readonly number[],
+  now: Date,
+): CompiledQuery[] =>
+  clientIds.length === 0 || userIds.length === 0
+    ? []
+    : [noticeStatement(em, { clientIds, userIds, daysBefore: 0, givesNotice: true, now })];

@@ -1,0 +1,189 @@
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import {
+  ACME,
+  ADA,
+  DEMO_PASSWORD,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  type TestApp,
+} from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
+
+const expiry = appSuite('password_expiration_days');
+
+const WEEK_MS = 7 * DAY_MS;
+
+const logIn = (app: TestApp, email: string) =>
+  app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD });
+
+const policy = (app: TestApp, as: string, days: number, id = 1) =>
+  app.as(as).clients.update({ id, password_expiration_days: days });
+
+const notices = async (app: TestApp, as = ROOT) =>
+  (await app.as(as).mail.list({ limit: 100 })).filter(({ kind }) => kind === 'password-expiry');
+
+/** Passwords of the demo are 100 days old, no policy applies, and no mail was sent. */
+expiry.before.each(async ({ app }) => {
+  const db = app.db();
+  await db.updateTable('clients').set({ password_expiration_days: 0, password_min_length: 8 }).execute();
+  await db.updateTable('memberships').set({ password_expiry_from: null }).execute();
+  await db.deleteFrom('outbox_mails').execute();
+  await db
+    .deleteFrom('memberships')
+    .where('client_id', '=', 1)
+    .where('user_id', 'in', idOf(app, EDSGER))
+    .execute();
+  const old = new Date(app.clock.now().getTime() - 100 * DAY_MS);
+  await db.updateTable('users').set({ last_password_set: old }).execute();
+});
+
+const idOf = (app: TestApp, email: string) =>
+  app.db().selectFrom('users').select('id').where('email', '=', email);
+
+expiry(
+  'of a client admin is mailed to the active members, and expires no password for 7 days',
+  async ({ app }) => {
+    await policy(app, ACME, 30);
+
+    const mails = await notices(app, ACME);
+    assert.equal(mails.map(({ recipient }) => recipient).toSorted(), [ADA, ACME, GRACE].toSorted());
+    const { text, subject } = await app.as(ACME).mail.get({ id: mails[0]?.id ?? 0 });
+    assert.is(subject, 'Your password for Acme Analytics will expire');
+    assert.match(text, /is valid until 28 November 2026, 12:00 \(UTC\)/);
+    assert.ok((await logIn(app, ADA)).token);
+    assert.equal(await app.as(ACME).users.list({ password_expired: true }), []);
+
+    app.clock.advance(WEEK_MS - 1);
+    assert.ok((await logIn(app, ADA)).token);
+    app.clock.advance(2);
+    await rejectsWith(logIn(app, ADA), 'password_expired');
+    assert.ok((await app.as(ACME).users.list({ password_expired: true })).some(({ email }) => email === ADA));
+    app.clock.advance(-WEEK_MS - 1);
+  },
+);
+
+expiry('that gets shorter is mailed once more, and longer ones are not', async ({ app }) => {
+  await policy(app, ACME, 300);
+  await app.db().updateTable('outbox_mails').set({ sent_at: app.clock.now() }).execute();
+  await policy(app, ACME, 30);
+  assert.is((await notices(app)).length, 6);
+
+  await app.db().updateTable('outbox_mails').set({ sent_at: app.clock.now() }).execute();
+  await policy(app, ACME, 90);
+  await policy(app, ACME, 0);
+  assert.is((await notices(app)).length, 6);
+});
+
+expiry('changed twice before the mail was sent is mailed once, with the last date', async ({ app }) => {
+  await policy(app, ACME, 150);
+  await policy(app, ACME, 120);
+
+  const [mail, ...others] = (await notices(app)).filter(({ recipient }) => recipient === ADA);
+  assert.equal(others, []);
+  const { text } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
+  assert.match(text, /is valid until 11 December 2026/);
+});
+
+expiry('is not mailed to members whose password expires no sooner', async ({ app }) => {
+  const recent = app.clock.now();
+  await app.as(ROOT).users.update({ email: EDSGER, apps: [FLEET, SALES] });
+  await policy(app, ROOT, 10, 2);
+  await app
+    .db()
+    .updateTable('users')
+    .set({ last_password_set: recent })
+    .where('email', '=', EDSGER)
+    .execute();
+  await app.db().deleteFrom('outbox_mails').execute();
+
+  await policy(app, ACME, 30);
+
+  assert.not.ok((await notices(app)).some(({ recipient }) => [EDSGER, IDLE].includes(recipient)));
+});
+
+expiry('of a superuser expires passwords at once, and is mailed', async ({ app }) => {
+  await policy(app, ROOT, 30);
+
+  await rejectsWith(logIn(app, ADA), 'password_expired');
+  assert.ok((await notices(app)).some(({ recipient }) => recipient === ADA));
+});
+
+for (const [how, join] of Object.entries({
+  'by an invitation': async (app: TestApp) => {
+    const [invitation] = await app.as(ACME).invitations.create({ items: [{ email: EDSGER }] });
+    const link = new URL(app.links.invitation(invitation?.key ?? ''));
+    const signature = link.searchParams.get('signature') ?? '';
+    await app.as(EDSGER).invitations.accept({ key: invitation?.key ?? '', signature });
+  },
+  'by an app': (app: TestApp) => app.as(ROOT).users.update({ email: EDSGER, apps: [FLEET, SALES] }),
+  'by the access matrix': (app: TestApp) =>
+    app.as(ROOT).access.update({ id: 1, cells: [{ email: EDSGER, app_id: SALES, granted: true }] }),
+  'as an admin': (app: TestApp) =>
+    app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true }),
+}))
+  expiry(
+    `of a client that a user joins ${how} expires their password 7 days later, and is mailed`,
+    async ({ app }) => {
+      await policy(app, ROOT, 30);
+      await app.db().deleteFrom('outbox_mails').execute();
+      await app.as(ROOT).access.update({ id: 1, cells: [{ email: EDSGER, app_id: SALES, granted: false }] });
+
+      await join(app);
+
+      const mails = await notices(app, ACME);
+      assert.equal(
+        mails.map(({ recipient }) => recipient),
+        [EDSGER],
+      );
+      assert.equal(await notices(app, GLOBEX), [], 'the other client does not see it');
+      assert.ok((await logIn(app, EDSGER)).token);
+      app.clock.advance(WEEK_MS + 1);
+      await rejectsWith(logIn(app, EDSGER), 'password_expired');
+      app.clock.advance(-WEEK_MS - 1);
+    },
+  );
+
+expiry('is not mailed any more after the password was changed, or the policy ended', async ({ app }) => {
+  await policy(app, ACME, 30);
+  const later = new Date(app.clock.now().getTime() + 1);
+  await app.db().updateTable('users').set({ last_password_set: later }).where('email', '=', ADA).execute();
+  const retry = async (email: string) => {
+    const mail = (await notices(app)).find(({ recipient }) => recipient === email);
+    return app.as(ROOT).mail.retry({ id: mail?.id ?? 0 });
+  };
+  const refusal = async (email: string) => (await rejectsWith(retry(email), 'invalid-input')).fields;
+
+  assert.equal(await refusal(ADA), { id: ['The password has been changed.'] });
+  assert.is((await retry(GRACE)).recipient, GRACE);
+  await policy(app, ACME, 0);
+  assert.equal(await refusal(GRACE), { id: ['The password does not expire any more.'] });
+});
+
+expiry(
+  'is not the only limit: client admins require at most 64 characters, superusers more',
+  async ({ app }) => {
+    const refused = await rejectsWith(
+      app.as(ACME).clients.update({ id: 1, password_min_length: 65 }),
+      'invalid-input',
+    );
+    assert.equal(Object.keys(refused.fields ?? {}), ['password_min_length']);
+    assert.is(
+      (await app.as(ACME).clients.update({ id: 1, password_min_length: 64 })).password_min_length,
+      64,
+    );
+
+    await app.as(ROOT).clients.update({ id: 1, password_min_length: 65 });
+    const echoed = await app
+      .as(ACME)
+      .clients.update({ id: 1, password_min_length: 65, login_title: 'Same length' });
+    assert.is(echoed.login_title, 'Same length');
+  },
+);
+
+expiry.run();
