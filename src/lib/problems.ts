@@ -18,6 +18,11 @@ const PROBLEMS = {
   'invalid-package': [400, 'Invalid package', 'The package is invalid.'],
   unauthenticated: [401, 'Unauthenticated', 'No credentials were sent, or they are invalid or expired.'],
   forbidden: [403, 'Forbidden', 'Your role does not allow this.'],
+  'role-lost': [
+    403,
+    'Role lost',
+    'You have lost a role while this request was under way. Nothing was changed.',
+  ],
   'csrf-failed': [
     403,
     'CSRF check failed',

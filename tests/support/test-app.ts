@@ -1,4 +1,5 @@
 import type { InjectOptions } from 'fastify';
+import type { Context } from '../../routers/context.ts';
 import { createCaller } from '../../routers/index.ts';
 import type { Argon2Cost } from '../../src/adapters/hashing/argon2-hash.ts';
 import { createApp } from '../../src/app.ts';
@@ -84,6 +85,21 @@ export const startTestApp = async (
     return token;
   };
 
+  const contextOf = (email: string | null): Context => ({
+    openServices: (beforeCommit) => app.openServices(IN_PROCESS, beforeCommit),
+    timeLimitMs,
+    authenticate: async () => (email ? app.openServices().identity.findByToken(await tokenOf(email)) : null),
+    unauthenticated: () => new Problem('unauthenticated'),
+    browser: NO_BROWSER,
+    inTransaction: (work, beforeCommit) => app.inTransaction(IN_PROCESS, work, beforeCommit),
+    idempotencyKey: () => null,
+    precondition: () => null,
+    setPagination: () => {},
+    baseUrl: config.baseUrl,
+    appUrl: config.appUrl,
+    host: 'localhost:8000',
+  });
+
   return {
     ...app,
     config,
@@ -97,22 +113,13 @@ export const startTestApp = async (
     db: () => tables(em()),
 
     /** Calls procedures in-process; null sends no credentials. */
-    as: (email: string | null) =>
-      createCaller({
-        openServices: (beforeCommit) => app.openServices(IN_PROCESS, beforeCommit),
-        timeLimitMs,
-        authenticate: async () =>
-          email ? app.openServices().identity.findByToken(await tokenOf(email)) : null,
-        unauthenticated: () => new Problem('unauthenticated'),
-        browser: NO_BROWSER,
-        inTransaction: (work, beforeCommit) => app.inTransaction(IN_PROCESS, work, beforeCommit),
-        idempotencyKey: () => null,
-        precondition: () => null,
-        setPagination: () => {},
-        baseUrl: config.baseUrl,
-        appUrl: config.appUrl,
-        host: 'localhost:8000',
-      }),
+    as: (email: string | null) => createCaller(contextOf(email)),
+    contextOf,
+    /** For a user whose token a test has revoked. */
+    renewToken: (email: string): Promise<string> => {
+      tokens.delete(email);
+      return tokenOf(email);
+    },
 
     /**
      * Sends `'PATCH /jb/apps/x/'` under `/api/v1`, with a token of the user `as`. Fails if the OpenAPI document does not

@@ -76,16 +76,14 @@ export const reloadActor = async (em: Db, { id, credential }: Actor): Promise<Ac
 /**
  * Reads the actor again at the end of a transaction, and keeps their access until it commits: they may have been deactivated or
  * lost a role while their request was under way.
- * @throws Problem `unauthenticated`, or `forbidden` if they have lost a role
+ * @throws Problem `unauthenticated`, `role-lost`
  */
 export const confirmActor = async (tx: Db, actor: Actor): Promise<void> => {
   await lockAccess(tx, actor.id);
   const current = await reloadActor(tx, { ...actor, credential: null });
   if (!current) throw new Problem('unauthenticated');
-  if (!hasRolesOf(current, actor)) throw new Problem('forbidden', ROLES_LOST);
+  if (!hasRolesOf(current, actor)) throw new Problem('role-lost');
 };
-
-const ROLES_LOST = { detail: 'You have lost a role while this request was under way. Nothing was changed.' };
 
 /** Updates the last use at most once a minute, or every read would cause a write. */
 const touch = (em: Db, { kind, id }: Credential, now: Date, address: string) =>

@@ -108,7 +108,7 @@ const selectUsers = async (em: Db, actor: Actor, selection: Selection, now: Date
 
 const openOperation = async (em: Db, actor: Actor, { change, operation }: BulkRequest, now: Date) => {
   const text = JSON.stringify(change);
-  if (operation === undefined) return startOperation(em, actor, text, now);
+  if (operation === undefined) return em.transactional((tx) => startOperation(tx, actor, text, now));
   const found = await readOperation(em, actor, operation, now);
   if (found.change !== text) throw invalid({ operation: ['Belongs to another change.'] });
   return found;

@@ -1,0 +1,294 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { createCaller } from '../../routers/index.ts';
+import { publishDemoPackages } from '../../src/demo/packages.ts';
+import { restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { Problem } from '../../src/lib/problems.ts';
+import { appSuite } from '../support/app-suite.ts';
+import { until } from '../support/poll.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { CHURN, SALES } from '../support/usage.ts';
+
+const VIEW = { app: 'sales' };
+const STACK = { stack_id: 'a0a91e46', name: 'x' };
+const ITEM = { client: 1, initial_apps: [SALES] };
+
+type Inputs = Record<string, (app: TestApp, n: number) => unknown>;
+
+const idOf = async (items: Promise<{ id: number }[]>): Promise<{ id: number }> => {
+  const [item] = await items;
+  if (!item) throw new Error('nothing was created');
+  return { id: item.id };
+};
+const invite = (app: TestApp, n: number) =>
+  idOf(app.as(ROOT).invitations.create({ items: [{ ...ITEM, email: `guest${n}@lost.test` }] }));
+
+/** An input with which a superuser may call each mutation that requires credentials. `n` differs in each call. */
+const INPUTS: Inputs = {
+  'access.update': async (app) => {
+    await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
+    return { id: 1, cells: [{ email: GRACE, app_id: CHURN, granted: true }] };
+  },
+  'accessViews.create': () => VIEW,
+  'accessViews.update': async (app, n) => ({
+    key: (await app.as(ROOT).accessViews.create(VIEW)).key,
+    allowed_uses_cnt: n,
+  }),
+  'accessViews.deactivate': async (app) => ({ key: (await app.as(ROOT).accessViews.create(VIEW)).key }),
+  'accessViews.embed': () => ({ app: 'sales', email: ADA }),
+  'appPackages.fetch': () => ({ app_slug: 'sales', app_version: '1.0.0' }),
+  'appPackages.load': async (app) => {
+    await app.as(ROOT).appPackages.fetch({ app_slug: 'sales' });
+    return { app_slug: 'sales' };
+  },
+  'apps.clearCache': () => ({ app_id: SALES }),
+  'apps.launch': async (app) => {
+    await app.db().updateTable('apps').set({ launch_url: 'https://sales.test/' }).execute();
+    return { app_slug: 'sales' };
+  },
+  'apps.openTicket': () => ({ app_id: SALES }),
+  'apps.previewMaintenance': () => ({ app_id: SALES, maintenance_message: 'x' }),
+  'apps.rollback': async (app) => {
+    for (const app_version of ['1.0.0', '1.1.0']) {
+      await app.as(ROOT).appPackages.fetch({ app_slug: 'sales', app_version });
+      await app.as(ROOT).appPackages.load({ app_slug: 'sales' });
+    }
+    return { app_slug: 'sales', app_version: '1.0.0' };
+  },
+  'apps.update': (_app, n) => ({ app_id: SALES, label: `label ${n}` }),
+  'clients.create': async (app, n) => ({
+    name: `Client ${n}`,
+    site: (await app.as(ROOT).sites.create({ domain: `c${n}.lost.test`, name: 'x' })).id,
+  }),
+  'clients.invite': (_app, n) => ({ id: 1, email: `invited${n}@lost.test` }),
+  'clients.previewInvitation': () => ({ id: 1, invitation_subject: 'x', invitation_body: 'x' }),
+  'clients.update': (_app, n) => ({ id: 1, login_title: `title ${n}` }),
+  'clients.updateGate': (_app, n) => ({ id: 1, embed_origins: [`https://a${n}.test`] }),
+  'invitations.bulkUpdate': async (app, n) => ({ ids: [(await invite(app, n)).id], action: 'revoke' }),
+  'invitations.copyLink': invite,
+  'invitations.create': (_app, n) => ({ items: [{ ...ITEM, email: `one${n}@lost.test` }] }),
+  'invitations.resend': invite,
+  'invitations.revoke': invite,
+  'invitations.update': async (app, n) => {
+    await invite(app, n);
+    return { email: `guest${n}@lost.test`, client: 1, extra: { n } };
+  },
+  'mail.retry': async (app, n) => {
+    await invite(app, n);
+    const mail = app.db().selectFrom('outbox_mails').select('id').orderBy('id', 'desc');
+    const { id } = await mail.limit(1).executeTakeFirstOrThrow();
+    await app
+      .db()
+      .updateTable('outbox_mails')
+      .set({ failed_at: app.clock.now() })
+      .where('id', '=', id)
+      .execute();
+    return { id };
+  },
+  'operations.undo': async (app) => {
+    await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
+    const change = { emails: [GRACE], action: 'grant-apps' as const, apps: [CHURN] };
+    return { id: (await app.as(ROOT).users.bulkUpdate(change)).operation };
+  },
+  'roles.setClientAdmin': async (app) => {
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: false });
+    return { id: 1, email: GRACE, is_admin: true };
+  },
+  'roles.update': async (app) => {
+    await app.as(ROOT).roles.update({ email: STAFF, is_staff: false });
+    return { email: STAFF, is_staff: true };
+  },
+  'savedFilters.create': (_app, n) => ({ ...STACK, hash: `h${n}` }),
+  'savedFilters.remove': async (app, n) => {
+    await app.as(ROOT).savedFilters.create({ ...STACK, hash: `r${n}` });
+    return { hash: `r${n}` };
+  },
+  'savedFilters.replace': async (app, n) => {
+    await app.as(ROOT).savedFilters.create({ ...STACK, hash: `p${n}` });
+    return { hash: `p${n}`, filter: { ...STACK, hash: `q${n}` } };
+  },
+  'sessions.confirm': () => ({ password: DEMO_PASSWORD }),
+  'sessions.end': () => ({}),
+  'sessions.revoke': async (app) => ({ id: await newSession(app, ROOT) }),
+  'sessions.revokeAll': async (app) => {
+    await newSession(app, ADA);
+    return { email: ADA };
+  },
+  'sessions.revokeForUser': async (app) => ({ email: ADA, id: await newSession(app, ADA) }),
+  'signingKeys.rotate': () => ({}),
+  'sites.create': (_app, n) => ({ domain: `s${n}.lost.test`, name: 'x' }),
+  'tickets.introspect': () => ({ token: 'x' }),
+  'tickets.revoke': () => ({ user: ADA }),
+  'tokens.createNamed': (_app, n) => ({ name: `token ${n}` }),
+  'tokens.revoke': async (app, n) => {
+    await app.as(ROOT).tokens.createNamed({ name: `own ${n}` });
+    return newestToken(app);
+  },
+  'tokens.revokeForUser': async (app, n) => {
+    await app.as(ADA).tokens.createNamed({ name: `of ada ${n}` });
+    return { email: ADA, ...(await newestToken(app)) };
+  },
+  'usage.record': () => ({ app_id: SALES, entries: [{ email: ADA, action: 'OPEN' }] }),
+  'users.bulkUpdate': async (app) => {
+    await app.as(ROOT).users.update({ email: EDSGER, is_active: true });
+    return { emails: [EDSGER], action: 'deactivate' };
+  },
+  'users.create': (_app, n) => ({ email: `new${n}@lost.test`, client: 1 }),
+  'users.deactivate': async (app) => {
+    await app.as(ROOT).users.update({ email: IDLE, is_active: true });
+    return { email: IDLE };
+  },
+  'users.erase': async (app, n) => {
+    const email = `erased${n}@lost.test`;
+    await app.as(ROOT).users.create({ email, client: 1 });
+    const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
+    return { email, confirmation, confirm_email: email };
+  },
+  'users.update': (_app, n) => ({ email: ADA, first_name: `Ada ${n}` }),
+  // Last, because others log in with the password.
+  'passwords.change': () => ({ password: DEMO_PASSWORD, new_password: 'another-good-one-9' }),
+};
+
+/** These sign or render something, and write nothing. */
+const CHANGES_NOTHING = [
+  'apps.openTicket',
+  // It records the time in a session, and the caller has a token.
+  'sessions.confirm',
+  'apps.previewMaintenance',
+  'clients.previewInvitation',
+  'tickets.introspect',
+];
+
+const newSession = async (app: TestApp, email: string): Promise<number> => {
+  await app.send('POST /session/', { payload: { username: email, password: DEMO_PASSWORD } });
+  const newest = app.db().selectFrom('sessions').select('id').orderBy('id', 'desc').limit(1);
+  return (await newest.executeTakeFirstOrThrow()).id;
+};
+const newestToken = (app: TestApp) =>
+  app.db().selectFrom('api_tokens').select('id').orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow();
+
+/** What may differ after a refusal: it is recorded, and its caller is counted. */
+const IGNORED = ['rate_limits', 'mikro_orm_migrations'];
+
+/** A digest of each table, without entries of the audit trail about refusals. */
+const digests = async (app: TestApp): Promise<Map<string, string>> => {
+  const { rows: tables } = await sql<{ name: string }>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+      and relname <> all(${IGNORED})`.execute(app.db());
+  const found = new Map<string, string>();
+  for (const { name } of tables) {
+    const condition =
+      name === 'audit_entries' ? sql`where action not in ('request.refused', 'login.fail')` : sql``;
+    const { rows } = await sql<{ digest: string }>`
+      select coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as digest
+      from ${sql.table(name)} t ${condition}`.execute(app.db());
+    found.set(name, rows[0]?.digest ?? '');
+  }
+  return found;
+};
+
+const changedTables = async (app: TestApp, before: ReadonlyMap<string, string>): Promise<string[]> =>
+  [...(await digests(app))].flatMap(([name, digest]) => (before.get(name) === digest ? [] : name));
+
+const setAccess = (app: TestApp, access: { is_active?: boolean; is_superuser?: boolean }) =>
+  app.db().updateTable('users').set(access).where('email', '=', ROOT).execute();
+
+type Caller = Record<string, Record<string, (input: unknown) => Promise<unknown>>>;
+
+/** Calls a mutation as root. @param authenticated runs when the caller is known, before anything else */
+const call = async (
+  app: TestApp,
+  procedure: string,
+  input: unknown,
+  authenticated = async (): Promise<unknown> => undefined,
+) => {
+  const context = app.contextOf(ROOT);
+  const caller = createCaller({
+    ...context,
+    authenticate: async () => {
+      const actor = await context.authenticate();
+      await authenticated();
+      return actor;
+    },
+  }) as unknown as Caller; // called by its path
+  const [router = '', name = ''] = procedure.split('.');
+  return caller[router]?.[name]?.(input);
+};
+
+const lost = appSuite('a caller who loses access while a mutation runs');
+
+lost.before(async ({ app }) => {
+  await publishDemoPackages(app.store);
+  await Promise.all([app.tokenOf(ROOT), app.tokenOf(ADA)]);
+  // Creates the first signing key.
+  await app.as(ROOT).apps.openTicket({ app_id: SALES });
+});
+
+lost('is tested for every mutation that requires credentials', () => {
+  const mutations = restEndpoints().filter(
+    ({ type, isPublic, isAlias }) => type === 'mutation' && !isPublic && !isAlias,
+  );
+
+  assert.equal(Object.keys(INPUTS).sort(), mutations.map(({ procedure }) => procedure).sort());
+});
+
+let n = 0;
+for (const [procedure, makeInput] of Object.entries(INPUTS)) {
+  for (const [loss, access] of [
+    ['deactivated', { is_active: false }],
+    ['demoted', { is_superuser: false }],
+  ] as const)
+    lost(`changes nothing with ${procedure} when ${loss}`, async ({ app }) => {
+      n += 1;
+      const input = await makeInput(app, n);
+      const before = await digests(app);
+      const [outcome] = await Promise.allSettled([call(app, procedure, input, () => setAccess(app, access))]);
+      await setAccess(app, { is_active: true, is_superuser: true });
+
+      assert.equal(await changedTables(app, before), []);
+      if (CHANGES_NOTHING.includes(procedure)) return;
+      const cause = outcome.status === 'rejected' && outcome.reason.cause;
+      assert.ok(cause instanceof Problem && cause.status < 500, String(cause));
+    });
+
+  lost(`can call ${procedure} with this input otherwise`, async ({ app }) => {
+    n += 1;
+    const input = await makeInput(app, n);
+    const before = await digests(app);
+    await call(app, procedure, input);
+
+    const hasChanged = (await changedTables(app, before)).length > 0;
+    assert.is(hasChanged, !CHANGES_NOTHING.includes(procedure));
+    // It may have revoked their tokens.
+    for (const email of [ROOT, ADA]) await app.renewToken(email);
+  });
+}
+
+lost('is refused if the loss commits while the mutation waits to commit', async ({ app }) => {
+  const admin = app.orm.em.fork();
+  await admin.begin();
+  const { id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', ROOT)
+    .executeTakeFirstOrThrow();
+  await admin.execute(`select pg_advisory_xact_lock(7305, ${id})`);
+  await admin.execute(`update users set is_active = false where id = ${id}`);
+  const late = rejectsWith(app.as(ROOT).users.update({ email: ADA, first_name: 'Late' }), 'unauthenticated');
+  await until('the mutation waits', async () => {
+    const { rows } = await sql`
+      select from pg_locks where locktype = 'advisory' and not granted and database =
+        (select oid from pg_database where datname = current_database())`.execute(app.db());
+    return rows.length === 1;
+  });
+  await admin.commit();
+
+  await late;
+  await setAccess(app, { is_active: true });
+  assert.is.not((await app.as(ROOT).users.get({ email: ADA })).first_name, 'Late');
+});
+
+lost.run();
