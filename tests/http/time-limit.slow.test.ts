@@ -4,6 +4,7 @@ import { appSuite } from '../support/app-suite.ts';
 import { busySessions } from '../support/busy-sessions.ts';
 import { until } from '../support/poll.ts';
 import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { CHURN } from '../support/usage.ts';
 
 /** The time limit is 10 s; the rest allows for a busy machine. */
 const MAX_MS = 18_000;
@@ -54,4 +55,29 @@ limit('ends reads and writes in every stage while the table of users is locked',
   await until('no session is left at work', async () => (await busySessions(app)) === 0);
 });
 
+const repeats = appSuite('repeats of a slow request', {}, { timeLimitMs: 1_500 });
+
+repeats('leave all connections free, ten times in a row', async ({ app }) => {
+  const { send } = app;
+  const { pool } = app.orm;
+  await send('GET /jb/users/', { as: ACME });
+  const payload = { emails: [ADA], action: 'grant-apps', apps: [CHURN] };
+  for (let round = 0; round < 10; round += 1) {
+    const locker = app.orm.em.fork();
+    await locker.begin();
+    await locker.execute(`select from users where email = '${ADA}' for update`);
+    const headers = { 'idempotency-key': `round-${round}` };
+    const request = () => send('POST /jb/users/bulk/', { as: ACME, payload, headers });
+    const responses = await Promise.all(Array.from({ length: 15 }, request));
+    assert.equal([...new Set(responses.map(({ statusCode }) => statusCode))], [503]);
+    await locker.rollback();
+
+    await until('all are free', () => pool.idleCount === pool.totalCount && pool.waitingCount === 0, 5_000);
+    assert.is((await send('GET !/readyz')).statusCode, 200);
+    assert.is((await send('GET /jb/sites/', { as: ACME })).statusCode, 200);
+    assert.is((await request()).statusCode, 200, 'the request can be repeated');
+  }
+});
+
 limit.run();
+repeats.run();
