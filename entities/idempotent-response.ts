@@ -3,7 +3,8 @@ import { instant } from './columns.ts';
 
 /**
  * The response to the first request with an `Idempotency-Key`. Written in the transaction of the request itself, so that
- * either both are committed or neither is.
+ * either both are committed or neither is. A request of several transactions writes a checkpoint before the first one, and the
+ * response after the last one.
  */
 export const IdempotentResponse = defineEntity({
   name: 'IdempotentResponse',
@@ -16,8 +17,10 @@ export const IdempotentResponse = defineEntity({
     key: p.string().length(255).primary(),
     /** HMAC-SHA-256 of the operation and its input, in hex: detects a key that is reused for a different request. */
     fingerprint: p.string().length(64),
-    /** Encrypted with AES-256-GCM, because it may hold a token or a link. Null only inside the transaction of the request. */
+    /** Encrypted with AES-256-GCM, because it may hold a token or a link. Null until the request is finished. */
     response: p.blob().nullable(),
+    /** What a request of several transactions does, so that a repeat continues it. Encrypted in the same way. */
+    checkpoint: p.blob().nullable(),
     createdAt: instant(),
     /** The caller's roles at that time. A caller who has lost one of them does not get the stored response. */
     isSuperuser: p.boolean().default(false),

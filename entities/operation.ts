@@ -2,6 +2,12 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
 import { User } from './user.ts';
 
+/** What the undo has reverted of a user's changes, and why it has left the others. `app_id` is null for the activation. */
+export type UndoneChange = {
+  reverted: number;
+  skipped: { app_id: string | null; problem: { code: string; detail: string } }[];
+};
+
 /** A change of many users, whose audit entries have its id in `details.operation`. */
 export const Operation = defineEntity({
   name: 'Operation',
@@ -17,7 +23,7 @@ export const Operation = defineEntity({
   },
 });
 
-/** What an operation has changed of a user, until it is undone or can no longer be undone. */
+/** What an operation has changed of a user and what its undo has reverted, for a day. */
 export const OperationChange = defineEntity({
   name: 'OperationChange',
   tableName: 'operation_changes',
@@ -25,7 +31,7 @@ export const OperationChange = defineEntity({
   properties: {
     operation: () => p.manyToOne(Operation).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
-    /** Ids of apps. */
+    /** Ids of apps that nothing else has granted or revoked since. */
     granted: p
       .array((id) => id)
       .columnType('varchar(8)[]')
@@ -34,10 +40,17 @@ export const OperationChange = defineEntity({
       .array((id) => id)
       .columnType('varchar(8)[]')
       .defaultRaw(`'{}'`),
-    /** Ids of the clients that the user became a member of. */
+    /** Ids of apps that the operation granted or revoked, and something else after it. The undo leaves them. */
+    superseded: p
+      .array((id) => id)
+      .columnType('varchar(8)[]')
+      .defaultRaw(`'{}'`),
+    /** Ids of the clients that the user became a member of, unless something else has confirmed it since. */
     joined: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** The new value; null if it did not change. */
     isActive: p.boolean().nullable(),
     changedAt: instant(),
+    /** The outcome of the undo. The values above are then empty. */
+    undone: p.json<UndoneChange>().columnType('json').nullable(),
   },
 });

@@ -43,6 +43,10 @@ export const OutboxMail = defineEntity({
     { properties: ['recipient', 'id'] },
     { properties: ['client', 'id'] },
     { properties: ['lastAttemptAt'] },
+    {
+      name: 'outbox_mails_operation',
+      expression: `create unique index outbox_mails_operation on outbox_mails (operation_id, recipient, coalesce(invitation_id, 0)) where operation_id is not null`,
+    },
   ],
   triggers: [
     {
@@ -65,6 +69,8 @@ export const OutboxMail = defineEntity({
     user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
     passwordLink: () =>
       p.manyToOne(PasswordLink).nullable().index().deleteRule('set null').updateRule('no action'),
+    /** The bulk request that caused the mail. It mails each person once, also if it is repeated. Without a foreign key. */
+    operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */
     requestAddress: p.string().length(45).nullable(),
     /** W3C trace context of the request that caused the mail, if it was traced. */

@@ -18,6 +18,7 @@ import { UsageByEmail } from './0016-usage-by-email.ts';
 import { TokenRefresh } from './0017-token-refresh.ts';
 import { FailedLoginsMail } from './0018-failed-logins-mail.ts';
 import { PasswordExpiryNotice } from './0019-password-expiry-notice.ts';
+import { OperationOutcomes } from './0020-operation-outcomes.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -79,5 +80,14 @@ export const migrations: Entry[] = [
     name: '0019-password-expiry-notice',
     class: PasswordExpiryNotice,
     locks: { memberships: 'ACCESS EXCLUSIVE', outbox_mails: 'ACCESS EXCLUSIVE' },
+  },
+  {
+    name: '0020-operation-outcomes',
+    class: OperationOutcomes,
+    locks: {
+      idempotent_responses: 'ACCESS EXCLUSIVE',
+      operation_changes: 'ACCESS EXCLUSIVE',
+      outbox_mails: 'ACCESS EXCLUSIVE',
+    },
   },
 ];

@@ -79,6 +79,13 @@ export const isLockTimeout = (error: unknown): boolean => {
   return false;
 };
 
+/** Whether a statement would have inserted a second row with the same key. */
+export const isDuplicateOf = (error: unknown, constraint: string): boolean => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ('constraint' in cause && cause.constraint === constraint) return true;
+  return false;
+};
+
 const isLostConnection = (error: Error, code: string): boolean =>
   LOST_CONNECTION.test(error.message) || (SOCKET_FAILURES.has(code) && isOfSocket(error));
 

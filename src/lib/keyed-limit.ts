@@ -1,23 +1,46 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
+type Options = {
+  /** Called with the amount of work of the key that runs or waits; what it throws refuses more. */
+  admit?: (pending: number) => void;
+  /** Work that has not started after so many milliseconds is dropped, and fails with `failure`. */
+  maxWait?: { ms: number; failure: () => Error };
+};
+
 /**
  * Runs at most so much work with the same key at a time within this process; 1 is a mutex. Work with different keys runs
  * concurrently.
- * @param admit called with the amount of work of the key that runs or waits; what it throws refuses more
  */
-export const createKeyedLimit = (concurrency: number, admit = (_pending: number): void => {}) => {
+export const createKeyedLimit = (concurrency: number, { admit, maxWait }: Options = {}) => {
   const entries = new Map<string, { limit: LimitFunction; pending: number }>();
 
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const entry = entries.get(key) ?? { limit: pLimit(concurrency), pending: 0 };
-    admit(entry.pending);
+    admit?.(entry.pending);
     entries.set(key, entry);
     entry.pending += 1;
     try {
-      return await entry.limit(work);
+      return await (maxWait ? startInTime(entry.limit, work, maxWait) : entry.limit(work));
     } finally {
       entry.pending -= 1;
       if (entry.pending === 0) entries.delete(key);
     }
   };
 };
+
+const startInTime = <T>(
+  limit: LimitFunction,
+  work: () => Promise<T>,
+  { ms, failure }: NonNullable<Options['maxWait']>,
+): Promise<T> =>
+  new Promise((resolve, reject) => {
+    let isDropped = false;
+    const timer = setTimeout(() => {
+      isDropped = true;
+      reject(failure());
+    }, ms);
+    limit(async () => {
+      clearTimeout(timer);
+      if (!isDropped) resolve(await work());
+    }).catch(reject);
+  });

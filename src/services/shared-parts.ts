@@ -2,7 +2,6 @@ import type { Db } from '../db/kysely.ts';
 import { createRead, createRunPipeline, createTransact } from '../db/pipeline.ts';
 import type { DatabasePool } from '../db/pool.ts';
 import { createTextRowReader } from '../db/text-rows.ts';
-import { createKeyedLimit } from '../lib/keyed-limit.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/credential-lookup.ts';
 import { createDeviceCookies } from './auth/device-cookies.ts';
@@ -17,6 +16,7 @@ import {
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
 import { createOpeningLookup } from './gate/opening-facts.ts';
 import { createTicketCache } from './gate/ticket-cache.ts';
+import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { createAppOrder } from './users/app-order.ts';
@@ -57,8 +57,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Given) => {
     loadAnyUser: createAnyUserLoader(fork(), read),
     usageWriteLimiter: createUsageWriteLimiter(),
     responseEncryption: createResponseEncryption(secretKey),
-    /** Serializes requests with the same idempotency key. */
-    keyedMutex: createKeyedLimit(1),
+    keyedMutex: createKeyedMutex(),
     erasureKeys: createErasureKeys(secretKey),
   };
 };

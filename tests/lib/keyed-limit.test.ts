@@ -45,4 +45,19 @@ keyedLimit('continues after a failure, which only its caller receives', async ()
   assert.equal(done, { status: 'fulfilled', value: 'done' });
 });
 
+keyedLimit('drops work that has waited for too long, and continues with the rest', async () => {
+  const notes: string[] = [];
+  const [a, b] = [work(notes, 'a'), work(notes, 'b')];
+  b.finish();
+  const withKeyLock = createKeyedLimit(1, { maxWait: { ms: 5, failure: () => new Error('too long') } });
+  const first = withKeyLock('x', a.run);
+  const [dropped] = await Promise.allSettled([withKeyLock('x', b.run)]);
+  a.finish();
+
+  assert.is(dropped.status, 'rejected');
+  assert.is(await first, 'a');
+  assert.is(await withKeyLock('x', b.run), 'b');
+  assert.equal(notes, ['a begins', 'a ends', 'b begins', 'b ends']);
+});
+
 keyedLimit.run();

@@ -244,6 +244,8 @@ export const createLoginConcurrency = () => {
 };
 
 const createLoginLimit = (concurrency: number) =>
-  createKeyedLimit(concurrency, (pending) => {
-    if (pending >= concurrency + MAX_WAITING) throw new Problem('throttled', TOO_MANY);
+  createKeyedLimit(concurrency, {
+    admit: (pending) => {
+      if (pending >= concurrency + MAX_WAITING) throw new Problem('throttled', TOO_MANY);
+    },
   });

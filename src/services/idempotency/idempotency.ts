@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
+import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, hasRolesOf } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
@@ -20,6 +21,22 @@ export type IdempotentRequest = {
   input: string;
 };
 
+/** Shorter than the deadline of requests. */
+const MAX_WAIT_SECONDS = 5;
+
+/** Serializes requests with the same key in this process. Those that wait for too long fail with `overloaded`. */
+export const createKeyedMutex = (maxWaitSeconds = MAX_WAIT_SECONDS) =>
+  createKeyedLimit(1, {
+    maxWait: {
+      ms: maxWaitSeconds * 1_000,
+      failure: () =>
+        new Problem('overloaded', {
+          detail: 'Another request with this Idempotency-Key is still running. Repeat the request later.',
+          retryAfterSeconds: MAX_WAIT_SECONDS,
+        }),
+    },
+  });
+
 type Deps = Pick<Unit, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex' | 'idempotencyHours'>;
 
 /** Stores responses by user and idempotency key. */
@@ -30,22 +47,86 @@ export const createIdempotency = (deps: Deps) => {
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
     responseEncryption.fingerprint(`${operation} ${input}`);
 
+  /**
+   * Returns what is stored for the key, or claims the key for the current transaction and returns null. Until the transaction
+   * ends, other requests with the key wait.
+   * @throws Problem `idempotency-key-reused`, `forbidden`
+   */
+  const claimRow = async (actor: Actor, request: IdempotentRequest): Promise<StoredResponse | null> => {
+    const { id: userId, isSuperuser, isStaff, adminOf } = actor;
+    const { key } = request.idempotencyKey;
+    const now = clock.now();
+    const claimed = await sql`
+      insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
+      values (${userId}, ${key}, ${fingerprintOf(request)}, ${now}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
+      on conflict (user_id, key) do update
+        set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
+          is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
+        where idempotent_responses.created_at <= ${expiredAt(now)}
+      returning 1`.execute(tables(em));
+    if (claimed.rows.length > 0) return null;
+    const stored = await storedResponse(em, userId, key, expiredAt(now));
+    // Pruned or expired since the insert: the client may retry.
+    if (!stored) throw new Problem('overloaded');
+    requireSameRequest(actor, request, stored);
+    return stored;
+  };
+
   /** @throws Problem `idempotency-key-reused`, `forbidden` */
-  const openStored = async (actor: Actor, request: IdempotentRequest, stored: StoredResponse) => {
-    const { idempotencyKey } = request;
+  const requireSameRequest = (actor: Actor, request: IdempotentRequest, stored: StoredResponse): void => {
     if (stored.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
     if (!hasStoredRoles(actor, stored)) throw new Problem('forbidden', ROLES_LOST);
-    if (stored.response === null) throw new Error('no response stored for a committed idempotency key');
+  };
+
+  const openResponse = (actor: Actor, { idempotencyKey }: IdempotentRequest, response: Uint8Array | null) => {
+    if (response === null) throw new Error('no response stored for a committed idempotency key');
     idempotencyKey.onReplay();
-    return responseEncryption.open(stored.response, contextOf(actor, idempotencyKey));
+    return responseEncryption.open(response, contextOf(actor, idempotencyKey));
   };
 
   /** Serializes concurrent repeats in memory; waiting in the database would occupy a connection each. */
   const withKeyLock = <T>(actor: Actor, key: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
     keyedMutex(contextOf(actor, key), work);
 
+  /**
+   * Claims the key and stores the plan of the request, or returns what an earlier request has stored: its plan, or its
+   * response if it is finished.
+   */
+  const openPlan = <P>(actor: Actor, request: IdempotentRequest, begin: (tx: Db) => Promise<P>) =>
+    em.transactional(async (tx): Promise<{ plan: P } | { response: string }> => {
+      const stored = await createIdempotency({ ...deps, em: tx }).claimRow(actor, request);
+      const context = checkpointContextOf(actor, request.idempotencyKey);
+      if (stored?.checkpoint) {
+        const plan: P = JSON.parse(await responseEncryption.open(stored.checkpoint, context));
+        return { plan };
+      }
+      if (stored) return { response: await openResponse(actor, request, stored.response) };
+      const plan = await begin(tx);
+      const checkpoint = await responseEncryption.seal(JSON.stringify(plan), context);
+      await ownRow(tx, actor, request.idempotencyKey).set({ checkpoint }).execute();
+      return { plan };
+    });
+
+  /** Stores the response, unless another instance has finished the same request before: then returns its response. */
+  const finish = async (actor: Actor, request: IdempotentRequest, response: string): Promise<string> => {
+    const { idempotencyKey } = request;
+    const sealed = await responseEncryption.seal(response, contextOf(actor, idempotencyKey));
+    const { numUpdatedRows } = await ownRow(em, actor, idempotencyKey)
+      .set({ response: sealed, checkpoint: null })
+      .where('fingerprint', '=', fingerprintOf(request))
+      .where('checkpoint', 'is not', null)
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n) return response;
+    const first = await storedResponse(em, actor.id, idempotencyKey.key, expiredAt(clock.now()));
+    // The row is missing if it expired meanwhile, or if the actor was erased.
+    return first?.fingerprint === fingerprintOf(request) && first.response
+      ? openResponse(actor, request, first.response)
+      : response;
+  };
+
   return {
     withKeyLock,
+    claimRow,
 
     /**
      * Returns the stored response, or claims the key for the current transaction and returns null. Until the transaction
@@ -54,39 +135,20 @@ export const createIdempotency = (deps: Deps) => {
      * lost a role since
      */
     claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
-      const { id: userId, isSuperuser, isStaff, adminOf } = actor;
-      const { key } = request.idempotencyKey;
-      const now = clock.now();
-      const claimed = await sql`
-        insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
-        values (${userId}, ${key}, ${fingerprintOf(request)}, ${now}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
-        on conflict (user_id, key) do update
-          set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null,
-            is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
-          where idempotent_responses.created_at <= ${expiredAt(now)}
-        returning 1`.execute(tables(em));
-      if (claimed.rows.length > 0) return null;
-      const stored = await storedResponse(em, userId, key, expiredAt(now));
-      // Pruned or expired since the insert: the client may retry.
-      if (!stored) throw new Problem('overloaded');
-      return openStored(actor, request, stored);
+      const stored = await claimRow(actor, request);
+      return stored && openResponse(actor, request, stored.response);
     },
 
     /** Stores the response of the request that this transaction has claimed. */
     store: async (actor: Actor, idempotencyKey: IdempotencyKey, response: string): Promise<void> => {
       const sealed = await responseEncryption.seal(response, contextOf(actor, idempotencyKey));
-      await tables(em)
-        .updateTable('idempotent_responses')
-        .set({ response: sealed })
-        .where('user_id', '=', actor.id)
-        .where('key', '=', idempotencyKey.key)
-        .execute();
+      await ownRow(em, actor, idempotencyKey).set({ response: sealed }).execute();
     },
 
     /**
      * Runs `work` once per key. Only the part inside `write` is a transaction, so slow work belongs before it. A repeat, also
      * a concurrent one or one after a crash, gets the stored response, which must be plain JSON.
-     * @throws Problem `idempotency-key-reused`, `forbidden`
+     * @throws Problem `idempotency-key-reused`, `forbidden`, `overloaded`
      */
     runOnce: <T>(
       actor: Actor,
@@ -96,7 +158,10 @@ export const createIdempotency = (deps: Deps) => {
       if (!request) return work((inside) => em.transactional(inside));
       return withKeyLock(actor, request.idempotencyKey, async () => {
         const stored = await storedResponse(em, actor.id, request.idempotencyKey.key, expiredAt(clock.now()));
-        if (stored) return JSON.parse(await openStored(actor, request, stored)) as T; // stored for the same request
+        if (stored) {
+          requireSameRequest(actor, request, stored);
+          return JSON.parse(await openResponse(actor, request, stored.response)) as T; // stored for the same request
+        }
         return work((inside) =>
           em.transactional(async (tx) => {
             const claimed = createIdempotency({ ...deps, em: tx });
@@ -107,6 +172,28 @@ export const createIdempotency = (deps: Deps) => {
             return response;
           }),
         );
+      });
+    },
+
+    /**
+     * Runs work that consists of several transactions. `begin` decides what is to be done; with a key, its plan is stored before
+     * the work starts. A repeat after a crash carries out the same plan, and one after the response gets the response. Repeats
+     * at other instances do so at the same time: `work` must change each row once per plan. All of them return the response
+     * that is stored first. Plan and response must be plain JSON.
+     * @throws Problem `idempotency-key-reused`, `forbidden`, `overloaded`
+     */
+    runPlan: async <P, T>(
+      actor: Actor,
+      request: IdempotentRequest | null,
+      begin: (tx: Db) => Promise<P>,
+      work: (plan: P) => Promise<T>,
+    ): Promise<T> => {
+      if (!request) return work(await em.transactional(begin));
+      return withKeyLock(actor, request.idempotencyKey, async () => {
+        const opened = await openPlan(actor, request, begin);
+        if ('response' in opened) return JSON.parse(opened.response) as T; // stored for the same request
+        const response = JSON.stringify(await work(opened.plan));
+        return JSON.parse(await finish(actor, request, response)) as T; // likewise
       });
     },
   };
@@ -130,10 +217,17 @@ const hasStoredRoles = (actor: Actor, { is_superuser, is_staff, admin_of }: Stor
 
 const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 
+/** Keys contain no space. */
+const checkpointContextOf = (actor: Actor, key: IdempotencyKey): string =>
+  `${contextOf(actor, key)} checkpoint`;
+
+const ownRow = (em: Db, { id }: Actor, { key }: IdempotencyKey) =>
+  tables(em).updateTable('idempotent_responses').where('user_id', '=', id).where('key', '=', key);
+
 const storedResponse = (em: Db, userId: number, key: string, expiredAt: Date) =>
   tables(em)
     .selectFrom('idempotent_responses')
-    .select(['fingerprint', 'response', 'is_superuser', 'is_staff', 'admin_of'])
+    .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])
     .where('user_id', '=', userId)
     .where('key', '=', key)
     .where('created_at', '>', expiredAt)

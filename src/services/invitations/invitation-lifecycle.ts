@@ -9,7 +9,7 @@ import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
-import { enqueueInvitationMails, tooManyMails } from '../mail/enqueue-mails.ts';
+import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
 import { type MailStatus, mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
 import type { Unit } from '../unit.ts';
 import type { InvitationRow, InvitationSearch } from './invitation-rows.ts';
@@ -55,18 +55,20 @@ export const createInvitationLifecycle = ({ em, clock, links, audit, invitationD
     },
 
     /**
-     * Sends the mail again and restarts the lifetime, also of an expired invitation.
+     * Sends the mail again and restarts the lifetime, also of an expired invitation; once per operation.
      * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `throttled`
      */
-    resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
+    resend: (actor: Actor, id: number, operationId?: string): Promise<InvitationDetails> =>
       em.transactional(async (tx) => {
         const invitation = await lockInvitation(tx, actor, id);
+        if (operationId && (await isMailed(tx, operationId, { invitation_id: id })))
+          return readDetails(tx, actor, id);
         const now = clock.now();
         const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
         if (!invitation.renew(expiresAt)) throw new Problem('invitation-closed');
         await tx.flush();
         const mail = { id, client: invitation.client.id, email: invitation.email };
-        const [rejected] = await enqueueInvitationMails(tx, [mail], now);
+        const [rejected] = await enqueueInvitationMails(tx, [mail], now, operationId);
         if (rejected) throw tooManyMails(rejected);
         await record(tx, 'invitation.resend', actor, invitation);
         return readDetails(tx, actor, id);

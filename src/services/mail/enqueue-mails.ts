@@ -25,12 +25,14 @@ export const tooManyMails = ({ email }: InvitationMail): Problem => {
 /**
  * Enqueues a mail for each invitation in the transaction that creates or renews it. The caller holds the pending invitation
  * of each client and address (it inserted or locked the row), so two transactions cannot count at the same time.
+ * @param operationId the bulk request that sends each invitation once
  * @returns the invitations that exceed the limit and get no mail
  */
 export const enqueueInvitationMails = async <T extends InvitationMail>(
   tx: Db,
   invitations: readonly T[],
   now: Date,
+  operationId: string | null = null,
 ): Promise<T[]> => {
   const hourAgo = new Date(now.getTime() - 60 * MINUTE_MS);
   const rows = invitations.map(({ email, client, id }) => ({ email, client, id }));
@@ -42,12 +44,26 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
       from rows from (json_to_recordset(${JSON.stringify(rows)}::json) as (email varchar, client int, id int))
         with ordinality as requested (email, client_id, invitation_id, n)),
     enqueued as (
-      insert into outbox_mails (kind, recipient, client_id, invitation_id, created_at, next_attempt_at, traceparent)
-      select 'invitation', email, client_id, invitation_id, ${now}::timestamptz, ${now}::timestamptz,
+      insert into outbox_mails (kind, recipient, client_id, invitation_id, operation_id, created_at, next_attempt_at,
+        traceparent)
+      select 'invitation', email, client_id, invitation_id, ${operationId}::uuid, ${now}::timestamptz, ${now}::timestamptz,
         ${tracing.traceparent()}::varchar
       from requested where earlier < ${MAILS_PER_HOUR} order by n)
     select n::int - 1 as n from requested where earlier >= ${MAILS_PER_HOUR} order by n`.execute(tables(tx));
   return rejected.flatMap(({ n }) => invitations[n] ?? []);
+};
+
+/**
+ * Whether a bulk request has mailed a person or an invitation. The caller holds the lock of the user or the invitation, so that
+ * two transactions cannot both find that it has not.
+ */
+export const isMailed = async (
+  tx: Db,
+  operationId: string,
+  to: { recipient: string } | { invitation_id: number },
+): Promise<boolean> => {
+  const mails = tables(tx).selectFrom('outbox_mails').select('id').where('operation_id', '=', operationId);
+  return (await mails.where((row) => row.and(to)).executeTakeFirst()) !== undefined;
 };
 
 /** `address`: that of the request, which the mail mentions. */

@@ -1,8 +1,10 @@
+import { type Db, tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
 import type { Unit } from '../unit.ts';
 import { createCurrentActor } from './current-actor.ts';
+import { startOperation } from './operation-log.ts';
 import { type RowProblem, rowProblemOf } from './row-results.ts';
 
 export const INVITATION_ACTIONS = ['resend', 'revoke'] as const;
@@ -16,31 +18,57 @@ type Result = { results: RowResult[] };
 
 /** Resends or revokes many invitations, each in a separate transaction, as bulk changes of users do. */
 export const createBulkInvitations = (unit: Unit) => {
-  const resultOf = async (actor: Actor, id: number, { action }: InvitationsRequest): Promise<RowResult> => {
-    try {
-      await createInvitationLifecycle({ ...unit, em: unit.em.fork() })[action](actor, id);
-      return { id, status: 'ok', problem: null };
-    } catch (error) {
-      return { id, status: 'failed', problem: rowProblemOf(error) };
-    }
+  const { em, clock, idempotency } = unit;
+
+  const update = async (
+    actor: Actor,
+    id: number,
+    action: InvitationsRequest['action'],
+    operation: string,
+  ) => {
+    const lifecycle = createInvitationLifecycle({ ...unit, em: em.fork() });
+    await (action === 'resend' ? lifecycle.resend(actor, id, operation) : lifecycle.revoke(actor, id));
   };
-  const updateAll = async (actor: Actor, request: InvitationsRequest): Promise<Result> => {
-    const currentActor = createCurrentActor(unit.em, actor);
+
+  const updateAll = async (actor: Actor, { ids, action }: InvitationsRequest, operation: string) => {
+    const mailed = await findMailed(em, operation);
+    const currentActor = createCurrentActor(em, actor);
     const results: RowResult[] = [];
-    for (const [index, id] of [...new Set(request.ids)].entries())
-      results.push(await resultOf(await currentActor(index), id, request));
+    for (const [index, id] of [...new Set(ids)].entries()) {
+      const current = await currentActor(index);
+      const problem = mailed.has(id)
+        ? null
+        : await update(current, id, action, operation).then(() => null, rowProblemOf);
+      results.push({ id, status: problem === null ? 'ok' : 'failed', problem });
+    }
     return { results };
   };
 
   return {
-    /** With an idempotency key, a repeat after a crash starts again, and sends the mails of a resend once more. */
-    update: (actor: Actor, request: InvitationsRequest, idempotencyKey: IdempotencyKey | null) => {
+    /** With an idempotency key, a repeat after a crash continues, and sends no mail twice. */
+    update: (
+      actor: Actor,
+      request: InvitationsRequest,
+      idempotencyKey: IdempotencyKey | null,
+    ): Promise<Result> => {
       const input = JSON.stringify(request);
       const once = idempotencyKey && { idempotencyKey, operation: 'invitations.bulkUpdate', input };
-      return unit.idempotency.runOnce<Result>(actor, once, async (write) => {
-        const result = await updateAll(actor, request);
-        return write(async () => result);
-      });
+      return idempotency.runPlan(
+        actor,
+        once,
+        async (tx) => (await startOperation(tx, actor, `${request.action} invitations`, clock.now())).id,
+        (operation) => updateAll(actor, request, operation),
+      );
     },
   };
+};
+
+/** The invitations that the operation has mailed. */
+const findMailed = async (em: Db, operation: string): Promise<Set<number | null>> => {
+  const rows = await tables(em)
+    .selectFrom('outbox_mails')
+    .select('invitation_id')
+    .where('operation_id', '=', operation)
+    .execute();
+  return new Set(rows.map((row) => row.invitation_id));
 };

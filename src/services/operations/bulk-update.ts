@@ -1,3 +1,4 @@
+import { isDuplicateOf } from '../../db/database-errors.ts';
 import type { Db } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -8,7 +9,7 @@ import type { UserChanges } from '../users/update-plan.ts';
 import { findUsers, type Listing } from '../users/user-listing.ts';
 import { updateInTransaction } from '../users/user-update.ts';
 import { createCurrentActor } from './current-actor.ts';
-import { changeStatements, readOperation, startOperation } from './operation-log.ts';
+import { CHANGED_ONCE, changeStatements, findDone, readOperation, startOperation } from './operation-log.ts';
 import { sendPasswordLink } from './password-link-mails.ts';
 import { type RowProblem, rowProblemOf } from './row-results.ts';
 
@@ -44,6 +45,9 @@ export type BulkResult = {
   next_cursor: string | null;
 };
 
+/** The users of a request. A repeat of the request changes the same ones, even if they no longer match its filter. */
+type Plan = Pick<BulkResult, 'operation' | 'undo_until' | 'next_cursor'> & { emails: string[] };
+
 /** Users of one request. */
 export const MAX_BULK_USERS = 1_000;
 
@@ -51,39 +55,54 @@ export const MAX_BULK_USERS = 1_000;
 export const createBulkUpdates = (unit: Unit) => {
   const { em, clock, audit, idempotency } = unit;
 
-  const updateUsers = async (actor: Actor, request: BulkRequest): Promise<BulkResult> => {
+  const openPlan = async (tx: Db, actor: Actor, request: BulkRequest): Promise<Plan> => {
     const { selection, change } = request;
-    await requireGrantable(em, actor, change);
-    const { emails, next } = await selectUsers(em, actor, selection, clock.now());
-    const operation = await openOperation(em, actor, request, clock.now());
+    await requireGrantable(tx, actor, change);
+    const { emails, next } = await selectUsers(tx, actor, selection, clock.now());
+    const { id, undoUntil } = await openOperation(tx, actor, request, clock.now());
+    const undo_until = change.action === 'send-password-link' ? null : undoUntil.toISOString();
+    return { operation: id, undo_until, emails, next_cursor: next };
+  };
+
+  /** Skips the users whom an earlier run has changed. Another instance may run the same plan at the same time. */
+  const updateUsers = async (actor: Actor, change: BulkChange, plan: Plan): Promise<BulkResult> => {
+    const { emails, ...operation } = plan;
+    const done = await findDone(em, plan.operation, emails);
     const changeUser = createRowUpdate(
-      { ...unit, audit: audit.withDetails({ operation: operation.id }) },
-      operation.id,
+      { ...unit, audit: audit.withDetails({ operation: plan.operation }) },
+      plan.operation,
       change,
     );
-    const results: RowResult[] = [];
+    const outcomes = new Map<string, RowResult>();
     const currentActor = createCurrentActor(em, actor);
-    for (const [index, email] of emails.entries()) {
+    for (const [index, email] of emails.filter((address) => !done.has(address)).entries()) {
       const current = await currentActor(index);
-      results.push(await resultOf(email, () => changeUser(current, email)));
+      outcomes.set(email, await resultOf(email, () => changeUser(current, email)));
     }
-    const undo_until = change.action === 'send-password-link' ? null : operation.undoUntil.toISOString();
-    return { operation: operation.id, undo_until, results, next_cursor: next };
+    // Also those whom another instance has changed.
+    for (const email of await findDone(em, plan.operation, emails)) outcomes.set(email, changed(email));
+    return { ...operation, results: emails.map((email) => outcomes.get(email) ?? changed(email)) };
   };
 
   return {
     /**
-     * Changes up to `MAX_BULK_USERS` users. With an idempotency key, a repeat after a crash starts again: rows that were
-     * changed before are unchanged then.
+     * Changes up to `MAX_BULK_USERS` users. With an idempotency key, a repeat after a crash continues the operation, and
+     * returns the results of all users.
      * @throws Problem `invalid-input` on `apps`, `cursor`; `not-found`, `undo-expired` of the operation to continue
      */
-    update: (actor: Actor, request: BulkRequest, idempotencyKey: IdempotencyKey | null) => {
+    update: (
+      actor: Actor,
+      request: BulkRequest,
+      idempotencyKey: IdempotencyKey | null,
+    ): Promise<BulkResult> => {
       const input = JSON.stringify(request);
       const once = idempotencyKey && { idempotencyKey, operation: 'users.bulkUpdate', input };
-      return idempotency.runOnce<BulkResult>(actor, once, async (write) => {
-        const result = await updateUsers(actor, request);
-        return write(async () => result);
-      });
+      return idempotency.runPlan(
+        actor,
+        once,
+        (tx) => openPlan(tx, actor, request),
+        (plan) => updateUsers(actor, request.change, plan),
+      );
     },
   };
 };
@@ -114,10 +133,14 @@ const openOperation = async (em: Db, actor: Actor, { change, operation }: BulkRe
   return found;
 };
 
+const changed = (email: string): RowResult => ({ email, status: 'ok', problem: null });
+
 const resultOf = async (email: string, change: () => Promise<boolean>): Promise<RowResult> => {
   try {
     return { email, status: (await change()) ? 'ok' : 'unchanged', problem: null };
   } catch (error) {
+    // Another instance has just changed this user for the same request.
+    if (isDuplicateOf(error, CHANGED_ONCE)) return changed(email);
     return { email, status: 'failed', problem: rowProblemOf(error) };
   }
 };
@@ -133,7 +156,7 @@ const createRowUpdate = (unit: Unit, operationId: string, { action, apps }: Bulk
   return async (actor: Actor, email: string): Promise<boolean> => {
     // A flush compares all entities that its entity manager has read.
     const row = { ...unit, em: unit.em.fork() };
-    if (action === 'send-password-link') return sendPasswordLink(row, actor, email);
+    if (action === 'send-password-link') return sendPasswordLink(row, actor, email, operationId);
     const { events } = await updateInTransaction(row, actor, email, changes[action], (em, plan) =>
       changeStatements(em, operationId, plan, unit.clock.now()),
     );

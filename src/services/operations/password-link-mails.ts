@@ -7,6 +7,7 @@ import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
 import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
 import { findPending } from '../invitations/pending-invitation.ts';
+import { isMailed } from '../mail/enqueue-mails.ts';
 import type { Unit } from '../unit.ts';
 import { lockUser } from '../users/user-locks.ts';
 
@@ -15,15 +16,21 @@ const MAILS_PER_HOUR = 5;
 const RETRY_AFTER_SECONDS = 3_600;
 
 /**
- * Mails a link to set the first or a new password. An address that has no account yet gets its invitation again.
+ * Mails a link to set the first or a new password, once per operation. An address that has no account yet gets its invitation
+ * again.
  * @throws Problem `not-found`, `forbidden`, `account-inactive`, `ambiguous-invitation`, `throttled`
  */
-export const sendPasswordLink = async (unit: Unit, actor: Actor, email: string): Promise<true> => {
+export const sendPasswordLink = async (
+  unit: Unit,
+  actor: Actor,
+  email: string,
+  operationId: string,
+): Promise<true> => {
   const { em, clock } = unit;
   if (await isInvited(em, actor, email)) {
     const { id } = await findPending(em, actor, { email, client: undefined, now: clock.now() });
-    await createInvitationLifecycle(unit).resend(actor, id);
-  } else await em.transactional((tx) => enqueuePasswordLink({ ...unit, em: tx }, actor, email));
+    await createInvitationLifecycle(unit).resend(actor, id, operationId);
+  } else await em.transactional((tx) => enqueuePasswordLink({ ...unit, em: tx }, actor, email, operationId));
   return true;
 };
 
@@ -36,15 +43,21 @@ const isInvited = async (em: Db, actor: Actor, email: string): Promise<boolean> 
   return (await visible.executeTakeFirst()) !== undefined;
 };
 
-const enqueuePasswordLink = async ({ em: tx, clock, audit }: Unit, actor: Actor, email: string) => {
+const enqueuePasswordLink = async (
+  { em: tx, clock, audit }: Unit,
+  actor: Actor,
+  email: string,
+  operationId: string,
+) => {
   const { user, clientIds: clients } = await lockUser(tx, actor, email);
   if (!user.isActive) throw new Problem('account-inactive');
+  if (await isMailed(tx, operationId, { recipient: email })) return;
   const now = clock.now();
   await requireFewMails(tx, email, now);
   const { rows } = await sql<{ kind: string }>`
-    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, traceparent)
-    select kind, email, case kind when 'password-setup' then id end, ${now}::timestamptz, ${now}::timestamptz,
-      ${tracing.traceparent()}::varchar
+    insert into outbox_mails (kind, recipient, user_id, operation_id, created_at, next_attempt_at, traceparent)
+    select kind, email, case kind when 'password-setup' then id end, ${operationId}, ${now}::timestamptz,
+      ${now}::timestamptz, ${tracing.traceparent()}::varchar
     from (select *, case when password_hash is null then 'password-setup' else 'password-reset' end as kind
       from users where id = ${user.id}::int) as person
     returning kind`.execute(tables(tx));
