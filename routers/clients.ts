@@ -11,7 +11,7 @@ import {
   InvitationPreviewView,
   InvitationTexts,
 } from './schemas/clients.ts';
-import { AppIds, AppKey, Email, Extra, Id, IdCursor, IdKey } from './schemas/fields.ts';
+import { AppIds, AppKey, Extra, Id, IdCursor, IdKey, NewEmail } from './schemas/fields.ts';
 import { ClientInvitationView, clientInvitationView, invitationFilter } from './schemas/invitations.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
@@ -84,7 +84,7 @@ export const clientsRouter = router({
 
   invite: adminProcedure
     .meta(route('POST', '/jb/clients/{id}/users/invitations/'))
-    .input(ById.extend({ email: Email, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
+    .input(ById.extend({ email: NewEmail, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
     .output(ClientInvitationView)
     .mutation(async ({ ctx, input: { id, ...invitation } }) =>
       clientInvitationView(

@@ -3,7 +3,7 @@ import type { InvitationElement } from '../src/services/invitations/invitation-c
 import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { AppIds, Email, EmailKey, Extra, Id, Slug } from './schemas/fields.ts';
+import { AppIds, EmailKey, Extra, Id, NewEmail, Slug } from './schemas/fields.ts';
 import { InvitationView, invitationFilter, invitationView, invitationViews } from './schemas/invitations.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
@@ -22,7 +22,7 @@ const DemoFlag = z
   .transform((flag) => flag === true || String(flag).toLowerCase() === 'true');
 
 const InvitationInput = z.object({
-  email: Email,
+  email: NewEmail,
   client: Id.optional(),
   extra: Extra.optional(),
   initial_apps: AppIds.default([]),

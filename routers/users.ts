@@ -4,7 +4,7 @@ import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import { dataRightsProcedures } from './data-rights.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { BulkInput, BulkResultView, bulkResultView, toBulkRequest } from './schemas/bulk.ts';
-import { AppIds, Email, EmailKey, Extra, Id, IdKey, PersonName, Slug } from './schemas/fields.ts';
+import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { csvOf, TableColumns, TableOutput, tablePages } from './schemas/user-table.ts';
@@ -92,7 +92,7 @@ export const usersRouter = router({
     .meta(route('POST', '/jb/users/'))
     .input(
       z.object({
-        email: Email,
+        email: NewEmail,
         first_name: PersonName.default(''),
         last_name: PersonName.default(''),
         extra: Extra.default({}),

@@ -3,7 +3,7 @@ import { normalizeEmail } from '../../src/lib/email-address.ts';
 import { findJsonProblem, isJsonObject, isStorableText } from '../../src/lib/json-value.ts';
 import { MAX_PASSWORD_LENGTH } from '../../src/services/passwords/password-rules.ts';
 
-export { Email, EmailAddress } from '../../src/lib/email-address.ts';
+export { Email, EmailAddress, NewEmail } from '../../src/lib/email-address.ts';
 
 type Issue = z.core.$ZodRawIssue;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppIds, Email, Extra } from '../../routers/schemas/fields.ts';
+import { AppIds, Extra, NewEmail } from '../../routers/schemas/fields.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import type { FieldErrors } from '../lib/problems.ts';
 import type { InvitationElement } from '../services/invitations/invitation-checks.ts';
@@ -24,7 +24,7 @@ export const createElementReader = (client: number, apps: AppNames) => {
 
   return (row: CsvRow): InvitationElement => {
     const faults: FieldErrors = {};
-    const email = validate(faults, 'email', Email, row.cells.email || undefined);
+    const email = validate(faults, 'email', NewEmail, row.cells.email || undefined);
     const item = {
       client,
       initial_apps: readApps(faults, row.cells.apps, apps),

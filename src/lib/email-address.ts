@@ -56,3 +56,14 @@ export const EmailAddress = z
 
 /** An address that names a user; the parsed one is normalized. */
 export const Email = EmailAddress.toLowerCase().meta(EMAIL_JSON);
+
+/** The domain of the pseudonyms of erased people. Reserved for names that never resolve (RFC 2606). */
+export const ERASED_DOMAIN = 'erased.invalid';
+
+/** Whether this is the pseudonym of an erased person, who stays without access for good. */
+export const isPseudonym = (email: string): boolean => email.endsWith(`@${ERASED_DOMAIN}`);
+
+/** The address of a new account or invitation. */
+export const NewEmail = Email.refine((email) => !isPseudonym(email), {
+  error: `Must not be an address at ${ERASED_DOMAIN}, which is reserved for erased people.`,
+}).meta(EMAIL_JSON);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Email, MAX_EMAIL_LENGTH } from '../../lib/email-address.ts';
+import { MAX_EMAIL_LENGTH, NewEmail } from '../../lib/email-address.ts';
 import { findJsonProblem, isStorableText } from '../../lib/json-value.ts';
 import type { DumpRecord } from './dump.ts';
 import type { Remark, Sources } from './fields.ts';
@@ -170,7 +170,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** The normalized address in `email`, else in `username`. */
 const addressIn = ({ email, username }: Record<string, unknown>): unknown =>
-  [email, username].map((text) => Email.safeParse(text).data).find((address) => address !== undefined);
+  [email, username].map((text) => NewEmail.safeParse(text).data).find((address) => address !== undefined);
 
 /** As printable text: without control characters, which could manipulate the terminal, and invalid Unicode. */
 const printable = (value: unknown): string =>

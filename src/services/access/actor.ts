@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../../lib/clock.ts';
+import { isPseudonym } from '../../lib/email-address.ts';
 import { Problem, ROLES, roleRequired } from '../../lib/problems.ts';
 
 /** The token or session that authenticates a call. */
@@ -65,6 +66,7 @@ export const requireLister = (actor: Actor): void => {
 /** A user who is about to be changed: their roles, and all clients that they belong to. */
 export type TargetRoles = {
   id: number;
+  email: string;
   isSuperuser: boolean;
   isStaff: boolean;
   clientIds: number[];
@@ -77,8 +79,14 @@ export const isSharedUser = (
   { id, clientIds }: Pick<TargetRoles, 'id' | 'clientIds'>,
 ): boolean => id !== actor.id && !clientIds.every((clientId) => administersClient(actor, clientId));
 
-/** Why the actor has no authority over this user at all. Names no role of the user: the actor may not know it. */
+const ERASED = { detail: 'This person has been erased: the account stays without access and data.' };
+
+/**
+ * Why the actor has no authority over this user at all. No actor has authority over an erased person. Names no role of the user:
+ * the actor may not know it.
+ */
 const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+  if (isPseudonym(user.email)) return new Problem('forbidden', ERASED);
   if (actor.isSuperuser) return null;
   if (user.isSuperuser || user.isStaff) return roleRequired(ROLES.superuser);
   return user.clientIds.some((id) => administersClient(actor, id))

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type Actor, canViewAll } from './actor.ts';
 
@@ -29,6 +30,9 @@ export const userVisibleTo = (viewer: Viewer): Condition =>
     ? ALWAYS
     : sql`(users.id = ${viewer.id} or exists (select from memberships m
         where m.user_id = users.id and ${isOneOf(sql`m.client_id`, viewer.adminOf)}))`;
+
+/** Rows of `users` who were not erased. The lists of a client hold no others. */
+export const isNotErased: Condition = sql`users.email not like ${sql.lit(`%@${ERASED_DOMAIN}`)}`;
 
 /** What links a user to a client, such as an app grant or a role: visible to that user and to viewers of the client. */
 export const userClientVisibleTo = (

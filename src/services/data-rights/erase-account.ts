@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
-import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
 import { lockAccessChange } from '../access/access-locks.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -13,8 +14,6 @@ import { type ReplacedRows, type RunningErasure, replaceRows, usedApps } from '.
 import type { AddressDigest } from './erasure-keys.ts';
 import { erasureNeedles, erasurePattern } from './erasure-pattern.ts';
 
-/** Reserved for names that never resolve (RFC 2606). */
-export const ERASED_DOMAIN = 'erased.invalid';
 const ERASED_COLOR = '4f6d7a';
 /** Entries of each log that are replaced in the same transaction as the account: within a second or two. */
 const LOG_LIMIT = 20_000;
@@ -24,9 +23,10 @@ type Deps = { tx: SqlEntityManager; now: Date; audit: Audit; addressDigest: Addr
 export type LockedPerson = Awaited<ReturnType<typeof findPerson>>;
 
 /**
- * Finds a person who may be erased. Locked are the person, and before them all superusers: one of them may be the person.
+ * Finds a person who may be erased, also again: something may have been written about a pseudonym. Locked are the person, and before
+ * them all superusers: one of them may be the person.
  * @param actor null for the operator at the command line
- * @throws Problem `not-found`, `self-modification`, `last-superuser`, `unauthenticated`, `invalid-input` on `email`
+ * @throws Problem `not-found`, `self-modification`, `last-superuser`, `unauthenticated`
  */
 export const findPerson = async (
   tx: SqlEntityManager,
@@ -55,7 +55,6 @@ export const findPerson = async (
   if (isLocked) await lockAccessChange(tx, person.id);
   if (person.id === actor?.id) throw new Problem('self-modification');
   if (person.is_superuser && active.every((id) => id === person.id)) throw new Problem('last-superuser');
-  if (email.endsWith(`@${ERASED_DOMAIN}`)) throw invalid({ email: ['This person has been erased.'] });
   return { ...person, clientIds: await clientIdsOf(tx, person.id) };
 };
 
@@ -70,7 +69,7 @@ export const eraseAccount = async (
 ): Promise<{ erasure: RunningErasure; replaced: ReplacedRows }> => {
   // Writers of usage hold these until they commit, and see the erasure afterwards.
   for (const appId of await usedApps(tx, person.email)) await lockUsage(appId).execute(tables(tx));
-  const erasure = await addErasure(tx, person, addressDigest(person.email), now);
+  const erasure = await addErasure(tx, person, await digestOf(tx, person, addressDigest), now);
   await replaceUser(tx, erasure, now);
   await deleteAccess(tx, person);
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
@@ -81,9 +80,16 @@ export const eraseAccount = async (
   return { erasure, replaced };
 };
 
+/** The digest of the person's own address: if they were erased before, it moves from the earlier erasure to the new one. */
+const digestOf = async (tx: SqlEntityManager, { email }: LockedPerson, addressDigest: AddressDigest) => {
+  if (!isPseudonym(email)) return addressDigest(email);
+  const earlier = tables(tx).selectFrom('erasures').select('digest').where('pseudonym', '=', email);
+  return (await earlier.executeTakeFirst())?.digest ?? null;
+};
+
 const addErasure = async (tx: SqlEntityManager, person: LockedPerson, digest: string | null, now: Date) => {
   const db = tables(tx);
-  // The person had a new account after an earlier erasure.
+  // The person was erased before: this account, or an earlier one.
   await db.updateTable('erasures').set({ digest: null }).where('digest', '=', digest).execute();
   const { email: address, handle, first_name: firstName, last_name: lastName } = person;
   const named = { email: address, handle, firstName, lastName };
@@ -136,6 +142,7 @@ const OWNED_TABLES = [
   'idempotent_responses',
   'launch_codes',
   'access_views',
+  'operation_changes',
 ] as const;
 
 const deleteAccess = async (tx: SqlEntityManager, { id, email }: LockedPerson): Promise<void> => {

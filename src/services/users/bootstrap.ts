@@ -5,6 +5,8 @@ import { Site } from '../../../entities/site.ts';
 import { User } from '../../../entities/user.ts';
 import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { tables } from '../../db/kysely.ts';
+import { isPseudonym } from '../../lib/email-address.ts';
+import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { defaultBranding } from '../clients/clients.ts';
@@ -45,6 +47,7 @@ export const lockBootstrap = (tx: SqlEntityManager) =>
 /**
  * Creates an active superuser, or promotes and activates an existing user. Without a hash, an existing password is
  * kept.
+ * @throws Problem `invalid-input` on `email` for an erased person
  */
 export const promoteToSuperuser = async (
   tx: SqlEntityManager,
@@ -52,6 +55,7 @@ export const promoteToSuperuser = async (
   passwordHash: string | null,
   now: Date,
 ): Promise<void> => {
+  if (isPseudonym(email)) throw invalid({ email: ['This person has been erased.'] });
   const existing = await tx.findOne(User, { email });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
   user.isSuperuser = true;

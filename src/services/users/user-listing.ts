@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Actor } from '../access/actor.ts';
-import { userVisibleTo } from '../access/visibility.ts';
+import { isNotErased, userVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import { type UserFilter, usersMatching } from './user-filter.ts';
@@ -28,7 +28,8 @@ export const findUsers = async (
   if (client !== undefined) {
     const members = users
       .innerJoin('memberships', 'memberships.user_id', 'users.id')
-      .where('memberships.client_id', '=', client);
+      .where('memberships.client_id', '=', client)
+      .where(isNotErased);
     const isGranted = sql<boolean>`exists (select from app_grants g
       where g.user_id = users.id and g.app_id = ${appId})`;
     return {
@@ -38,7 +39,7 @@ export const findUsers = async (
   }
   const visible = users.where(userVisibleTo(actor));
   if (appId === undefined) return { users: visible, key: 'users' };
-  const granted = visible.innerJoin('app_grants', 'app_grants.user_id', 'users.id');
+  const granted = visible.innerJoin('app_grants', 'app_grants.user_id', 'users.id').where(isNotErased);
   return { users: asUsers(granted.where('app_grants.app_id', '=', appId)), key: 'app_grants' };
 };
 

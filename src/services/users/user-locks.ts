@@ -34,7 +34,8 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
     clientIds: memberships.map((row) => row.client_id),
     adminOf: memberships.filter((row) => row.is_admin).map((row) => row.client_id),
   };
-  requireUserAdmin(actor, { id, isSuperuser: user.isSuperuser, isStaff: user.isStaff, ...locked });
+  const { email: address, isSuperuser, isStaff } = user;
+  requireUserAdmin(actor, { id, email: address, isSuperuser, isStaff, ...locked });
   return locked;
 };
 

@@ -33,7 +33,7 @@ export const createUserPermissions = ({ em }: Pick<Unit, 'em'>) => ({
 export const readTarget = (db: Db, actor: Actor, email: string): Promise<TargetRoles> =>
   tables(db)
     .selectFrom('users')
-    .select(['id', 'is_superuser as isSuperuser', 'is_staff as isStaff'])
+    .select(['id', 'email', 'is_superuser as isSuperuser', 'is_staff as isStaff'])
     .select([
       sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id)`.as('clientIds'),
       sql<

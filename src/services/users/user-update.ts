@@ -88,6 +88,7 @@ const readUpdatable = async (
   const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
   requireUserAppsAdmin(actor, {
     id: user.id,
+    email,
     isSuperuser,
     isStaff,
     clientIds: client_ids,

@@ -1,0 +1,133 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { appSuite } from '../support/app-suite.ts';
+import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const erased = appSuite('an erased person');
+
+let pseudonym = '';
+erased.before(async ({ app }) => {
+  await addPerson(app);
+  pseudonym = (await erase(app)).pseudonym;
+});
+
+const stateOf = async (app: TestApp) => {
+  const { is_active, apps, clientadmin_of } = await app.as(ROOT).users.get({ email: pseudonym });
+  const { is_staff, is_superuser } = await app.as(ROOT).roles.get({ email: pseudonym });
+  const memberships = await app
+    .db()
+    .selectFrom('memberships')
+    .innerJoin('users', 'users.id', 'user_id')
+    .select('client_id')
+    .where('email', '=', pseudonym)
+    .execute();
+  return { is_active, apps, clientadmin_of, is_staff, is_superuser, memberships };
+};
+
+const NO_ACCESS = {
+  is_active: false,
+  apps: [],
+  clientadmin_of: [],
+  is_staff: false,
+  is_superuser: false,
+  memberships: [],
+};
+
+erased('gets no access, role, data or mail, also from superusers', async ({ app }) => {
+  const root = app.as(ROOT);
+  const refusals = [
+    () => root.users.update({ email: pseudonym, is_active: true }),
+    () => root.users.update({ email: pseudonym, first_name: 'Zephyrine' }),
+    () => root.users.update({ email: pseudonym, apps: [SALES] }),
+    () => root.roles.update({ email: pseudonym, is_staff: true }),
+    () => root.roles.setClientAdmin({ id: 1, email: pseudonym, is_admin: true }),
+  ];
+  for (const refused of refusals)
+    assert.match((await rejectsWith(refused(), 'forbidden')).message, /been erased/);
+  const cell = { email: pseudonym, app_id: SALES, granted: true };
+  const { fields } = await rejectsWith(root.access.update({ id: 1, cells: [cell] }), 'invalid-input');
+  assert.match(fields?.['cells.0.email']?.[0] ?? '', /been erased/);
+
+  assert.equal(await stateOf(app), NO_ACCESS);
+});
+
+erased('is refused by each bulk action', async ({ app }) => {
+  const actions = ['grant-apps', 'revoke-apps', 'deactivate', 'reactivate', 'send-password-link'] as const;
+  for (const action of actions) {
+    const apps = action.endsWith('apps') ? [SALES] : [];
+    const { results } = await app.as(ROOT).users.bulkUpdate({ emails: [pseudonym], action, apps });
+    assert.equal(
+      results.map(({ status, problem }) => [status, problem?.code]),
+      [['failed', 'forbidden']],
+      action,
+    );
+  }
+  assert.equal(await stateOf(app), NO_ACCESS);
+  const mails = await app.as(ROOT).mail.list({ recipient: pseudonym, status: 'queued' });
+  assert.equal(mails, []);
+});
+
+erased('is not invited, and no account gets a reserved address', async ({ app }) => {
+  const root = app.as(ROOT);
+  const refusals = [
+    () => root.clients.invite({ id: 1, email: pseudonym }),
+    () => root.invitations.create({ items: [{ email: pseudonym, client: 1 }] }),
+    () => root.users.create({ email: 'someone@erased.invalid', client: 1 }),
+  ];
+  for (const refused of refusals) {
+    const fields = Object.values((await rejectsWith(refused(), 'invalid-input')).fields ?? {});
+    assert.match(String(fields), /reserved for erased people/);
+  }
+});
+
+erased('is in no list of a client, even if an older version has revived them', async ({ app }) => {
+  await sql`insert into memberships (client_id, user_id) select 1, id from users where email = ${pseudonym}`.execute(
+    app.db(),
+  );
+  await sql`insert into app_grants (app_id, user_id) select ${SALES}, id from users where email = ${pseudonym}`.execute(
+    app.db(),
+  );
+  const acme = app.as(ACME);
+
+  const lists = [
+    await acme.clients.users({ id: 1 }),
+    await acme.users.list({ client: 1 }),
+    await acme.users.list({ app: 'sales' }),
+    (await acme.access.matrix({ id: 1 })).users,
+  ];
+
+  for (const list of lists) assert.not.ok(list.some(({ email }) => email === pseudonym));
+});
+
+erased('can be erased again, with what was written to the pseudonym since', async ({ app }) => {
+  const digest = async () =>
+    (await app.db().selectFrom('erasures').select(['pseudonym', 'digest']).orderBy('id').execute()).map(
+      (row) => [row.pseudonym, row.digest !== null],
+    );
+  await sql`update users set first_name = 'Zephyrine', last_name = 'Quillfeather', extra = '{"nick": "Zephyrine"}'
+    where email = ${pseudonym}`.execute(app.db());
+  await app.as(ROOT).usage.record({
+    app_id: SALES,
+    entries: [{ email: pseudonym, full_name: 'Zephyrine Quillfeather', action: 'STACK_ACCESS' }],
+  });
+
+  const again = await erase(app, pseudonym);
+
+  assert.is(again.is_finished, true);
+  assert.equal(await rowsWith(app, TRACES), []);
+  assert.equal(await digest(), [
+    [pseudonym, false],
+    [again.pseudonym, true],
+  ]);
+  await rejectsWith(app.as(ROOT).users.get({ email: pseudonym }), 'not-found');
+  await app
+    .as(ROOT)
+    .usage.record({ app_id: SALES, entries: [{ email: PERSON, full_name: 'Z', action: 'STACK_ACCESS' }] });
+  const { items } = await app.as(ROOT).usage.list({ app_id: SALES, limit: 1 });
+  assert.is(items[0]?.email, again.pseudonym, 'late reports are recorded under the newest pseudonym');
+});
+
+erased.run();
