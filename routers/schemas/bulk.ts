@@ -84,7 +84,7 @@ export const OperationKey = z
 
 export const UndoView = View('Undo', {
   operation: z.string(),
-  /** Grants, revocations and activations. */
+  /** Grants, revocations and activations, of all requests so far. */
   reverted: z.int(),
   skipped: z.array(
     View('SkippedChange', {
@@ -94,6 +94,6 @@ export const UndoView = View('Undo', {
       problem: RowProblemView,
     }),
   ),
-  /** False if more users are left: send the request again. */
+  /** False if more users are left: send the request again. Its response then includes this one. */
   is_finished: z.boolean(),
 });

@@ -81,18 +81,14 @@ export const useBulkUpdate = () => {
   });
 };
 
-/** Undoes a change, in several requests if many people were changed. */
+/** Undoes a change, in several requests if many people were changed. Each reports what all of them have undone. */
 export const useUndo = () => {
   const refresh = useRefresh();
   return useMutation({
     mutationFn: async (id: string) => {
-      let reverted = 0;
-      let skipped = 0;
       for (;;) {
-        const undo = await steward.api.operations.undo.mutate({ id });
-        reverted += undo.reverted;
-        skipped += undo.skipped.length;
-        if (undo.is_finished) return { reverted, skipped };
+        const { reverted, skipped, is_finished } = await steward.api.operations.undo.mutate({ id });
+        if (is_finished) return { reverted, skipped: skipped.length };
       }
     },
     onSettled: refresh,

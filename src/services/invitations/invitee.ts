@@ -7,6 +7,7 @@ import { findJsonProblem } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Changes } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
+import { supersedeOperations } from '../operations/operation-log.ts';
 import { joinNotices } from '../passwords/password-expiry.ts';
 import { grantApps, joinClients } from '../users/app-grants.ts';
 import { addUser } from '../users/new-user.ts';
@@ -82,6 +83,7 @@ const applyInvited = async (tx: Db, user: User, invitation: InvitationByLink): P
   return changes;
 };
 
+/** The user is new or locked. */
 const joinInvited = async (tx: Db, { id, client_id }: InvitationByLink, userId: number) => {
   await joinClients(tx, userId, new Set([client_id]));
   const apps = await tables(tx)
@@ -91,4 +93,6 @@ const joinInvited = async (tx: Db, { id, client_id }: InvitationByLink, userId: 
     .where('invitation_id', '=', id)
     .execute();
   await grantApps(tx, userId, apps);
+  const clients = [client_id, ...apps.map((app) => app.client_id)];
+  await supersedeOperations(tx, [{ userId, apps: apps.map((app) => app.id), clients }]);
 };

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { UndoneChange } from '../../../entities/operation.ts';
 import { type Db, pipelineIn, tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
@@ -13,6 +14,7 @@ import { type RowProblem, rowProblemOf } from './row-results.ts';
 /** What was not undone. `app_id` is null for the activation of the user. */
 export type SkippedChange = { email: string; app_id: string | null; problem: RowProblem };
 
+/** What all requests so far have undone. */
 export type UndoResult = {
   operation: string;
   reverted: number;
@@ -32,46 +34,46 @@ const CHANGED_SINCE: RowProblem = {
 export const createOperations = (unit: Unit) => {
   const { em, clock, audit, idempotency } = unit;
 
-  const undoUser = (actor: Actor, id: string, row: ChangeRow): Promise<Undone> =>
+  /** The user is locked before the change, in the same order as by all others that change a user. */
+  const undoUser = (actor: Actor, id: string, { user_id: userId, email }: Changed): Promise<void> =>
     em.fork().transactional(async (tx) => {
-      // Waits for another request that undoes the same.
-      if (!(await removeChange(tx, id, row.user_id))) return NOTHING;
-      const is_active = (await isAsLeft(tx, actor, row)) ? !row.is_active : undefined;
-      const changes = { grant: row.revoked, revoke: row.granted, is_active };
+      await lockVisibleUser(tx, actor, email);
+      const change = await lockChange(tx, id, userId);
+      if (!change) return; // another request has undone it
+      const is_active = (await isAsLeft(tx, change)) ? !change.is_active : undefined;
+      const changes = { grant: change.revoked, revoke: change.granted, is_active };
       const unitOfWork = { em: tx, pipeline: pipelineIn(tx), now: clock.now() };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
-      const plan = await updateUser({ ...unitOfWork, audit: tagged }, actor, row.email, changes, (unit) => [
-        leaveClients(row).compile(tables(unit)),
+      const plan = await updateUser({ ...unitOfWork, audit: tagged }, actor, email, changes, (inner) => [
+        leaveClients(change).compile(tables(inner)),
       ]);
-      return undoneBy(plan, row);
+      await recordUndone(tx, id, userId, undoneBy(plan, change));
+    });
+
+  const refuse = (id: string, { user_id: userId }: Changed, problem: RowProblem): Promise<void> =>
+    em.transactional(async (tx) => {
+      const change = await lockChange(tx, id, userId);
+      if (!change) return;
+      const skipped = changesIn(change).map((app_id) => ({ app_id, problem }));
+      await recordUndone(tx, id, userId, { reverted: 0, skipped });
     });
 
   const undo = async (actor: Actor, id: string): Promise<UndoResult> => {
     await readOperation(em, actor, id, clock.now());
-    const changes = await changesOf(em, id);
-    const rows = changes.slice(0, MAX_USERS);
-    const result: UndoResult = {
-      operation: id,
-      reverted: 0,
-      skipped: [],
-      is_finished: changes.length <= MAX_USERS,
-    };
+    const users = await changedUsers(em, id);
     const currentActor = createCurrentActor(em, actor);
-    for (const [index, row] of rows.entries()) {
-      const undone = await undoUser(await currentActor(index), id, row).catch(async (error: unknown) => {
-        const problem = rowProblemOf(error);
-        await removeChange(em, id, row.user_id);
-        return { reverted: 0, skipped: changesIn(row).map((app_id) => skip(row, app_id, problem)) };
-      });
-      result.reverted += undone.reverted;
-      result.skipped.push(...undone.skipped);
+    for (const [index, user] of users.entries()) {
+      await undoUser(await currentActor(index), id, user).catch((error: unknown) =>
+        refuse(id, user, rowProblemOf(error)),
+      );
     }
-    return result;
+    return { operation: id, ...(await readOutcome(em, id)) };
   };
 
   return {
     /**
-     * Reverts what is still as the actor's operation left it, and reports the rest once.
+     * Reverts what is still as the actor's operation left it, of up to `MAX_USERS` users. A repeat returns the same, or
+     * continues if there are more users or the first request was interrupted.
      * @throws Problem `not-found`, `undo-expired`
      */
     undo: (actor: Actor, id: string, idempotencyKey: IdempotencyKey | null): Promise<UndoResult> => {
@@ -84,67 +86,93 @@ export const createOperations = (unit: Unit) => {
   };
 };
 
-type Undone = Pick<UndoResult, 'reverted' | 'skipped'>;
-const NOTHING: Undone = { reverted: 0, skipped: [] };
-
-const changesOf = (em: Db, id: string) =>
+/** Users whose change is to be undone. */
+const changedUsers = (em: Db, id: string) =>
   tables(em)
     .selectFrom('operation_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
-    .select(['change.user_id', 'users.email', 'change.granted', 'change.revoked', 'change.joined'])
-    .select(['change.is_active', 'change.changed_at'])
+    .select(['change.user_id', 'users.email'])
     .where('change.operation_id', '=', id)
+    .where('change.undone', 'is', null)
     .orderBy('change.user_id')
-    .limit(MAX_USERS + 1)
+    .limit(MAX_USERS)
     .execute();
 
-type ChangeRow = Awaited<ReturnType<typeof changesOf>>[number];
+type Changed = Awaited<ReturnType<typeof changedUsers>>[number];
 
-const removeChange = async (em: Db, id: string, userId: number): Promise<boolean> => {
-  const { numDeletedRows } = await tables(em)
-    .deleteFrom('operation_changes')
+/** Locks a change that was not undone. */
+const lockChange = (tx: Db, id: string, userId: number) =>
+  tables(tx)
+    .selectFrom('operation_changes')
+    .select(['user_id', 'granted', 'revoked', 'superseded', 'joined', 'is_active', 'changed_at'])
     .where('operation_id', '=', id)
     .where('user_id', '=', userId)
+    .where('undone', 'is', null)
+    .forUpdate()
     .executeTakeFirst();
-  return numDeletedRows > 0n;
+
+type Change = NonNullable<Awaited<ReturnType<typeof lockChange>>>;
+
+/** Nothing is left to undo, whichever version of the service tries. */
+const recordUndone = async (tx: Db, id: string, userId: number, undone: UndoneChange): Promise<void> => {
+  await sql`
+    update operation_changes set undone = ${JSON.stringify(undone)}::json,
+      granted = '{}', revoked = '{}', superseded = '{}', joined = '{}', is_active = null
+    where operation_id = ${id} and user_id = ${userId}`.execute(tables(tx));
 };
 
-/** Locks the user, and returns whether the operation was the last to activate or deactivate them. */
-const isAsLeft = async (tx: Db, actor: Actor, row: ChangeRow): Promise<boolean> => {
-  if (row.is_active === null) return false;
-  const id = await lockVisibleUser(tx, actor, row.email);
+const readOutcome = async (em: Db, id: string): Promise<Omit<UndoResult, 'operation'>> => {
+  const changes = tables(em)
+    .selectFrom('operation_changes as change')
+    .innerJoin('users', 'users.id', 'change.user_id')
+    .where('change.operation_id', '=', id);
+  const { reverted, is_finished } = await changes
+    .select([
+      sql<number>`coalesce(sum((change.undone ->> 'reverted')::int), 0)::int`.as('reverted'),
+      sql<boolean>`coalesce(bool_and(change.undone is not null), true)`.as('is_finished'),
+    ])
+    .executeTakeFirstOrThrow();
+  const rows = await changes
+    .select(['users.email', 'change.undone'])
+    .where(sql<boolean>`json_array_length(change.undone -> 'skipped') > 0`)
+    .orderBy('change.user_id')
+    .execute();
+  const skipped = rows.flatMap(({ email, undone }) =>
+    (undone?.skipped ?? []).map((change) => ({ email, ...change })),
+  );
+  return { reverted, skipped, is_finished };
+};
+
+/** Whether the operation was the last to activate or deactivate the locked user. */
+const isAsLeft = async (tx: Db, { user_id, is_active, changed_at }: Change): Promise<boolean> => {
+  if (is_active === null) return false;
   const found = await tables(tx)
     .selectFrom('users')
     .select('id')
-    .where('id', '=', id)
-    .where('is_active', '=', row.is_active)
-    .where(row.is_active ? 'last_activated' : 'last_deactivated', '=', row.changed_at)
+    .where('id', '=', user_id)
+    .where('is_active', '=', is_active)
+    .where(is_active ? 'last_activated' : 'last_deactivated', '=', changed_at)
     .executeTakeFirst();
   return found !== undefined;
 };
 
 /** Ends the memberships that the operation began, except those that another app needs by now. */
-const leaveClients = ({ user_id, joined }: ChangeRow) => sql`
+const leaveClients = ({ user_id, joined }: Change) => sql`
   delete from memberships m where m.user_id = ${user_id} and m.client_id = any(${joined}::int[]) and not m.is_admin
     and not exists (select from app_grants g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`;
 
 /** The ids of the apps, and null for the activation. */
-const changesIn = ({ granted, revoked, is_active }: ChangeRow): (string | null)[] => [
+const changesIn = ({ granted, revoked, superseded, is_active }: Change): (string | null)[] => [
   ...granted,
   ...revoked,
+  ...superseded,
   ...(is_active === null ? [] : [null]),
 ];
 
-const skip = ({ email }: ChangeRow, app_id: string | null, problem: RowProblem): SkippedChange => ({
-  email,
-  app_id,
-  problem,
-});
-
-const undoneBy = ({ values, isActive }: UpdatePlan, row: ChangeRow): Undone => {
+const undoneBy = ({ values, isActive }: UpdatePlan, change: Change): UndoneChange => {
   const reverted = new Set<string | null>([...values.granted, ...values.revoked]);
   if (isActive !== null) reverted.add(null);
-  const left = changesIn(row).filter((change) => !reverted.has(change));
-  return { reverted: reverted.size, skipped: left.map((app_id) => skip(row, app_id, CHANGED_SINCE)) };
+  const left = changesIn(change).filter((id) => !reverted.has(id));
+  return { reverted: reverted.size, skipped: left.map((app_id) => ({ app_id, problem: CHANGED_SINCE })) };
 };

@@ -2,12 +2,13 @@ import { sql } from 'kysely';
 import { type Db, pipelineIn, tables } from '../../db/kysely.ts';
 import type { Actor, TargetRoles } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
+import { supersedeOperations } from '../operations/operation-log.ts';
 import { joinNotices } from '../passwords/password-expiry.ts';
 import type { CellChanges } from './access-update.ts';
 import { lockSuperusers } from './user-locks.ts';
 
 /** A locked user with their roles and their apps of the client. */
-export type Target = TargetRoles & { email: string; apps: Set<string> };
+export type Target = TargetRoles & { apps: Set<string> };
 
 /**
  * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.
@@ -64,6 +65,14 @@ export const writeCells = async (
   const db = tables(tx);
   const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json)
     as changed (user_id int, granted varchar[], revoked varchar[], joined int[])`;
+  await supersedeOperations(
+    tx,
+    changes.map(({ target, granted, revoked }) => ({
+      userId: target.id,
+      apps: [...granted, ...revoked].map(({ id }) => id),
+      clients: granted.map((app) => app.client_id),
+    })),
+  );
   await sql`
     with revoked as (
       delete from app_grants g using ${changed}

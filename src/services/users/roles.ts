@@ -4,6 +4,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
+import { supersedeOperations } from '../operations/operation-log.ts';
 import { joinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
@@ -66,6 +67,7 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
         for (const notice of joinNotices(tx, [user.id], joined, clock.now()))
           await tables(tx).executeQuery(notice);
       }
+      await supersedeOperations(tx, [{ userId: user.id, apps: [], clients: [clientId] }]);
       const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
       await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
       return readUser(tx, actor, email);

@@ -52,7 +52,7 @@ export const planUpdate = (
   access: Partial<UserRow> = {},
 ) => {
   const { user: before, clientIds } = context;
-  const { visible, granted, revoked, joined } = planApps(actor, context, changes);
+  const { visible, granted, revoked, joined, openedClients } = planApps(actor, context, changes);
   const after: UserRow = {
     ...before,
     ...access,
@@ -65,7 +65,7 @@ export const planUpdate = (
   const { id, email, first_name, last_name, is_demo_user } = after;
   const extra = changes.extra === undefined ? null : JSON.stringify(changes.extra);
   const appIds = { granted: granted.map((app) => app.id), revoked: revoked.map((app) => app.id) };
-  const values = { id, first_name, last_name, extra, is_demo_user, ...appIds, joined };
+  const values = { id, first_name, last_name, extra, is_demo_user, ...appIds, joined, openedClients };
 
   const details = diffColumns(before, after, CHANGEABLE);
   // Free-form data may be large or sensitive, so the audit trail records only that it changed.
@@ -96,7 +96,7 @@ const wantsApp = ({ apps, grant = [], revoke = [] }: UserChanges): ((app: KnownA
 const planApps = (actor: Actor, { user, clientIds, apps }: UpdateContext, changes: UserChanges) => {
   const named = namedApps(changes);
   if (changes.apps === undefined && named.length === 0)
-    return { visible: user.apps, granted: [], revoked: [], joined: [] };
+    return { visible: user.apps, granted: [], revoked: [], joined: [], openedClients: [] };
   const changeable = apps.filter((app) => administersClient(actor, app.client_id));
   const isWanted = wantsApp(changes);
   const wanted = changeable.filter(isWanted);
@@ -119,5 +119,7 @@ const planApps = (actor: Actor, { user, clientIds, apps }: UpdateContext, change
     revoked,
     /** Ids of clients. */
     joined: [...joined],
+    /** Ids of the clients whose apps are granted. */
+    openedClients: [...new Set(granted.map((app) => app.client_id))],
   };
 };

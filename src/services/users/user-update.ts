@@ -8,6 +8,7 @@ import { type Actor, isSharedUser, requireUserAppsAdmin } from '../access/actor.
 import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
 import { requireExpected } from '../expected-values.ts';
+import { supersedeStatements } from '../operations/operation-log.ts';
 import { joinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import {
@@ -45,8 +46,11 @@ export const updateUser = async (
   const access = await changeAccess(em, actor, email, changes.is_active, now);
   const plan = planUpdate(actor, context, changes, access);
   const { values, events } = plan;
+  const { id: userId, granted, revoked, openedClients: clients } = values;
+  const decision = { userId, apps: [...granted, ...revoked], clients };
   await pipeline.commit([
     WRITE_USER.bound(em, values),
+    ...supersedeStatements(em, [decision]),
     ...joinNotices(em, [values.id], values.joined, now),
     ...audit.statementsOf(em, events),
     ...also(em, plan),

@@ -32,7 +32,7 @@ export const users: DescriptionsOf<'users'> = {
   ],
   bulkUpdate: [
     'Change many users',
-    'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. Repeating the request is safe, except that mails are sent again without an `Idempotency-Key`.',
+    'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again.',
     ['undo-expired', 'not-found'],
   ],
   export: [
@@ -71,7 +71,7 @@ export const access: DescriptionsOf<'access'> = {
 export const operations: DescriptionsOf<'operations'> = {
   undo: [
     'Undo a change of many users',
-    'Your own operation, within ten minutes. Reverts what is still as the operation left it; the rest is in `skipped`. Reactivated users must log in again.',
+    'Your own operation, within ten minutes. Reverts what is still as the operation left it; the rest is in `skipped`. Each request reverts the changes of up to 1,000 users and reports those of all requests so far: repeat it until `is_finished` is true, or if it was interrupted. Reactivated users must log in again.',
     ['undo-expired'],
   ],
 };
@@ -118,7 +118,7 @@ export const invitations: DescriptionsOf<'invitations'> = {
   revoke: ['Revoke an invitation', 'Its link becomes invalid.', PENDING_ONLY],
   bulkUpdate: [
     'Resend or revoke many invitations',
-    'Up to 1,000 ids. Each invitation is changed in a separate transaction, by the rules of the request for one; `results` has one entry for each. Repeating the request is safe, except that mails are sent again without an `Idempotency-Key`.',
+    'Up to 1,000 ids. Each invitation is changed in a separate transaction, by the rules of the request for one; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request and sends no mail twice; without one, it sends the mails again.',
   ],
   copyLink: [
     'Get the link of an invitation',
