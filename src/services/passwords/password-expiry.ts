@@ -59,6 +59,8 @@ export const noticeStatement = (
         and (${userIds === null}::boolean or m.user_id = any(${[...(userIds ?? [])]}::int[]))
         and users.is_active and users.password_hash is not null
         and ${expiry} < ${before} and ${expiry} < coalesce(${others}, 'infinity')
+      -- As all writers of memberships: users first, by id.
+      order by users.id for key share of users
     ),
     deferred as (
       update memberships set password_expiry_from = ${new Date(now.getTime() + NOTICE_DAYS * DAY_MS)}::timestamptz
