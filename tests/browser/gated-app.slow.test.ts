@@ -61,7 +61,8 @@ const startExample = async () => {
   const site = `http://localhost:${sitePort}`;
   const settings = { DATA_DIR: folder.join('data'), PORT: String(port), BASE_URL: steward };
   const service = started.use(await startService('demo', settings));
-  const env = { ...settings, STEWARD_URL: steward, SITE_URL: site, APP_PORT: String(appPort) };
+  // Without DATA_DIR: the script asks the demo.
+  const env = { STEWARD_URL: steward, SITE_URL: site, APP_PORT: String(appPort) };
   const example = started.use(startProgram(join(EXAMPLES, 'gated-app/start.sh'), [], env));
   await until(
     'the app is served',
@@ -92,8 +93,20 @@ gated('greets the person who logs in, at the page that they wanted', async ({ br
   await page.waitForURL(`${site}/sales/**`);
 
   assert.is(await page.getByRole('heading').textContent(), 'Hello, Ada Lovelace');
-  assert.is(await page.getByRole('row').count(), 5);
+  assert.equal(await page.getByRole('row').allTextContents(), [
+    'RegionProductRevenue',
+    'NorthBicycles120400',
+    'NorthHelmets18250',
+    'WestTrailers45100',
+  ]);
   await page.context().close();
+});
+
+gated('redirects the root of the site to the list of apps', async ({ steward, site }) => {
+  const { status, headers } = await fetch(`${site}/`, { redirect: 'manual' });
+
+  assert.is(status, 303);
+  assert.is(headers.get('location'), `${steward}/`);
 });
 
 const python = findPythonWithRequests();
