@@ -12,6 +12,7 @@ import {
   INVITEES,
   MAINTENANCE_DAYS,
   MEMBERS,
+  NORTHWIND_ADMIN,
 } from './organization.ts';
 import { PEOPLE, USAGE_DAYS } from './workspace.ts';
 
@@ -28,7 +29,7 @@ const daysBefore = (now: Date, days: number, index = 0): Date =>
 export const addMembers = async (tx: Db, hash: string, now: Date): Promise<void> => {
   const db = tables(tx);
   const seenAt = daysBefore(now, 0);
-  for (const { email, isActive = true } of PEOPLE) {
+  for (const { email, isActive = true } of [...PEOPLE, NORTHWIND_ADMIN]) {
     await db
       .updateTable('users')
       .set({

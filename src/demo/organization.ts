@@ -183,6 +183,6 @@ export const INVITEES: Invitee[] = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT +
     apps: appsOf(clientId).slice(0, 1 + (index % 2)),
     status: isRevoked ? 'revoked' : 'pending',
     isRejected: index === 4 || index === 9,
-    invitedDaysAgo: isLate ? 16 + (index % 8) : 1 + index,
+    invitedDaysAgo: isLate ? 16 + (index % 8) : 1 + Math.floor(index * 1.7),
   };
 });

@@ -51,9 +51,7 @@ const entriesOfDay = (member: Member, day: number, now: Date, random: () => numb
   const weekday = new Date(midnight).getUTCDay();
   const share = member.frequency * (weekday === 0 || weekday === 6 ? WEEKEND_SHARE : 1);
   const { lastSeenDaysAgo } = member;
-  if (lastSeenDaysAgo === null || day < lastSeenDaysAgo) return [];
-  // On the day when they were last seen, they were.
-  if (random() >= share && day !== lastSeenDaysAgo) return [];
+  if (lastSeenDaysAgo === null || day < lastSeenDaysAgo || random() >= share) return [];
   const stacks = ALL_STACKS.filter(({ appId }) => member.apps.includes(appId) && isUsed(appId, day));
   return Array.from({ length: 1 + Math.floor(random() * 3) }, () => {
     const stack = stacks[Math.floor(random() * stacks.length)];
