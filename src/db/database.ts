@@ -141,12 +141,16 @@ export const requireMigratable = async (client: pg.ClientBase): Promise<string[]
   return level ? pendingOf(level) : migrations.map(({ name }) => name);
 };
 
-/** Whether all migrations of this version have run and the server accepts writes. @throws if the database is unavailable */
-export const isReady = async (orm: Orm): Promise<boolean> => {
-  const [state] = await orm.em
-    .fork()
-    .execute(
-      `select count(*)::int as count, current_setting('transaction_read_only')::bool as is_read_only from ${MIGRATIONS_TABLE}`,
-    );
+/**
+ * Whether all migrations of this version have run and the server accepts writes.
+ * @param limitMs after which `pg` closes the connection: others that the network has cut are then replaced as well
+ * @throws if the database is unavailable
+ */
+export const isReady = async ({ pool }: Orm, limitMs: number): Promise<boolean> => {
+  const text = `select count(*) as count, current_setting('transaction_read_only')::bool as is_read_only from ${MIGRATIONS_TABLE}`;
+  // The declared type of a query has no timeout.
+  const query = { text, query_timeout: limitMs };
+  const { rows } = await pool.query<{ count: number; is_read_only: boolean }>(query);
+  const [state] = rows;
   return (state?.count ?? 0) >= migrations.length && !state?.is_read_only;
 };

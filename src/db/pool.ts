@@ -14,7 +14,7 @@ const KEEP_ALIVE_MS = 10_000;
 /** By then, connections move to the servers that a name or a proxy leads to. */
 const MAX_LIFETIME_SECONDS = 900;
 /** For a server that no longer answers: longer than its own `statement_timeout`. `pg` then closes the connection. */
-const QUERY_TIMEOUT_MS = 16_000;
+const QUERY_TIMEOUT_MS = 14_000;
 
 const INT8_OID = 20;
 /** `date`, `timestamp`, `interval` and their arrays: kept as text, as MikroORM expects them. */

@@ -11,7 +11,7 @@ const SESSION_SETTINGS: Readonly<Record<string, string>> = {
   // A session that waits longer for a row holds a connection that others need. A call answers 503 after 10 s: its statements must not
   // end much later, and waits for locks before, so that their failure is reported.
   lock_timeout: '8s',
-  statement_timeout: '14s',
+  statement_timeout: '12s',
   // An instance that freezes within a transaction holds locks that all other instances wait for.
   idle_in_transaction_session_timeout: '15s',
   // The server ends sessions whose client is unreachable, and releases their locks. Unix sockets ignore these.
