@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
+import { type Readable, Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createZstdDecompress } from 'node:zlib';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ListStream, type OpenList, streamList } from '../../src/db/list-stream.ts';
+import { type ListChunk, ListStream, type OpenList, streamList } from '../../src/db/list-stream.ts';
 import type { ReadTextRows, TextRow } from '../../src/db/text-rows.ts';
 import { compressResponses } from '../../src/http/middleware/compression.ts';
 import { sendListStream } from '../../src/http/rest/responses.ts';
@@ -32,6 +34,24 @@ const readRows: ReadTextRows = async ({ sql: list, parameters: [first, limit] },
   const end = Math.min(ROWS, Number(first) + Number(limit));
   for (let index = Number(first); index < end; index += 1) onRow([`${index}`, rowOf(list, index)]);
 };
+
+const COUNTED_CHUNKS = 50;
+const counted = { sent: 0, held: 0, most: 0 };
+
+/** Counts its chunks that are not released. */
+async function* countedChunks(): AsyncGenerator<ListChunk> {
+  for (let n = 1; n <= COUNTED_CHUNKS; n += 1) {
+    // Longer than a write takes: the next chunk is never ready before.
+    await sleep(5);
+    counted.sent += 1;
+    counted.held += 1;
+    counted.most = Math.max(counted.most, counted.held);
+    const release = () => {
+      counted.held -= 1;
+    };
+    yield { text: Buffer.alloc(1000, 'x'), isLast: n === COUNTED_CHUNKS, release };
+  }
+}
 
 const buffers: Test<{ server: FastifyInstance }> = suite('buffers of lists');
 
@@ -72,6 +92,23 @@ for (const encoding of ['identity', 'zstd']) {
     },
   );
 }
+
+buffers('are released while a slow reader still reads', async () => {
+  // A connection that is not done with a chunk when the next one is asked for.
+  const raw = new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => setTimeout(done, 1) });
+  const reply = {
+    request: {},
+    raw,
+    type: () => reply,
+    hasHeader: () => false,
+    send: (text: Readable) => text.pipe(raw),
+  };
+  await sendListStream(reply as unknown as FastifyReply, new ListStream(countedChunks()), 'text/plain');
+  await finished(raw);
+
+  assert.equal([counted.sent, counted.held], [COUNTED_CHUNKS, 0]);
+  assert.ok(counted.most <= 4, `${counted.most} of ${COUNTED_CHUNKS} chunks in memory`);
+});
 
 buffers('are not reused for a list while another reader has left', async ({ server }) => {
   const leave = async (list: string) => {

@@ -113,18 +113,25 @@ async function* textsOf(
 }
 
 /**
- * Releases chunks as soon as the operating system has them. Compression keeps a chunk for longer, so that its chunks are left
- * to the garbage collection.
+ * Releases chunks as soon as the operating system has them. They are written in order, so that only the last ones can still be in
+ * the buffers of the streams. Compression keeps a chunk for longer, so that its chunks are left to the garbage collection.
  */
 const createReleaser = (stream: Readable, reply: FastifyReply): ((sent: ListChunk) => void) => {
-  const unreleased: ListChunk[] = [];
-  const releaseAll = () => {
-    for (const chunk of unreleased.splice(0)) chunk.release();
+  let unreleased: ListChunk[] = [];
+  const releaseBefore = (index: number) => {
+    for (const chunk of unreleased.slice(0, index)) chunk.release();
+    unreleased = unreleased.slice(index);
   };
-  reply.raw.once('finish', releaseAll);
+  reply.raw.once('finish', () => releaseBefore(unreleased.length));
   return (sent) => {
     if (reply.hasHeader('content-encoding')) return;
     unreleased.push(sent);
-    if (stream.readableLength === 0 && reply.raw.writableLength === 0) releaseAll();
+    let bufferedBytes = stream.readableLength + reply.raw.writableLength;
+    let firstBuffered = unreleased.length;
+    while (bufferedBytes > 0 && firstBuffered > 0) {
+      firstBuffered -= 1;
+      bufferedBytes -= unreleased[firstBuffered]?.text.length ?? 0;
+    }
+    releaseBefore(firstBuffered);
   };
 };
