@@ -113,8 +113,11 @@ const parseForm = async (bytes: Buffer, mediaType: string): Promise<Record<strin
   }
 };
 
-/** Smaller bodies are not counted, so that logins still work while large uploads fill the budget. */
-const SMALL_BYTES = 64 * 1024;
+/**
+ * Smaller bodies are not counted, so that logins, which may have this size, still work while large uploads fill the budget. Two
+ * thousand connections that hold one each take 32 MiB.
+ */
+const SMALL_BYTES = 16 * 1024;
 /** A body is in memory as a buffer, a string and objects, which takes several times its size. */
 const AUTHENTICATED_BYTES = 32 * 1024 * 1024;
 /** Separate, so that anonymous uploads cannot block those of authenticated callers. */
