@@ -149,6 +149,21 @@ for (const [how, join] of Object.entries({
     },
   );
 
+expiry('that got shorter while a user was inactive is mailed when they are reactivated', async ({ app }) => {
+  await policy(app, ACME, 30);
+  assert.not.ok((await notices(app)).some(({ recipient }) => recipient === IDLE));
+  app.clock.advance(2 * WEEK_MS);
+
+  await app.as(ACME).users.update({ email: IDLE, is_active: true });
+
+  assert.is((await notices(app)).filter(({ recipient }) => recipient === IDLE).length, 1);
+  assert.ok((await logIn(app, IDLE)).token);
+  app.clock.advance(WEEK_MS + 1);
+  await rejectsWith(logIn(app, IDLE), 'password_expired');
+  app.clock.advance(-3 * WEEK_MS - 1);
+  await app.as(ACME).users.deactivate({ email: IDLE });
+});
+
 expiry('is not mailed any more after the password was changed, or the policy ended', async ({ app }) => {
   await policy(app, ACME, 30);
   const later = new Date(app.clock.now().getTime() + 1);

@@ -71,9 +71,8 @@ export const mailContexts = (em: Db, terms: Terms) =>
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
     .select(linkExpiry(terms.invitationDays).as('link_expires_at'))
     .select(
-      sql<Date | null>`case when mail.kind = 'password-expiry' then ${passwordExpiresAt('person')} end`.as(
-        'password_expires_at',
-      ),
+      sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
+        then ${passwordExpiresAt('person')} end`.as('password_expires_at'),
     )
     .select(appsInvitedTo(sql`a.label`, sql`mail.invitation_id`).as('app_labels'));
 

@@ -26,6 +26,11 @@ export const passwordExpiresAt = (
   (select min(${expiryByClient(sql.table(user))}) from memberships m join clients c on c.id = m.client_id
     where m.user_id = ${sql.table(user)}.id and c.password_expiration_days > 0 and ${condition})`;
 
+const endOfNotice = (now: Date): Date => new Date(now.getTime() + NOTICE_DAYS * DAY_MS);
+
+/** SQL: the value of `password_expiry_from` for users who cannot be told before they are reactivated. */
+const UNTOLD = sql`'infinity'::timestamptz`;
+
 type Shortened = {
   clientIds: readonly number[];
   /** Null means all members. */
@@ -38,8 +43,8 @@ type Shortened = {
 };
 
 /**
- * The statement that mails the active members whose passwords expire sooner than before, and so sooner than they know. Run it after
- * the policy or the membership was written, in the same transaction. The mails are spread over up to an hour, so that those for which
+ * The statement that mails the active members whose passwords expire sooner than before, and so sooner than they know; inactive ones
+ * are told when they are reactivated. Run it after the policy or the membership was written, in the same transaction. The mails are spread over up to an hour, so that those for which
  * people wait are not delayed. A mail that is still queued says the new date too.
  */
 export const noticeStatement = (
@@ -52,18 +57,19 @@ export const noticeStatement = (
   const others = passwordExpiresAt('users', sql`c.id <> changed.client_id`);
   return sql`
     with affected as (
-      select m.client_id, m.user_id, users.email
+      select m.client_id, m.user_id, users.email, users.is_active
       from memberships m join clients c on c.id = m.client_id join users on users.id = m.user_id
         cross join lateral (select m.client_id) as changed
       where m.client_id = any(${[...clientIds]}::int[]) and c.password_expiration_days > 0
         and (${userIds === null}::boolean or m.user_id = any(${[...(userIds ?? [])]}::int[]))
-        and users.is_active and users.password_hash is not null
+        and users.password_hash is not null
         and ${expiry} < ${before} and ${expiry} < coalesce(${others}, 'infinity')
       -- As all writers of memberships: users first, by id.
       order by users.id for key share of users
     ),
     deferred as (
-      update memberships set password_expiry_from = ${new Date(now.getTime() + NOTICE_DAYS * DAY_MS)}::timestamptz
+      update memberships
+      set password_expiry_from = case when is_active then ${endOfNotice(now)}::timestamptz else ${UNTOLD} end
       from affected where ${givesNotice}::boolean
         and (memberships.client_id, memberships.user_id) = (affected.client_id, affected.user_id)
     )
@@ -72,7 +78,7 @@ export const noticeStatement = (
       ${now}::timestamptz + (row_number() over (order by user_id) - 1)
         * least(interval '1 second', interval '1 hour' / count(*) over ()),
       ${tracing.traceparent()}::varchar
-    from affected where not exists (select from outbox_mails queued
+    from affected where is_active and not exists (select from outbox_mails queued
       where queued.kind = 'password-expiry' and queued.user_id = affected.user_id
         and queued.client_id = affected.client_id and queued.sent_at is null and queued.failed_at is null)
     order by user_id`.compile(tables(em));
@@ -88,3 +94,16 @@ export const joinNotices = (
   clientIds.length === 0 || userIds.length === 0
     ? []
     : [noticeStatement(em, { clientIds, userIds, daysBefore: 0, givesNotice: true, now })];
+
+/** The statement that tells a user who was reactivated what changed while they were inactive. */
+export const reactivationNotice = (em: Db, userId: number, now: Date): CompiledQuery =>
+  sql`
+    with told as (
+      update memberships m set password_expiry_from = ${endOfNotice(now)}::timestamptz
+      from users where users.id = m.user_id and m.user_id = ${userId} and m.password_expiry_from = ${UNTOLD}
+      returning m.client_id, m.user_id, users.email
+    )
+    insert into outbox_mails (kind, recipient, client_id, user_id, created_at, next_attempt_at, traceparent)
+    select 'password-expiry', email, client_id, user_id, ${now}::timestamptz, ${now}::timestamptz,
+      ${tracing.traceparent()}::varchar
+    from told`.compile(tables(em));

@@ -9,7 +9,7 @@ import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
 import { requireExpected } from '../expected-values.ts';
 import { supersedeStatements } from '../operations/operation-log.ts';
-import { joinNotices } from '../passwords/password-expiry.ts';
+import { joinNotices, reactivationNotice } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import {
   type KnownApp,
@@ -52,6 +52,7 @@ export const updateUser = async (
     WRITE_USER.bound(em, values),
     ...supersedeStatements(em, [decision]),
     ...joinNotices(em, [values.id], values.joined, now),
+    ...(plan.isActive ? [reactivationNotice(em, values.id, now)] : []),
     ...audit.statementsOf(em, events),
     ...also(em, plan),
   ]);
