@@ -31,6 +31,9 @@ export const createElementReader = (client: number, apps: AppNames) => {
       is_demo_user: validate(faults, 'is_demo_user', DemoFlag, row.cells.is_demo_user.toLowerCase()),
       extra: readExtra(faults, row.cells.extra),
     };
+    // Files for the REST interface name the client in each row.
+    if (row.cells.client !== '' && row.cells.client !== String(client))
+      faults.client = [`Must be ${client}, the client of --client, or empty.`];
     if (email === undefined) return { value: null, faults };
 
     if (first && addressOf(first) === email) {
@@ -61,7 +64,8 @@ const validate = <T>(faults: FieldErrors, column: string, schema: z.ZodType<T>, 
 const MAX_UNKNOWN_APPS = 10;
 
 const readApps = (faults: FieldErrors, cell: string, apps: AppNames): string[] => {
-  const names = cell.split(/[\s,;]+/).filter(Boolean);
+  // Also a JSON array, as in CSV lists of invitations.
+  const names = cell.split(/[\s,;"[\]]+/).filter(Boolean);
   const unknown = names.filter((name) => !apps.has(name)).slice(0, MAX_UNKNOWN_APPS);
   if (unknown.length > 0) faults.apps = unknown.map((name) => `This client has no app ${name}.`);
   const ids = names.flatMap((name) => apps.get(name) ?? []);

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../config/config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/format-count.ts';
 import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
 import { withDatabase } from './database-work.ts';
@@ -24,13 +25,15 @@ type InviteOptions = {
  */
 export const invitePeople = async (config: Config, file: string, options: InviteOptions) => {
   await checkFiles(await stat(file), options.report);
-  const { rows, faults } = await readInvitationCsv(createReadStream(file));
+  const { rows, faults, nameOf } = await readInvitationCsv(createReadStream(file));
   if (rows.length === 0 && faults.length > 0) return reject(faults, options);
 
   const { outcome, ...parties } = await checkOrInvite(config, rows, options, faults.length > 0);
-  const all = [...faults, ...outcome.faults];
+  const all = [...faults, ...outcome.faults.map((fault) => ({ ...fault, field: nameOf(fault.field) }))];
   if (all.length > 0) return reject(all, options);
-  process.stdout.write(`${successLines(outcome, parties, options.dryRun).join('\n')}\n`);
+  process.stdout.write(
+    `${successLines(outcome, parties, { ...options, hasMailServer: config.smtpUrl !== undefined }).join('\n')}\n`,
+  );
   return true;
 };
 
@@ -50,15 +53,26 @@ const checkOrInvite = (config: Config, rows: CsvRow[], options: InviteOptions, i
 
 const reject = async (unsorted: readonly CsvFault[], { report, dryRun }: InviteOptions): Promise<false> => {
   const faults = sortByLine(unsorted);
-  await writeReport(report, faults);
-  const summary = `${formatCount(faults.length, 'error')}; see ${report}. No one ${dryRun ? 'would be' : 'was'} invited.`;
+  const result = await writeReport(report, faults).then(
+    () => `see ${report}`,
+    (error: unknown) => `the report cannot be written (${reasonOf(error)}): name another file with --report`,
+  );
+  const summary = `${formatCount(faults.length, 'error')}; ${result}. No one ${dryRun ? 'would be' : 'was'} invited.`;
   process.stderr.write(`${[...summarizeErrors(faults), summary].join('\n')}\n`);
   return false;
 };
 
-const successLines = ({ made, renewed }: Outcome, { inviter, client }: Parties, dryRun: boolean) => [
+type Circumstances = { dryRun: boolean; hasMailServer: boolean };
+
+const successLines = (
+  { made, renewed }: Outcome,
+  { inviter, client }: Parties,
+  { dryRun, hasMailServer }: Circumstances,
+): string[] => [
   `${printable(client.name)}: ${made} ${dryRun ? 'would be ' : ''}invited, ${renewed} renewed, by ${inviter.email}.`,
-  dryRun
-    ? 'This was a dry run: nothing was changed.'
-    : 'The mails are queued. The running service sends them, or the next one that starts.',
+  dryRun ? 'This was a dry run: nothing was changed.' : hasMailServer ? QUEUED : WAITING,
 ];
+
+const QUEUED = 'The mails are queued. The running service sends them, or the next one that starts.';
+const WAITING =
+  'The mails wait in the queue, because there is no mail server: SMTP_URL is not set. Until the service has one, the console shows them.';

@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config/config.ts';
 
@@ -6,8 +6,10 @@ const HELP = `
 The first line of the file contains the column names:
   email         required
   apps          ids or slugs of the client's apps, separated by spaces, commas or semicolons
+  client        the id of the client, if given the same as --client
   is_demo_user  true or false
   extra         a JSON object
+The names of the REST interface are the same, but apps is also called initial_apps.
 Fields are separated by commas, semicolons or tabs; the encoding is UTF-8; at most 100,000 rows.
 All people are invited, or none if there are errors. Pending invitations are renewed. Mails are queued: the running
 service sends them, or the next one that starts.`;
@@ -22,7 +24,7 @@ export const addInviteCommand = (program: Command): void => {
     .requiredOption('--client <id>', 'id of the client', readId)
     .option('--as <email>', 'inviter: a superuser or an admin of the client (default: the first superuser)')
     .option('--dry-run', 'validate the file without changing anything')
-    .option('--report <file>', 'file for errors (default: NAME.report.csv in the current folder)')
+    .option('--report <file>', 'file for errors (default: NAME.report.csv beside the CSV file)')
     .addHelpText('after', HELP)
     .action(async (file: string, { client, as, dryRun = false, report = reportOf(file) }: Options) => {
       const config = readConfig(process.env);
@@ -40,4 +42,5 @@ export const readId = (text: string): number => {
   return Number(text);
 };
 
-const reportOf = (file: string): string => `${basename(file).replace(/\.csv$/i, '')}.report.csv`;
+const reportOf = (file: string): string =>
+  join(dirname(file), `${basename(file).replace(/\.csv$/i, '')}.report.csv`);

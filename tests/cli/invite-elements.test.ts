@@ -11,7 +11,7 @@ const APPS = new Map([
 
 const rowOf = (cells: Partial<Record<Column, string>>, line = 2): CsvRow => ({
   line,
-  cells: { email: 'eve@acme.test', apps: '', is_demo_user: '', extra: '', ...cells },
+  cells: { email: 'eve@acme.test', client: '', apps: '', is_demo_user: '', extra: '', ...cells },
 });
 const elementOf = (cells: Partial<Record<Column, string>>) => createElementReader(1, APPS)(rowOf(cells));
 

@@ -6,7 +6,7 @@ import { ACME, ADA, type TestApp } from '../support/test-app.ts';
 
 const rowOf = (line: number, email: string, cells: Partial<Record<Column, string>> = {}): CsvRow => ({
   line,
-  cells: { apps: '', is_demo_user: '', extra: '', ...cells, email },
+  cells: { client: '', apps: '', is_demo_user: '', extra: '', ...cells, email },
 });
 /** Rows from line 2, as in a file with a header. */
 const guests = (name: string, count: number): CsvRow[] =>

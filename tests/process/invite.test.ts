@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { initializeDataDir } from '../support/data-dir.ts';
@@ -37,7 +37,7 @@ const run = async ({ folder }: Context, text: string, args: string[], settings =
   return runCommand(['invite', 'people.csv', ...args], all, folder.path);
 };
 
-const pending = async ({ service, token }: Context): Promise<{ email: string }[]> =>
+const pending = async ({ service, token }: Context): Promise<{ email: string; initial_apps: string[] }[]> =>
   (await service.send('GET /jb/clients/1/users/invitations/', { token })).json;
 
 invite('creates invitations that the service lists immediately', async (context) => {
@@ -47,11 +47,53 @@ invite('creates invitations that the service lists immediately', async (context)
 
   const made = (await pending(context)).filter(({ email }) => email.endsWith('@guests.test'));
   assert.is(code, 0, stderr);
-  assert.match(stdout, /^Acme Analytics: 2 invited, 0 renewed, by admin@acme\.test\.\nThe mails are queued/);
+  assert.match(
+    stdout,
+    /^Acme Analytics: 2 invited, 0 renewed, by admin@acme\.test\.\nThe mails wait in the queue, because there is no mail server/,
+  );
   assert.is(stderr, '');
   assert.equal(
     made.map(({ email }) => email),
     ['bob@guests.test', 'eve@guests.test'],
+  );
+});
+
+invite('takes a file for the REST interface, and queues mails for the mail server', async (context) => {
+  const text =
+    'email,client,initial_apps,is_demo_user,extra\nrest@guests.test,1,"[""zylTKNVx"",""Qm3vR8pa""]",true,"{""team"": 7}"\n';
+
+  const { code, stdout, stderr } = await run(context, text, ['--client', '1'], {
+    SMTP_URL: 'smtp://localhost:1',
+  });
+
+  const made = (await pending(context)).find(({ email }) => email === 'rest@guests.test');
+  assert.is(code, 0, stderr);
+  assert.match(stdout, /\nThe mails are queued\. The running service sends them/);
+  assert.equal(made?.initial_apps, ['zylTKNVx', 'Qm3vR8pa']);
+});
+
+invite('writes its report beside the file, and names the columns of the file', async (context) => {
+  await mkdir(context.folder.join('lists'), { recursive: true });
+  const file = join('lists', 'guests.csv');
+  await writeFile(context.folder.join(file), 'email,client,initial_apps\na@guests.test,2,nothing\n');
+  const settings = { DATA_DIR: context.folder.join('data') };
+
+  const outcome = await runCommand(['invite', file, '--client', '1'], settings, context.folder.path);
+  const elsewhere = ['--report', join('none', 'report.csv')];
+  const unwritable = await runCommand(
+    ['invite', file, '--client', '1', ...elsewhere],
+    settings,
+    context.folder.path,
+  );
+
+  assert.match(outcome.stderr, 'line 2: a@guests.test: client: Must be 1, the client of --client, or empty.');
+  assert.match(outcome.stderr, 'line 2: a@guests.test: initial_apps: This client has no app nothing.');
+  assert.match(outcome.stderr, '2 errors; see lists/guests.report.csv.');
+  assert.ok(existsSync(context.folder.join('lists', 'guests.report.csv')));
+  assert.match(unwritable.stderr, 'initial_apps: This client has no app nothing.');
+  assert.match(
+    unwritable.stderr,
+    /2 errors; the report cannot be written \(.+\): name another file with --report\./,
   );
 });
 
@@ -101,7 +143,7 @@ invite('refuses a misspelt column before it connects to the database', async (co
   assertRefused(outcome, 2);
   assert.match(
     outcome.stderr,
-    'line 1: app: Unknown column. Known columns: email, apps, is_demo_user, extra.',
+    'line 1: app: Unknown column. Known columns: email, client, apps, is_demo_user, extra; initial_apps for apps.',
   );
   assert.ok(existsSync(context.folder.join('faults.csv')));
 });

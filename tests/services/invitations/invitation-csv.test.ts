@@ -14,7 +14,7 @@ const read = (file: string | Buffer, pieceBytes = 7) => {
   return readInvitationCsv(chunks());
 };
 
-const NOTHING = { apps: '', is_demo_user: '', extra: '' };
+const NOTHING = { client: '', apps: '', is_demo_user: '', extra: '' };
 const rowOf = (line: number, email: string, cells: Partial<CsvRow['cells']> = {}): CsvRow => ({
   line,
   cells: { ...NOTHING, email, ...cells },
@@ -82,7 +82,10 @@ csv('refuses unknown columns by name', async () => {
       [2, 'is_demo'],
     ],
   );
-  assert.match(faults[0]?.message ?? '', 'Known columns: email, apps, is_demo_user, extra.');
+  assert.match(
+    faults[0]?.message ?? '',
+    'Known columns: email, client, apps, is_demo_user, extra; initial_apps for apps.',
+  );
 });
 
 for (const [what, file] of [
@@ -100,6 +103,18 @@ for (const [what, file] of [
     );
   });
 }
+
+csv('takes the names of the REST interface, and names the columns of the file in errors', async () => {
+  const { rows, faults, nameOf } = await read('email,client,initial_apps\na@b.test,1,"[""zylTKNVx""]"\n');
+  const twice = await read('email,apps,initial_apps\na@b.test,sales,sales\n');
+  const spoilt = await read(Buffer.from('email,initial_apps\na@b.test,s\xffles\n', 'latin1'));
+
+  assert.equal(faults, []);
+  assert.equal(rows, [rowOf(2, 'a@b.test', { client: '1', apps: '["zylTKNVx"]' })]);
+  assert.equal([nameOf('apps'), nameOf('email'), nameOf('extra')], ['initial_apps', 'email', 'extra']);
+  assert.match(twice.faults[0]?.message ?? '', 'initial_apps is the same');
+  assert.is(spoilt.faults[0]?.field, 'initial_apps');
+});
 
 csv('refuses a duplicate column', async () => {
   const { faults } = await read('email,apps,Email\na@b.test,,c@d.test\n');
