@@ -1,3 +1,4 @@
+import { createCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { migrateDatabase, type Orm, openDatabase } from '../db/database.ts';
@@ -7,7 +8,7 @@ import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { rebuildUsage } from '../services/usage/usage-rebuild.ts';
-import { createAdmin } from '../services/users/bootstrap.ts';
+import { type AdminPassword, createAdmin } from '../services/users/bootstrap.ts';
 import { createProgress } from './progress.ts';
 
 /** Applies pending migrations and returns their names. */
@@ -29,17 +30,26 @@ export const withDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?: nu
 export const withDatabaseForLong = <T>(config: Config, work: Work<T>): Promise<T> =>
   withDatabase(config, work, null);
 
-/** @returns whether the generated password was set; see `createAdmin` */
-export const createAdminAccount = (config: Config, email: string, generated: string): Promise<boolean> =>
+/** @returns what was done about the password; see `createAdmin` */
+export const createAdminAccount = (
+  config: Config,
+  email: string,
+  generated: string,
+): Promise<AdminPassword> =>
   withDatabase(config, async (orm) => {
     const hasher = await createPasswordHasher(config.argon2Concurrency);
     const password = config.adminPassword;
-    return createAdmin(orm.em.fork(), hasher, createAudit(NO_ORIGIN, systemClock), {
-      email,
-      generated,
-      now: systemClock.now(),
-      ...(password && { password }),
-    });
+    const audit = createAudit(NO_ORIGIN, systemClock);
+    return createAdmin(
+      orm.em.fork(),
+      { hasher, audit, commonPasswords: createCommonPasswords() },
+      {
+        email,
+        generated,
+        now: systemClock.now(),
+        ...(password && { password }),
+      },
+    );
   });
 
 /**

@@ -61,7 +61,7 @@ const addServiceCommands = (program: Command): void => {
 };
 
 const ADMIN_HELP = `
-The password is read from ADMIN_PASSWORD. Without it, an existing password is kept; otherwise a random password is
+The password is read from ADMIN_PASSWORD, and must satisfy the password policy. Without it, an existing password is kept; otherwise a random password is
 generated and shown once.`;
 
 const addAdminCommand = (program: Command): void => {
@@ -76,9 +76,15 @@ const addAdminCommand = (program: Command): void => {
       const generated = randomBytes(12).toString('base64url');
 
       const { createAdminAccount } = await import('./database-work.ts');
-      const isGeneratedUsed = await createAdminAccount(config, email, generated);
-      process.stdout.write(`${email} is a superuser.\n`);
-      if (isGeneratedUsed) process.stdout.write(`Password (shown only once): ${generated}\n`);
+      const done = await createAdminAccount(config, email, generated);
+      const password = {
+        kept: 'The password was kept. To change it, set ADMIN_PASSWORD and run the command again.',
+        set: 'The password is that of ADMIN_PASSWORD.',
+        changed:
+          'The password was changed to that of ADMIN_PASSWORD. All sessions and tokens of the account have ended.',
+        generated: `Password (shown only once): ${generated}`,
+      };
+      process.stdout.write(`${email} is a superuser.\n${password[done]}\n`);
     });
 };
 

@@ -94,7 +94,7 @@ export const Settings = z.object({
     .default('admin@localhost')
     .describe('Email address of the first superuser, created when the database has none'),
   ADMIN_PASSWORD: z.string().min(8, 'must have at least 8 characters').optional().meta({
-    description: 'Password of the first superuser',
+    description: 'Password of the first superuser, and for `create-admin`. It must not be a common one',
     valueType: 'string of 8 characters or more',
     defaultText: 'random, printed once',
   }),

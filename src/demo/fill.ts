@@ -56,6 +56,10 @@ export const fillDemo = ({
 export const isEmpty = async (em: Db): Promise<boolean> =>
   (await em.count(User)) === 0 && (await em.count(Site)) === 0;
 
+/** Whether the workspace was added earlier. */
+export const hasDemo = async (em: Db): Promise<boolean> =>
+  (await em.count(User, { email: PEOPLE[0]?.email ?? '' })) > 0;
+
 type Organization = { hash: string; port: number; appsCreatedAt: Date; now: Date };
 
 const addOrganization = async (tx: Db, { hash, port, appsCreatedAt, now }: Organization): Promise<void> => {

@@ -14,6 +14,7 @@ import { sizePools, withDatabaseHost } from '../server/database-host.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { judgeBackups } from './backup-findings.ts';
 import { checkDatabaseCertificates } from './check-database-certificates.ts';
+import { checkDemoAccounts } from './check-demo-accounts.ts';
 import { checkSigningKeys } from './check-signing-keys.ts';
 import { readDatabaseFacts, tryCreatePartition } from './database-facts.ts';
 import {
@@ -106,6 +107,7 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
       const em = orm.em.fork();
       const now = new Date(Date.now() + facts.clockAheadMs);
       findings.push(...(await checkBacklog(em, config, now)), ...(await checkSigningKeys(em, config, now)));
+      findings.push(...(await checkDemoAccounts(em, config.argon2Concurrency)));
     }
     return findings;
   } finally {

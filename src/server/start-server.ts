@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { Registry } from 'prom-client';
 import manifest from '../../package.json' with { type: 'json' };
+import { createCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { Tracing } from '../adapters/opentelemetry/start-tracing.ts';
 import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
@@ -10,7 +11,7 @@ import type { ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createOperatorOutput } from '../lib/logger.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { bootstrap } from '../services/users/bootstrap.ts';
+import { bootstrap, rejectWeakAdminPassword } from '../services/users/bootstrap.ts';
 import type { DatabaseHost } from './database-host.ts';
 import { wrapListenError } from './listen.ts';
 
@@ -34,7 +35,7 @@ export const startServer = async ({ config: settings, host, logger }: Deps): Pro
   const app = await createApp({ config, ...host, logger });
   let metrics: Registry | null = null;
   let traces: Tracing | null = null;
-  let notice: string[] = [];
+  const notice: string[] = [];
   const close = async (): Promise<void> => {
     await app.close();
     await traces?.stop();
@@ -46,7 +47,7 @@ export const startServer = async ({ config: settings, host, logger }: Deps): Pro
       steward: localUrl(config),
       store: config.appStore,
     });
-    if (config.demo) notice = await fillDemoWorkspace(app, config);
+    if (config.demo) notice.push(...(await fillDemoWorkspace(app, config)));
     else await bootstrapAdmin(app, config, logger);
     const { port, host } = config;
     // Loaded only where it is used: the package takes 20 MB and 40 ms.
@@ -78,7 +79,10 @@ const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logge
   const domain = new URL(config.baseUrl).host;
   const audit = createAudit(NO_ORIGIN, clock);
   const first = { domain, adminEmail, now: clock.now() };
-  const isCreated = await bootstrap(orm.em.fork(), first, audit, () => hasher.hash(password));
+  const isCreated = await bootstrap(orm.em.fork(), first, audit, async () => {
+    if (config.adminPassword) rejectWeakAdminPassword(adminEmail, password, createCommonPasswords());
+    return hasher.hash(password);
+  });
   if (!isCreated) return;
   printLine(`Created the first superuser: ${adminEmail}`);
   if (!config.adminPassword) printSecret(`Password (shown only once): ${password}`);
@@ -87,7 +91,7 @@ const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logge
 const fillDemoWorkspace = async (app: App, config: Config): Promise<string[]> => {
   const { orm, hasher, clock } = app;
   const password = config.demoPassword;
-  const [{ fillDemo, isEmpty }, { demoNotice }] = await Promise.all([
+  const [{ fillDemo, hasDemo, isEmpty }, { demoNotice }] = await Promise.all([
     import('../demo/fill.ts'),
     import('../demo/notice.ts'),
   ]);
@@ -101,7 +105,8 @@ const fillDemoWorkspace = async (app: App, config: Config): Promise<string[]> =>
     now: clock.now(),
     hasOrganization: true,
   });
-  return demoNotice({ config, isFilled });
+  const isKept = !isFilled && (await hasDemo(orm.em.fork()));
+  return demoNotice({ config, filledBy: isFilled ? 'this start' : isKept ? 'earlier start' : null });
 };
 
 /** Loaded only for an empty database: packing needs libraries for YAML and tar. */

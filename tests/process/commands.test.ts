@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
+import { makeDataDir } from '../support/data-dir.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, type Settings, startService } from '../support/service-process.ts';
@@ -66,7 +67,7 @@ commands('create-admin promotes and reactivates an existing user', async ({ sett
   const { rows } = await database.query(`
     select is_superuser, is_active from users where email = 'idle@example.test'`);
   assert.is(code, 0);
-  assert.is(stdout, 'idle@example.test is a superuser.\n');
+  assert.is(stdout, 'idle@example.test is a superuser.\nThe password is that of ADMIN_PASSWORD.\n');
   assert.equal(rows, [{ is_superuser: true, is_active: true }]);
 });
 
@@ -81,9 +82,42 @@ commands('create-admin keeps an existing password, and generates a missing one',
   const kept = await runCommand(['create-admin', 'new@example.test'], settings);
   const made = await runCommand(['create-admin', 'bare@example.test'], settings);
 
-  assert.is(kept.stdout, 'new@example.test is a superuser.\n');
+  assert.match(kept.stdout, /^new@example\.test is a superuser\.\nThe password was kept\./);
   assert.match(made.stdout, /shown only once/);
   assert.equal((await hashes()).slice(0, 2), before.slice(0, 2));
+});
+
+commands('create-admin changes a password, says so, and tells its owner', async ({ settings, database }) => {
+  const email = 'lost@example.test';
+  await runCommand(['create-admin', email], settings);
+  const admin = { ADMIN_PASSWORD: 'another horse battery' };
+  const { code, stdout, stderr } = await runCommand(['create-admin', email], { ...settings, ...admin });
+
+  const mails = await database.query(`select kind from outbox_mails where recipient = $1`, [email]);
+  const audit = await database.query(`select action from audit_entries where target = $1 order by id`, [
+    email,
+  ]);
+  assert.is(code, 0, stderr);
+  assert.match(stdout, 'The password was changed to that of ADMIN_PASSWORD. All sessions and tokens');
+  assert.equal(mails.rows, [{ kind: 'password-changed' }]);
+  assert.equal(
+    audit.rows.map(({ action }) => action),
+    ['user.make-superuser', 'user.make-superuser', 'password.change'],
+  );
+});
+
+commands('create-admin and a first start refuse a common password', async ({ settings, database }) => {
+  const admin = { ...settings, ADMIN_EMAIL: 'weak@example.test', ADMIN_PASSWORD: 'Password123!' };
+  const created = await runCommand(['create-admin', 'weak@example.test'], admin);
+  const { rows } = await database.query(`select from users where email = 'weak@example.test'`);
+  await using folder = await makeDataDir();
+  const started = await runCommand(['serve'], { ...admin, DATABASE_URL: '', DATA_DIR: folder.path });
+
+  for (const { code, stderr } of [created, started]) {
+    assert.is(code, 1);
+    assert.match(stderr, 'ADMIN_PASSWORD: Must not be a common password, even with digits or symbols added.');
+  }
+  assert.equal(rows, []);
 });
 
 commands('create-admin refuses an invalid address', async ({ settings }) => {

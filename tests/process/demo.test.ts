@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { peakMemoryMb } from '../support/server-processes.ts';
-import { type Service, startService } from '../support/service-process.ts';
+import { runCommand, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 
 const PASSWORD = 'steward-demo-1';
@@ -219,6 +219,22 @@ demo('has the packages in the store', async ({ service, root }) => {
   assert.is(await fetched('vcdashboard', '1.1.0-beta.1'), 'Loaded vcdashboard version 1.1.0-beta.1');
 });
 
+demo('is reported by steward doctor as long as its published password is accepted', async ({ folder }) => {
+  const doctor = () => runCommand(['doctor'], { DATA_DIR: folder.path });
+  const published = await doctor();
+  await using own = await makeScratchFolder();
+  const settings = { DATA_DIR: own.path, DEMO_PASSWORD: 'quite-private-9' };
+  await using _service = await startService('demo', settings);
+  const changed = await runCommand(['doctor'], { DATA_DIR: own.path });
+
+  assert.match(
+    published.stdout,
+    /^WARNING +demo accounts +root@steward\.test, a superuser, accepts the published password of the demo\. → /m,
+  );
+  assert.is(changed.code, 0, changed.stderr);
+  assert.not.match(changed.stdout, 'demo accounts');
+});
+
 demo('keeps existing data at the next start, and says so', async ({ folder, service, root }) => {
   const made = { email: 'kept@acme.test', client: 1, apps: ['zylTKNVx'] };
   assert.is((await service.send('POST /jb/users/', { token: root, body: made })).status, 200);
@@ -229,7 +245,12 @@ demo('keeps existing data at the next start, and says so', async ({ folder, serv
   const { status } = await second.send('GET /jb/users/kept@acme.test/', { token: root });
   const { json } = await second.send('GET /jb/users/', { token: root });
 
-  assert.match(second.output.stdout, 'The database is not empty');
+  assert.match(second.output.stdout, 'The demo workspace of an earlier start was kept, with its changes');
+  assert.match(
+    second.output.stdout,
+    'To start afresh, use another folder: DATA_DIR=.steward-demo npm run demo',
+  );
+  assert.match(second.output.stdout, `Console    ${second.address}/console/`);
   assert.is(status, 200);
   assert.is(json.length, 151);
 });
@@ -241,6 +262,19 @@ demo('serves no demo apps in other starts', async ({ folder }) => {
 
   assert.is(json.url, '/api/v1/jb/apps/zylTKNVx/');
   assert.is((await fetch(`${service.address}/demo-apps/sales/`)).status, 404);
+});
+
+demo('says how to go on if the database has other data', async () => {
+  await using folder = await makeScratchFolder();
+  const settings = { DATA_DIR: folder.path };
+  await (await startService('serve', settings)).kill('SIGTERM');
+  await using service = await startService('demo', settings);
+
+  assert.match(
+    service.output.stdout,
+    `The database is not empty: the demo workspace was not added. Log in at ${service.address}/console/ as before.`,
+  );
+  assert.not.match(service.output.stdout, 'root@steward.test');
 });
 
 demo('does not print a password of the operator', async () => {

@@ -3,13 +3,16 @@ import { sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
 import { User } from '../../../entities/user.ts';
-import type { PasswordHasher } from '../../adapters/hashing/password-hasher.ts';
 import { tables } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { defaultBranding } from '../clients/clients.ts';
+import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
+import { readPolicyOfUser, strictestPolicy } from '../passwords/password-policy.ts';
+import { rejectWeakPassword } from '../passwords/password-rules.ts';
+import type { ServiceDeps } from '../unit.ts';
 import { addUser, type NewUser } from './new-user.ts';
 
 type BootstrapInput = { domain: string; adminEmail: string; now: Date };
@@ -78,26 +81,58 @@ export const addUserWithPassword = async (
 
 type AdminInput = { email: string; password?: string; generated: string; now: Date };
 
+/** The setting with the given password, which errors name. */
+const SETTING = 'ADMIN_PASSWORD';
+
+/**
+ * Refuses a weak password of the first superuser.
+ * @throws Problem `invalid-input` on `ADMIN_PASSWORD`
+ */
+export const rejectWeakAdminPassword = (
+  email: string,
+  password: string,
+  commonPasswords: ServiceDeps['commonPasswords'],
+): void => {
+  const person = { email, firstName: '', lastName: '' };
+  rejectWeakPassword(strictestPolicy([]), password, person, commonPasswords, SETTING);
+};
+
+/** What `create-admin` did about the password. */
+export type AdminPassword = 'kept' | 'set' | 'generated' | 'changed';
+
 /**
  * Implements `create-admin`. Without a given password, a user who has one keeps it, and a user without one gets the
- * generated password. Returns true if the generated password was set.
+ * generated password. A changed password ends the sessions and tokens of the user, who gets a mail about it.
+ * @throws Problem `invalid-input` on `ADMIN_PASSWORD` if the policy does not allow the given password
  */
 export const createAdmin = async (
   em: SqlEntityManager,
-  hasher: PasswordHasher,
-  audit: Audit,
+  { hasher, audit, commonPasswords }: Pick<ServiceDeps, 'hasher' | 'commonPasswords'> & { audit: Audit },
   { email, password, generated, now }: AdminInput,
-): Promise<boolean> => {
+): Promise<AdminPassword> => {
   const hash = await hasher.hash(password || generated);
   return em.transactional(async (tx) => {
     const existing = await tables(tx)
       .selectFrom('users')
-      .select('password_hash')
+      .select(['id', 'password_hash', 'first_name as firstName', 'last_name as lastName'])
       .where('email', '=', email)
       .executeTakeFirst();
-    const usesGenerated = !password && !existing?.password_hash;
-    await promoteToSuperuser(tx, email, password || usesGenerated ? hash : null, now);
-    await audit.record(tx, [{ action: 'user.make-superuser', actor: null, target: email }]);
-    return usesGenerated;
+    if (password) {
+      const policy = existing ? await readPolicyOfUser(tx, existing.id) : strictestPolicy([]);
+      const person = { email, firstName: '', lastName: '', ...existing };
+      rejectWeakPassword(policy, password, person, commonPasswords, SETTING);
+    }
+    const hadPassword = !!existing?.password_hash;
+    const isKept = !password && hadPassword;
+    const isChanged = password && hadPassword;
+    if (isChanged) await enqueuePasswordNotice(tx, { userId: existing.id, now, address: null });
+    await promoteToSuperuser(tx, email, isKept ? null : hash, now);
+    await audit.record(tx, [
+      { action: 'user.make-superuser', actor: null, target: email },
+      ...(isChanged ? [{ action: 'password.change', actor: null, target: email } as const] : []),
+    ]);
+    if (isKept) return 'kept';
+    if (!password) return 'generated';
+    return isChanged ? 'changed' : 'set';
   });
 };
