@@ -154,5 +154,7 @@ export const judgeMigrations = (level: MigrationLevel): Finding => {
     );
   return unknown.length === 0
     ? ok('All migrations are applied.')
-    : ok(`A newer version applied ${unknown.join(', ')}, which this version works with.`);
+    : ok(
+        `A newer version applied ${unknown.join(', ')}. The version before it works with that: see docs/upgrades.md.`,
+      );
 };

@@ -6,7 +6,7 @@ import { createCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { Tracing } from '../adapters/opentelemetry/start-tracing.ts';
 import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import { migrateDatabase } from '../db/database.ts';
+import { migrateDatabase, readMigrationLevel } from '../db/database.ts';
 import type { ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createOperatorOutput } from '../lib/logger.ts';
@@ -47,6 +47,7 @@ export const startServer = async ({ config: settings, host, logger }: Deps): Pro
       steward: localUrl(config),
       store: config.appStore,
     });
+    notice.push(...(await describeNewerSchema(app)));
     if (config.demo) notice.push(...(await fillDemoWorkspace(app, config)));
     else await bootstrapAdmin(app, config, logger);
     const { port, host } = config;
@@ -63,6 +64,17 @@ export const startServer = async ({ config: settings, host, logger }: Deps): Pro
 
 /** The URL at which this process reaches itself, also behind a proxy. */
 const localUrl = ({ host, port }: Config): string => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+
+/** What holds for a version that was started again after an upgrade. */
+const describeNewerSchema = async ({ orm }: App): Promise<string[]> => {
+  const client = await orm.pool.connect();
+  const level = await readMigrationLevel(client).finally(() => client.release());
+  const newer = level?.unknown ?? [];
+  if (newer.length === 0) return [];
+  return [
+    `A newer version of Steward has migrated this database: it applied ${newer.join(', ')}. Only the version before that one works with it. If Steward ${manifest.version} is older, stop it: see docs/upgrades.md.`,
+  ];
+};
 
 /** The packages are loaded only where they are used. */
 const startTraces = async ({ orm }: App, { tracing: config }: Config, logger: Logger) => {

@@ -2,12 +2,15 @@ import { writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import manifest from '../../package.json' with { type: 'json' };
 import { packageOf } from '../support/build-package.ts';
 import { makeDataDir } from '../support/data-dir.ts';
 import { startExternalDatabase } from '../support/external-database.ts';
+import { until } from '../support/poll.ts';
 import { assertRefused } from '../support/refusals.ts';
 import { makeScratchFolder } from '../support/scratch-folder.ts';
 import { runCommand, startService } from '../support/service-process.ts';
+import { queryOnce } from '../support/test-server.ts';
 
 const messages = suite('messages to operators');
 
@@ -48,6 +51,22 @@ messages('apps publish says if the store already has the same bytes', async () =
   assert.equal([first.code, again.code], [0, 0], first.stderr + again.stderr);
   assert.match(first.stdout, /^Published sales 1\.0\.0\nSHA-256 /);
   assert.match(again.stdout, /^sales 1\.0\.0 is already in the store, with the same bytes\nSHA-256 /);
+});
+
+messages('serve says once that a newer version has migrated the database, and what holds', async () => {
+  await using server = await startExternalDatabase();
+  await using folder = await makeScratchFolder();
+  const { settings, connection } = await server.makeDatabase();
+  const all = { ...settings, APP_STORE: `file:${folder.join('store')}`, LOG_FORMAT: 'text', WORKERS: '2' };
+  assert.is((await runCommand(['migrate'], settings)).code, 0);
+  await queryOnce(connection, `insert into mikro_orm_migrations (name) values ('9999-teleports')`);
+  await using service = await startService('serve', all);
+  await until('the line is printed', () => service.output.stdout.includes('A newer version'));
+  const { stdout } = await service.kill('SIGTERM');
+
+  assert.equal(stdout.match(/A newer version of Steward has migrated this database: .+/g), [
+    `A newer version of Steward has migrated this database: it applied 9999-teleports. Only the version before that one works with it. If Steward ${manifest.version} is older, stop it: see docs/upgrades.md.`,
+  ]);
 });
 
 messages('migrate names the missing privileges of a role', async () => {
