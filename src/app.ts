@@ -227,7 +227,10 @@ const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resou
   embeds: () => pruneEmbeds(orm.em.fork()),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
   audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),
-  operations: () => pruneOperations(orm.em.fork(), clock.now(), config.auditRetentionDays),
+  operations: () => {
+    const { auditRetentionDays: auditDays, idempotencyHours } = config;
+    return pruneOperations(orm.em.fork(), clock.now(), { auditDays, idempotencyHours });
+  },
   invitations: () => pruneInvitations(orm.em.fork(), clock.now(), config.invitationRetentionDays),
   counts: () => pruneCounts(orm.em.fork()),
   logins: () => pruneCredentials(orm.em.fork(), clock.now(), config.tokenIdleDays),

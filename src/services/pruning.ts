@@ -41,12 +41,22 @@ export const pruneAudit = async (em: Db, now: Date, retentionDays: number): Prom
   await deleteInBatches(em, 'audit_entries', sql`occurred_at < ${cutoff}`, allow);
 };
 
-/** Deletes what undoing an operation needs after a day, and operations with the audit entries that name them: 0 days keep those. */
-export const pruneOperations = async (em: Db, now: Date, auditRetentionDays: number): Promise<void> => {
-  const isOver = sql`operation_id in (select id from operations where started_at < ${before(now, DAY_MS)})`;
+type OperationRetention = { auditDays: number; idempotencyHours: number };
+
+/**
+ * Deletes what undoing an operation needs after a day, or once a repeated request can no longer continue it; and operations with the
+ * audit entries that name them: 0 days keep those.
+ */
+export const pruneOperations = async (
+  em: Db,
+  now: Date,
+  { auditDays, idempotencyHours }: OperationRetention,
+): Promise<void> => {
+  const keptMs = Math.max(DAY_MS, idempotencyHours * HOUR_MS);
+  const isOver = sql`operation_id in (select id from operations where started_at < ${before(now, keptMs)})`;
   await deleteInBatches(em, 'operation_changes', isOver);
-  if (auditRetentionDays === 0) return;
-  await deleteInBatches(em, 'operations', sql`started_at < ${before(now, auditRetentionDays * DAY_MS)}`);
+  if (auditDays === 0) return;
+  await deleteInBatches(em, 'operations', sql`started_at < ${before(now, auditDays * DAY_MS)}`);
 };
 
 /** Deletes invitations that were accepted, revoked or expired before the retention period, with their mails. 0 days keep all. */

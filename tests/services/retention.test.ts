@@ -86,11 +86,14 @@ retention(
         await sql<{ n: number[] }>`select array[(select count(*)::int from operations),
         (select count(*)::int from operation_changes)] as n`.execute(app.db())
       ).rows[0]?.n;
-    const prune = (days: number) => pruneOperations(app.orm.em.fork(), app.clock.now(), days);
+    const prune = (auditDays: number, idempotencyHours = 24) =>
+      pruneOperations(app.orm.em.fork(), app.clock.now(), { auditDays, idempotencyHours });
 
     await prune(1);
     assert.equal(await count(), [1, 1]);
     app.clock.advance(DAY_MS + 1);
+    await prune(0, 48);
+    assert.equal(await count(), [1, 1], 'a repeated request may continue it');
     await prune(0);
     assert.equal(await count(), [1, 0]);
     await prune(1);
