@@ -65,6 +65,10 @@ erased('is refused by each bulk action', async ({ app }) => {
       action,
     );
   }
+  const inactive = await app
+    .as(ROOT)
+    .users.bulkUpdate({ filter: { is_active: false }, action: 'reactivate' });
+  assert.not.ok(inactive.results.some(({ email }) => email === pseudonym));
   assert.equal(await stateOf(app), NO_ACCESS);
   const mails = await app.as(ROOT).mail.list({ recipient: pseudonym, status: 'queued' });
   assert.equal(mails, []);

@@ -2,6 +2,7 @@ import { isDuplicateOf } from '../../db/database-errors.ts';
 import type { Db } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { isNotErased } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
@@ -119,6 +120,7 @@ const selectUsers = async (em: Db, actor: Actor, selection: Selection, now: Date
   const rows = await users
     .clearSelect()
     .select('users.email')
+    .where(isNotErased)
     .limit(MAX_BULK_USERS + 1)
     .execute();
   const emails = rows.slice(0, MAX_BULK_USERS).map(({ email }) => email);
