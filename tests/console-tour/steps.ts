@@ -9,7 +9,7 @@ import type { Step } from './tour.ts';
 
 /** In this order: later steps need what earlier ones made. */
 export const STEPS: Step[] = [
-  { title: 'find a person in three keystrokes', run: findPerson },
+  { title: 'find a person in a few keystrokes', run: findPerson },
   { title: 'invite 200 people from a CSV file', run: invitePeople },
   { title: 'accept invitations', run: acceptInvitations },
   { title: 'grant an app to 30 people, and undo it', run: grantApp },
