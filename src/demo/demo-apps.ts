@@ -85,8 +85,8 @@ const redeemCode = async (
 };
 
 /**
- * The app's own sessions, in the memory of this process. They are short: until they end, the app does not notice that Steward
- * has withdrawn the access.
+ * The app's own sessions, in the memory of this process: with WORKERS, each process has others. They are short: until they end,
+ * the app does not notice that Steward has withdrawn the access.
  */
 const createSessions = () => {
   const sessions = new Map<string, { claims: TicketClaims; expiresAt: number }>();
