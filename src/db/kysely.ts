@@ -1,7 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
 import type { Database } from '../../entities/index.ts';
-import type { Pipeline } from './pipeline.ts';
 
 /** A unit of work: an entity manager, or one in a transaction. */
 export type Db = SqlEntityManager;
@@ -12,15 +11,12 @@ export type Db = SqlEntityManager;
  */
 export const tables = (em: SqlEntityManager) => em.getKysely<Database>();
 
-/** The transaction of this entity manager, which sends one statement at a time, and commits later. */
-export const pipelineIn = (em: SqlEntityManager): Pipeline => {
-  const send: Pipeline['send'] = async (statements) => {
-    const rows: unknown[] = [];
-    for (const statement of statements) rows.push((await tables(em).executeQuery(statement)).rows);
-    // The rows are what the statements' types say.
-    return rows as Awaited<ReturnType<typeof send<typeof statements>>>;
-  };
-  return { send, commit: send };
+/** Runs compiled statements one after another. */
+export const runStatements = async (
+  em: SqlEntityManager,
+  statements: readonly CompiledQuery[],
+): Promise<void> => {
+  for (const statement of statements) await tables(em).executeQuery(statement);
 };
 
 /** The columns with a value, which an update sets; null without any. */

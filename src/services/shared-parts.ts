@@ -1,5 +1,5 @@
+import { createRead } from '../db/batched-reads.ts';
 import type { Db } from '../db/kysely.ts';
-import { createRead, createRunPipeline, createTransact } from '../db/pipeline.ts';
 import type { DatabasePool } from '../db/pool.ts';
 import { createTextRowReader } from '../db/text-rows.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
@@ -33,12 +33,8 @@ export type SharedParts = ReturnType<typeof createSharedParts>;
 
 /** Creates what the services of all requests share: access to the database, limits, keys and batched lookups. */
 export const createSharedParts = ({ pool, fork, secretKey }: Given) => {
-  const runPipeline = createRunPipeline(pool);
-  const transact = createTransact(runPipeline);
-  const read = createRead(transact);
+  const read = createRead(pool);
   return {
-    runPipeline,
-    transact,
     read,
     readRows: createTextRowReader(pool),
     appOrder: createAppOrder(fork(), read),

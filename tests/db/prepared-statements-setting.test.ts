@@ -2,8 +2,8 @@ import { CompiledQuery, sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config/config.ts';
+import { createRead } from '../../src/db/batched-reads.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { createRunPipeline, createTransact } from '../../src/db/pipeline.ts';
 import { createTextRowReader } from '../../src/db/text-rows.ts';
 import { openDatabaseHost } from '../../src/server/database-host.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -21,11 +21,11 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
   const db = orm.em.fork().getKysely<Record<string, never>>();
   const pool = orm.pool;
   const readRows = createTextRowReader(pool);
-  const transact = createTransact(createRunPipeline(pool));
+  const read = createRead(pool);
   for (const value of [1, 2, 3]) {
     await sql`select ${value}::int * 2 as twice`.execute(db);
     await readRows({ sql: TWICE, parameters: [value] }, () => {});
-    await transact([CompiledQuery.raw(TWICE, [value])]);
+    await read(CompiledQuery.raw(TWICE, [value]));
   }
   const { rows } = await pool.query('select statement from pg_prepared_statements order by prepare_time');
   await orm.close(true);

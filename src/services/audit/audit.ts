@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type CompiledQuery, sql } from 'kysely';
-import { prepared, tables } from '../../db/kysely.ts';
+import { prepared, runStatements } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
@@ -107,9 +107,7 @@ export const createAudit = (
   };
   return {
     statementsOf,
-    record: async (tx, events) => {
-      for (const statement of statementsOf(tx, events)) await tables(tx).executeQuery(statement);
-    },
+    record: (tx, events) => runStatements(tx, statementsOf(tx, events)),
     withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
   };
 };

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
+import type { Read } from '../../db/batched-reads.ts';
 import { type Db, prepared } from '../../db/kysely.ts';
-import type { Read } from '../../db/pipeline.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
 import { isTokenUnexpired } from './credentials.ts';

@@ -1,5 +1,5 @@
 import type { CompiledQuery } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Db, runStatements, tables } from '../../db/kysely.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
@@ -9,7 +9,7 @@ import { sessionStatements, tokenStatements } from './credentials.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 
 /** The statements that add a token or a session. */
-type Grant = (userId: number, now: Date) => CompiledQuery[];
+type Grant = (tx: Db, userId: number, now: Date) => CompiledQuery[];
 
 type Login = { username: string; password: string; entry: PasswordEntry };
 /** `device`: the device cookie. */
@@ -17,7 +17,7 @@ type LoginBrowser = { userAgent: string; device: string | null };
 
 /** Exchanges passwords for tokens and sessions. */
 export const createLogins = (unit: Unit) => {
-  const { em, clock, passwordVerification, audit, runPipeline, origin, sessionMaxDays } = unit;
+  const { em, clock, passwordVerification, audit, origin, sessionMaxDays } = unit;
   const address = origin.address ?? '';
   const logIn = async (action: AuditAction, login: Login, grant: Grant) => {
     const [attempt] = await Promise.allSettled([exchange(action, login, grant)]);
@@ -33,10 +33,10 @@ export const createLogins = (unit: Unit) => {
       throw new Problem('password_expired');
     }
     const event = { action, actor: user, target: user.email, clients: user.clientIds };
-    const isGranted = await runPipeline(async ({ send, commit }) => {
-      const [[updated]] = await send([recordLogin(em, user, clock.now())]);
-      if (!updated) return false;
-      await commit([...grant(user.id, clock.now()), ...audit.statementsOf(em, [event])]);
+    const isGranted = await em.transactional(async (tx) => {
+      if (!(await recordLogin(tx, user, clock.now()))) return false;
+      await runStatements(tx, grant(tx, user.id, clock.now()));
+      await audit.record(tx, [event]);
       return true;
     });
     if (!isGranted) await passwordVerification.failAfterVerification(user);
@@ -50,8 +50,8 @@ export const createLogins = (unit: Unit) => {
     createToken: async (username: string, password: string): Promise<string> => {
       const token = newToken();
       // Scripts send no cookies.
-      await logIn('login.token', { username, password, entry: {} }, (userId, now) =>
-        tokenStatements(em, { userId, token, now, address }),
+      await logIn('login.token', { username, password, entry: {} }, (tx, userId, now) =>
+        tokenStatements(tx, { userId, token, now, address }),
       );
       return token;
     },
@@ -63,8 +63,8 @@ export const createLogins = (unit: Unit) => {
     createSession: async (username: string, password: string, browser: LoginBrowser): Promise<string> => {
       const secret = newSessionSecret();
       const { userAgent, device: deviceCookie } = browser;
-      await logIn('login.session', { username, password, entry: { deviceCookie } }, (userId, now) =>
-        sessionStatements(em, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
+      await logIn('login.session', { username, password, entry: { deviceCookie } }, (tx, userId, now) =>
+        sessionStatements(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
       );
       return secret;
     },
@@ -80,12 +80,12 @@ const outcomeOf = (attempt: PromiseSettledResult<void>): Outcome => {
  * Updates the user first: the row lock waits for a concurrent deactivation or password change, which then ends this login.
  * It also serializes concurrent logins of one user, which delete the oldest credentials.
  */
-const recordLogin = (em: Db, user: VerifiedUser, now: Date) =>
-  tables(em)
+const recordLogin = (tx: Db, user: VerifiedUser, now: Date) =>
+  tables(tx)
     .updateTable('users')
     .set({ last_login: now })
     .where('id', '=', user.id)
     .where('is_active', '=', true)
     .where('last_password_set', '=', user.lastPasswordSet)
     .returning('id')
-    .compile();
+    .executeTakeFirst();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import type { Read } from '../../db/batched-reads.ts';
 import { type Db, prepared } from '../../db/kysely.ts';
-import type { Read } from '../../db/pipeline.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { isSlug } from '../../lib/package-name.ts';
 import { openableAppsOfUsers } from './app-access.ts';

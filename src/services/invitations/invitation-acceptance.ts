@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { Invitation } from '../../../entities/invitation.ts';
-import { type Db, pipelineIn } from '../../db/kysely.ts';
+import { type Db, runStatements } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -57,7 +57,8 @@ export const createInvitationAcceptance = (unit: Unit) => {
       const user = await createInvitee(tx, closed, { ...names, hash, now });
       const address = origin.address ?? '';
       const { userAgent } = input;
-      await pipelineIn(tx).send(
+      await runStatements(
+        tx,
         sessionStatements(tx, { userId: user.id, secret, now, address, userAgent, maxDays }),
       );
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };

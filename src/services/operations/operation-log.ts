@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CompiledQuery, sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Db, runStatements, tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -107,6 +107,5 @@ export const supersedeStatements = (em: Db, decisions: readonly Decision[]): Com
 };
 
 /** Runs `supersedeStatements`. The users must be locked. */
-export const supersedeOperations = async (tx: Db, decisions: readonly Decision[]): Promise<void> => {
-  for (const statement of supersedeStatements(tx, decisions)) await tables(tx).executeQuery(statement);
-};
+export const supersedeOperations = (tx: Db, decisions: readonly Decision[]): Promise<void> =>
+  runStatements(tx, supersedeStatements(tx, decisions));

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { UndoneChange } from '../../../entities/operation.ts';
-import { type Db, pipelineIn, tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
@@ -42,10 +42,10 @@ export const createOperations = (unit: Unit) => {
       if (!change) return; // another request has undone it
       const is_active = (await isAsLeft(tx, change)) ? !change.is_active : undefined;
       const changes = { grant: change.revoked, revoke: change.granted, is_active };
-      const unitOfWork = { em: tx, pipeline: pipelineIn(tx), now: clock.now() };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
-      const plan = await updateUser({ ...unitOfWork, audit: tagged }, actor, email, changes, (inner) => [
-        leaveClients(change).compile(tables(inner)),
+      const unitOfWork = { tx, now: clock.now(), audit: tagged };
+      const plan = await updateUser(unitOfWork, actor, email, changes, () => [
+        leaveClients(change).compile(tables(tx)),
       ]);
       await recordUndone(tx, id, userId, undoneBy(plan, change));
     });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, pipelineIn, tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { Actor, TargetRoles } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
@@ -21,7 +21,7 @@ export const lockTargets = async (tx: Db, actor: Actor, client: number, emails: 
     .where(sql<boolean>`users.email = any(${[...emails]}::varchar[])`)
     .where(userVisibleTo(actor));
   const superuser = visible.select('users.id').where(sql<boolean>`users.is_superuser`).limit(1);
-  if (await superuser.executeTakeFirst()) await lockSuperusers({ em: tx, pipeline: pipelineIn(tx) }, actor);
+  if (await superuser.executeTakeFirst()) await lockSuperusers(tx, actor);
   const locked = await visible.select('users.id').orderBy('users.id').forUpdate('users').execute();
   const ids = locked.map(({ id }) => id);
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Read } from '../../db/batched-reads.ts';
 import { tables } from '../../db/kysely.ts';
-import type { Read } from '../../db/pipeline.ts';
 
 const UNKNOWN = -1;
 

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Read } from '../../db/pipeline.ts';
+import type { Read } from '../../db/batched-reads.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';

@@ -1,16 +1,12 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { User } from '../../../entities/user.ts';
-import { pipelineIn, tables } from '../../db/kysely.ts';
-import type { Pipeline } from '../../db/pipeline.ts';
+import { tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { lockAccessChange } from '../access/access-locks.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { preparedForViewer } from '../access/viewer-query.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
-
-/** The entity manager builds the statements that the pipeline sends. */
-type Transaction = { em: SqlEntityManager; pipeline: Pipeline };
 
 /** A locked user, with the clients that decide who may change them. */
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
@@ -45,12 +41,8 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
  */
 export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
   const [locked] = await LOCK_ORDINARY.run(tx, actor, { email });
-  return locked ? locked.id : lockSuperuser({ em: tx, pipeline: pipelineIn(tx) }, actor, email);
+  return locked ? locked.id : lockSuperuser(tx, actor, email);
 };
-
-/** Locks a user whom the actor may see, and returns a row, unless they are a superuser. */
-export const lockOrdinaryUser = (em: SqlEntityManager, actor: Actor, email: string) =>
-  LOCK_ORDINARY.bound(em, actor, { email });
 
 /** Matches no superuser: those are locked in a fixed order, by `lockSuperuser`. */
 const LOCK_ORDINARY = preparedForViewer((db, viewer, { email }: { email: string }) =>
@@ -74,21 +66,15 @@ const LOCK_ORDINARY = preparedForViewer((db, viewer, { email }: { email: string 
  * The fixed order prevents a deadlock; the second transaction sees the outcome of the first.
  * @throws Problem `not-found`, `unauthenticated`
  */
-export const lockSuperuser = async (
-  { em, pipeline }: Transaction,
-  actor: Actor,
-  email: string,
-): Promise<number> => {
-  const visible = tables(em)
+const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
+  const user = await tables(tx)
     .selectFrom('users')
     .select(['id', 'is_superuser'])
     .where('email', '=', email)
-    .where(userVisibleTo(actor));
-  const [[user]] = await pipeline.send([visible.compile()]);
-  if (!user) throw notFound('user');
-  if (user.is_superuser) await lockSuperusers({ em, pipeline }, actor);
-  const lock = tables(em).selectFrom('users').select('id').where('id', '=', user.id).forUpdate();
-  await pipeline.send([lock.compile()]);
+    .where(userVisibleTo(actor))
+    .executeTakeFirstOrThrow(() => notFound('user'));
+  if (user.is_superuser) await lockSuperusers(tx, actor);
+  await tables(tx).selectFrom('users').select('id').where('id', '=', user.id).forUpdate().execute();
   return user.id;
 };
 
@@ -111,14 +97,14 @@ export const lockActiveUser = async (
 };
 
 /** @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock */
-export const lockSuperusers = async ({ em, pipeline }: Transaction, actor: Actor): Promise<void> => {
-  const lock = tables(em)
+export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
+  const superusers = await tables(tx)
     .selectFrom('users')
     .select(['id', 'is_active'])
     .where('is_superuser', '=', true)
     .orderBy('id')
-    .forUpdate();
-  const [superusers] = await pipeline.send([lock.compile()]);
+    .forUpdate()
+    .execute();
   const self = superusers.find(({ id }) => id === actor.id);
   if (actor.isSuperuser && !self?.is_active) throw new Problem('unauthenticated');
 };

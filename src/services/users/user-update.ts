@@ -1,7 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type CompiledQuery, sql } from 'kysely';
-import { pipelineIn, prepared } from '../../db/kysely.ts';
-import type { Pipeline } from '../../db/pipeline.ts';
+import { prepared, runStatements } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireUserAppsAdmin } from '../access/actor.ts';
@@ -19,42 +18,41 @@ import {
   type UpdatePlan,
   type UserChanges,
 } from './update-plan.ts';
-import { deactivateUser, lockOrdinaryUser, lockSuperuser, lockUser } from './user-locks.ts';
+import { deactivateUser, lockUser, lockVisibleUser } from './user-locks.ts';
 import { userRowsIn } from './user-rows.ts';
 
-type Deps = { em: SqlEntityManager; pipeline: Pipeline; now: Date; audit: Audit };
+type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
 /** Further statements of the transaction that writes the plan. */
-type Also = (em: SqlEntityManager, plan: UpdatePlan) => CompiledQuery[];
+type Also = (tx: SqlEntityManager, plan: UpdatePlan) => CompiledQuery[];
 
 /**
- * Changes a user in two batches: lock and read, then write and audit. The result is computed from what was read instead of
- * being read again, and the write is one statement instead of a flush of entities, because clients update users in bulk.
- * Superusers take further locks. `is_active` is changed through entities: the pipeline must be that of the entity manager.
+ * Changes a user: lock, read, write, audit. The result is computed from what was read instead of being read again, and the write
+ * is one statement instead of a flush of entities, because clients update users in bulk. `is_active` is changed through entities.
  * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `last-superuser`,
  * `precondition-failed`, `invalid-input` on `apps`
  */
 export const updateUser = async (
-  { em, pipeline, now, audit }: Deps,
+  { tx, now, audit }: Deps,
   actor: Actor,
   email: string,
   requested: UserChanges,
   also: Also = () => [],
 ): Promise<UpdatePlan> => {
-  const context = await readUpdatable({ em, pipeline }, actor, email, namedApps(requested));
+  const context = await readUpdatable(tx, actor, email, namedApps(requested));
   requireExpected(context.user, requested.expected);
   const changes = permittedChanges(actor, context, requested);
-  const access = await changeAccess(em, actor, email, changes.is_active, now);
+  const access = await changeAccess(tx, actor, email, changes.is_active, now);
   const plan = planUpdate(actor, context, changes, access);
   const { values, events } = plan;
   const { id: userId, granted, revoked, openedClients: clients } = values;
   const decision = { userId, apps: [...granted, ...revoked], clients };
-  await pipeline.commit([
-    WRITE_USER.bound(em, values),
-    ...supersedeStatements(em, [decision]),
-    ...joinNotices(em, [values.id], values.joined, now),
-    ...(plan.isActive ? [reactivationNotice(em, values.id, now)] : []),
-    ...audit.statementsOf(em, events),
-    ...also(em, plan),
+  await runStatements(tx, [
+    WRITE_USER.bound(tx, values),
+    ...supersedeStatements(tx, [decision]),
+    ...joinNotices(tx, [values.id], values.joined, now),
+    ...(plan.isActive ? [reactivationNotice(tx, values.id, now)] : []),
+    ...audit.statementsOf(tx, events),
+    ...also(tx, plan),
   ]);
   return plan;
 };
@@ -69,10 +67,7 @@ export const updateInTransaction = (
   changes: UserChanges,
   also?: Also,
 ): Promise<UpdatePlan> =>
-  em.transactional((tx) => {
-    const unit = { em: tx, pipeline: pipelineIn(tx), now: clock.now(), audit };
-    return updateUser(unit, actor, email, changes, also);
-  });
+  em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes, also));
 
 /**
  * Locks the user, and reads them in a separate statement: one that waits for a lock still sees the other tables as they were
@@ -80,15 +75,13 @@ export const updateInTransaction = (
  * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`
  */
 const readUpdatable = async (
-  { em, pipeline }: Pick<Deps, 'em' | 'pipeline'>,
+  tx: SqlEntityManager,
   actor: Actor,
   email: string,
   appIds: readonly string[],
 ): Promise<UpdateContext> => {
-  const read = UPDATE_CONTEXT.bound(em, actor, { email, appIds });
-  const [locked, rows] = await pipeline.send([lockOrdinaryUser(em, actor, email), read]);
-  if (locked.length === 0) await lockSuperuser({ em, pipeline }, actor, email);
-  const [row] = locked.length === 0 ? (await pipeline.send([read]))[0] : rows;
+  await lockVisibleUser(tx, actor, email);
+  const [row] = await UPDATE_CONTEXT.run(tx, actor, { email, appIds });
   if (!row) throw notFound('user');
   const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
   requireUserAppsAdmin(actor, {

@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import * as assert from 'uvu/assert';
-import { createRead, createRunPipeline, createTransact, type Read } from '../../src/db/pipeline.ts';
+import { createRead, type Read } from '../../src/db/batched-reads.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createTestPool } from '../support/test-pool.ts';
@@ -13,7 +13,7 @@ reads.before(async (context) => {
   const { connection, drop } = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next read.
   context.pool = createTestPool(connection, { max: 1, limitMs: 2_000 });
-  context.read = createRead(createTransact(createRunPipeline(context.pool)));
+  context.read = createRead(context.pool);
   context.drop = drop;
 });
 reads.after(async ({ pool, drop }) => {
