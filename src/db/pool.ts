@@ -119,6 +119,11 @@ export class DatabasePool extends pg.Pool {
     const startedAt = performance.now();
     const span = this.idleCount === 0 ? tracing.start(() => ({ name: 'acquire connection' })) : null;
     const client = await endWith(span, super.connect());
+    if (this.ending) {
+      // Kysely would lose it, and the pool could not be closed.
+      client.release(true);
+      throw new Error('Connection terminated: the pool is closing');
+    }
     telemetry.connection.publish(() => ({ seconds: (performance.now() - startedAt) / 1000 }));
     return client;
   }

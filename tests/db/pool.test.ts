@@ -80,6 +80,19 @@ pools('fails what waits too long for a connection, and gives its turn to the nex
   await pool.end();
 });
 
+pools('ends although connections are being opened for queries', async ({ database }) => {
+  for (let round = 0; round < 5; round += 1) {
+    const pool = createPool({ ...database.connection, poolSize: SLOTS });
+    const orm = await MikroORM.init(ormConfig(pool));
+    const queries = Array.from({ length: SLOTS }, () => sql`select 1`.execute(tables(orm.em.fork())));
+    const late = Promise.allSettled(queries);
+    await sleep(round * 2);
+
+    await orm.close(true);
+    await late;
+  }
+});
+
 pools('is stuck while all connections are taken and none is used', async ({ pool }) => {
   assert.not(pool.isStuck(0), 'without any connection');
   const lost = await Promise.all(Array.from({ length: SLOTS }, () => pool.connect()));
