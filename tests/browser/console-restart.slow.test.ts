@@ -12,6 +12,16 @@ const restart = suite('the console during a restart of the service');
 
 const bannerOf = (page: Page) => page.getByRole('status').filter({ hasText: 'The page keeps trying.' });
 
+/** Opens a person in the console of a service that the test stops and starts again. */
+const openPerson = async (page: Page): Promise<void> => {
+  await page.goto(`/console/people/${GRACE}`);
+  await fillLogin(page, ACME, DEMO_PASSWORD);
+  await waitForHeading(page, 'Grace Hopper');
+  await waitForData(page);
+};
+
+const LOAD_FAILURE = { name: 'This page could not be loaded' };
+
 restart('says that the service is away, and goes on without a reload when it is back', async () => {
   await using folder = await makeScratchFolder();
   const PORT = String(await freePort());
@@ -19,9 +29,10 @@ restart('says that the service is away, and goes on without a reload when it is 
   const before = await startService('demo', settings);
   await using chromium = await launchChromium();
   const page = await chromium.newPage({ baseURL: settings.BASE_URL });
-  await page.goto(`/console/people/${GRACE}`);
-  await fillLogin(page, ACME, DEMO_PASSWORD);
-  await waitForHeading(page, 'Grace Hopper');
+  await openPerson(page);
+  await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
+  await waitForHeading(page, 'Audit trail');
+  await page.goBack();
   await waitForData(page);
   await page.evaluate('globalThis.isSamePage = true');
 
@@ -29,20 +40,34 @@ restart('says that the service is away, and goes on without a reload when it is 
   await page.getByLabel('First name').fill('Amazing');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await bannerOf(page).waitFor();
-  await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
-  await page.getByRole('button', { name: 'Leave', exact: true }).click();
-  await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor();
 
   await using after = await startService('demo', settings);
   await bannerOf(page).waitFor({ state: 'detached' });
-  await waitForHeading(page, 'Audit trail');
-  await page.goBack();
-  await page.getByLabel('First name').fill('Amazing');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved.').waitFor();
   const { token } = await after.logIn(ACME, DEMO_PASSWORD);
   assert.is((await after.send(`GET /jb/users/${GRACE}/`, { token })).json.first_name, 'Amazing');
+  await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
+  await waitForHeading(page, 'Audit trail');
   assert.is(await page.evaluate('globalThis.isSamePage'), true);
+});
+
+restart('shows why a screen that was never open cannot be loaded, and opens it when it is back', async () => {
+  await using folder = await makeScratchFolder();
+  const PORT = String(await freePort());
+  const settings = { DATA_DIR: folder.path, PORT, BASE_URL: `http://localhost:${PORT}` };
+  const before = await startService('demo', settings);
+  await using chromium = await launchChromium();
+  const page = await chromium.newPage({ baseURL: settings.BASE_URL });
+  await openPerson(page);
+
+  await before.kill('SIGTERM');
+  await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
+  await page.getByRole('heading', LOAD_FAILURE).waitFor();
+
+  await using _after = await startService('demo', settings);
+  await bannerOf(page).waitFor({ state: 'detached' });
+  await waitForHeading(page, 'Audit trail');
 });
 
 restart.run();
