@@ -52,7 +52,6 @@ export const findPerson = async (
     .where('email', '=', email)
     .$if(isLocked, (rows) => rows.forUpdate())
     .executeTakeFirstOrThrow(() => notFound('user'));
-  if (isLocked) await lockAccessChange(tx, person.id);
   if (person.id === actor?.id) throw new Problem('self-modification');
   if (person.is_superuser && active.every((id) => id === person.id)) throw new Problem('last-superuser');
   return { ...person, clientIds: await clientIdsOf(tx, person.id) };
@@ -73,6 +72,7 @@ export const eraseAccount = async (
   await replaceUser(tx, erasure, now);
   await deleteAccess(tx, person);
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
+  await lockAccessChange(tx, person.id);
   const clients = person.clientIds;
   await audit.record(tx, [
     { action: 'user.erase', actor, target: erasure.pseudonym, clients, details: replaced },

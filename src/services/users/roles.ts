@@ -1,5 +1,6 @@
 import { tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
+import { lockAccessChange } from '../access/access-locks.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
@@ -39,6 +40,7 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
       user.isStaff = changes.is_staff ?? user.isStaff;
       user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
       await tx.flush();
+      await lockAccessChange(tx, user.id);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
       const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
       if (!isEmpty(details)) await audit.record(tx, [event]);
@@ -68,6 +70,7 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
           await tables(tx).executeQuery(notice);
       }
       await supersedeOperations(tx, [{ userId: user.id, apps: [], clients: [clientId] }]);
+      await lockAccessChange(tx, user.id);
       const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
       await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
       return readUser(tx, actor, email);

@@ -12,13 +12,12 @@ import { revokeCredentials } from '../auth/credentials.ts';
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
 
 /**
- * Locks a user whom the actor may change, and whose access may be taken away.
+ * Locks a user whom the actor may change.
  * @throws Problem `not-found` (also for a user the actor may not see), `forbidden`, `shared-user`, `unauthenticated`
  */
 export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
   const id = await lockVisibleUser(tx, actor, email);
   const user = await tx.findOneOrFail(User, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
-  await lockAccessChange(tx, id);
 
   const memberships = await tables(tx)
     .selectFrom('memberships')
@@ -120,6 +119,7 @@ export const deactivateUser = async (tx: SqlEntityManager, actor: Actor, { user 
   const wasActive = user.isActive;
   user.deactivate(now);
   await revokeCredentials(tx, user.id);
+  await lockAccessChange(tx, user.id);
   return wasActive;
 };
 
