@@ -109,8 +109,9 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
       const proceed = (services: Services) => next({ ctx: { services } });
       if (type !== 'mutation') return proceed(ctx.openServices());
       const beforeCommit = async (tx: Db) => {
-        ctx.timeLimit.requireTime();
         await confirmActor(tx, ctx.actor);
+        // Last, because confirming may wait for a lock.
+        ctx.timeLimit.requireTime();
       };
       const isChange = meta?.openapi?.method !== 'POST';
       const call = { ctx, path, isChange, meta: meta?.rest ?? {}, rawInput, beforeCommit, proceed };

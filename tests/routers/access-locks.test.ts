@@ -1,9 +1,12 @@
 import { sql } from 'kysely';
+import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
+import { lockAccessChange } from '../../src/services/access/access-locks.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { until } from '../support/poll.ts';
-import { ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects-with.ts';
+import { ADA, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const ORIGIN = { requestId: 'in-process', address: '127.0.0.1' };
@@ -74,3 +77,39 @@ locks('lets people who are erased finish what holds rows of theirs', async ({ ap
 });
 
 locks.run();
+
+const late = suite('a mutation that waits to commit');
+
+late('is rolled back if its time passes before the caller is confirmed', async () => {
+  const app = await startTestApp({}, { timeLimitMs: 1_500 });
+  try {
+    const { id } = await app
+      .db()
+      .selectFrom('users')
+      .select('id')
+      .where('email', '=', ROOT)
+      .executeTakeFirstOrThrow();
+    const { first_name: before } = await app.as(ROOT).users.get({ email: ADA });
+    const holder = app.orm.em.fork();
+    await holder.begin();
+    await lockAccessChange(holder, id);
+
+    await rejectsWith(app.as(ROOT).users.update({ email: ADA, first_name: 'Late' }), 'overloaded');
+    assert.ok(await isWaiting(app), 'the work goes on');
+    await holder.commit();
+
+    await until('the transaction ends', async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity
+        where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`.execute(
+        app.db(),
+      );
+      return rows.length === 0;
+    });
+    assert.is((await app.as(ROOT).users.get({ email: ADA })).first_name, before);
+  } finally {
+    await app.close();
+  }
+});
+
+late.run();
