@@ -41,20 +41,18 @@ frozen.after(async ({ database, observer, frozen: first, other }) => {
   await database[Symbol.asyncDispose]();
 });
 
-let batches = 0;
-const record = (service: Service, token: string, hasKey: boolean) =>
+const record = (service: Service, token: string) =>
   service.send(`POST /jb/apps/${SALES}/usage/`, {
     token,
     body: Array.from({ length: BATCH }, (_, n) => ({ email: `u${n % 7}@x.test`, action: 'X' })),
-    headers: hasKey ? { 'idempotency-key': `batch-${batches++}` } : {},
   });
 
 /** Writes usage through the service until the test stops it; resolves with the statuses of all responses. */
-const load = ({ token }: Context, service: Service, hasKey: boolean) => {
+const load = ({ token }: Context, service: Service) => {
   const statuses: number[] = [];
   let isOver = false;
   const write = async (): Promise<void> => {
-    while (!isOver) statuses.push((await record(service, token, hasKey)).status);
+    while (!isOver) statuses.push((await record(service, token)).status);
   };
   const writing = Promise.all(Array.from({ length: WRITERS }, write));
   writing.catch(() => {}); // `stop` throws it
@@ -83,23 +81,9 @@ const freeze = async ({ frozen: service }: Context): Promise<void> => {
   await sleep(200);
 };
 
-frozen('never holds the lock of an app for usage without an idempotency key', async (context) => {
-  const { frozen: service } = context;
-  const writing = load(context, service, false);
-  let holders = 0;
-  for (let round = 0; round < 15; round += 1) {
-    await freeze(context);
-    holders += await idleHolders(context);
-    process.kill(service.pid, 'SIGCONT');
-  }
-
-  assert.equal(await writing.stop(), [201]);
-  assert.is(holders, 0);
-});
-
 frozen('blocks other instances for seconds at most, and recovers when it continues', async (context) => {
   const { frozen: service, other, token } = context;
-  const writing = load(context, service, true);
+  const writing = load(context, service);
   await until('it is frozen with the lock of the app', async () => {
     await freeze(context);
     if ((await idleHolders(context)) > 0) return true;
@@ -112,7 +96,7 @@ frozen('blocks other instances for seconds at most, and recovers when it continu
   await until(
     'another instance gets through',
     async () => {
-      const answer = await record(other, token, false);
+      const answer = await record(other, token);
       if (answer.status === 503) assert.ok(Number(answer.headers.get('retry-after')) > 0, answer.text);
       others.push(answer.status);
       return answer.status === 201;
