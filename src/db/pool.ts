@@ -208,10 +208,10 @@ const pooledClientClass = (
       if (isSubmittable(first)) return query.call(this, first, ...rest);
       const { values = [], ...config } = configOf(first, rest);
       const named = { name: nameOf(config.text, values), ...config, values };
-      const isPipelined = this.connection.stream.writableCorked > 0;
-      // The statements of a pipeline are reported together, where it is sent.
-      if (!isPipelined) telemetry.roundTrip.publish(() => ({ statements: 1 }));
-      const span = isPipelined ? null : tracing.startStatements(() => [config.text]);
+      const isBatched = this.connection.stream.writableCorked > 0;
+      // The statements of a batch are reported together, where it is sent.
+      if (!isBatched) telemetry.roundTrip.publish(() => ({ statements: 1 }));
+      const span = isBatched ? null : tracing.startStatements(() => [config.text]);
       const settle = (error?: unknown): void => {
         span?.end(error ? { error: errorTypeOf(error) } : {});
         if (error) this.emit(QUERY_FAILED, error);

@@ -29,7 +29,7 @@ export const countEvents = (registry: Registry): void => {
 
   const roundTrips = new Counter({
     name: 'steward_database_round_trips_total',
-    help: 'Messages to the database. Those of a pipeline count once.',
+    help: 'Messages to the database. Those of a batch of reads count once.',
     registers,
   });
   const statements = new Counter({

@@ -21,7 +21,7 @@ export type IdempotentRequest = {
   input: string;
 };
 
-/** Shorter than the deadline of requests. */
+/** Shorter than the time limit of calls. */
 const MAX_WAIT_SECONDS = 5;
 
 /** Serializes requests with the same key in this process. Those that wait for too long fail with `overloaded`. */
