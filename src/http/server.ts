@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify';
-import { notFound } from '../lib/problems.ts';
+import { Problem } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { serveConsole } from './console/serve-console.ts';
@@ -89,7 +89,9 @@ export const createServer = async (options: ServerDeps) => {
   const sendFailure = (reply: FastifyReply, error: unknown) =>
     prefersPage(reply.request) ? failurePage(reply, error, deps) : sendProblemResponse(reply, error);
   app.setErrorHandler((error, _request, reply) => sendFailure(reply, error));
-  app.setNotFoundHandler((_request, reply) => sendFailure(reply, notFound('path')));
+  app.setNotFoundHandler((_request, reply) =>
+    sendFailure(reply, new Problem('not-found', { detail: NO_SUCH_PATH })),
+  );
   addRequestState(app);
   setCommonHeaders(app, securityHeaders);
   await app.register(cookie);
@@ -115,6 +117,8 @@ export const createServer = async (options: ServerDeps) => {
   await app.register((rpc) => serveTrpc(rpc, deps));
   return app;
 };
+
+const NO_SUCH_PATH = 'No such path. REST paths begin with /api/v1/: see /docs/.';
 
 export type Server = Awaited<ReturnType<typeof createServer>>;
 type Hookable = Pick<Server, 'addHook'>;

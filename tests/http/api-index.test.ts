@@ -42,6 +42,7 @@ index('answers other methods with 405 and Allow', async ({ app }) => {
 
   assert.is(response.statusCode, 405);
   assert.is(response.headers.allow, 'GET, HEAD, OPTIONS');
+  assert.is(response.json().detail, 'This path only supports GET, HEAD, OPTIONS.');
 });
 
 index('leaves /favicon.ico as an image', async ({ app }) => {

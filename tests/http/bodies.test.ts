@@ -42,6 +42,20 @@ bodies('answers another content type or charset with 415', async ({ app }) => {
   }
 });
 
+bodies('names a form as the reason for 415', async ({ app }) => {
+  for (const type of ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    const response = await app.send('PATCH /jb/users/ada@acme.test/', {
+      as: ACME,
+      payload: 'first_name=Ada',
+      headers: { 'content-type': type },
+    });
+    assert.is(
+      response.json().detail,
+      'The request body must be JSON (Content-Type: application/json), not a form.',
+    );
+  }
+});
+
 bodies('accepts every spelling of the charset UTF-8', async ({ app }) => {
   for (const type of [
     'application/json; charset=utf-8',

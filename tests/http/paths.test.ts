@@ -27,6 +27,15 @@ paths('answer malformed percent-encoding with 400', async ({ app }) => {
   assert.match(String(response.headers['content-type']), 'application/problem+json');
 });
 
+paths('that do not exist are answered with where the REST paths are', async ({ app }) => {
+  for (const line of ['GET !/jb/users/', 'GET /jb/userz/']) {
+    const response = await app.send(line, { as: ACME });
+
+    assert.is(response.statusCode, 404, line);
+    assert.is(response.json().detail, 'No such path. REST paths begin with /api/v1/: see /docs/.', line);
+  }
+});
+
 paths('are case-sensitive', async ({ app }) => {
   assert.is((await app.send('GET /JB/sites/', { as: ADA })).statusCode, 404);
 });

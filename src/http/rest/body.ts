@@ -45,6 +45,10 @@ export const readBody = async (request: FastifyRequest, takesForms: boolean): Pr
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return {};
   const { mediaType } = request.state;
   if (takesForms && FORM_TYPE.test(mediaType)) return parseForm(bytes, mediaType);
+  if (FORM_TYPE.test(mediaType))
+    throw new Problem('unsupported-media-type', {
+      detail: 'The request body must be JSON (Content-Type: application/json), not a form.',
+    });
   if (!isJson(mediaType)) throw new Problem('unsupported-media-type');
   return parseJson(bytes);
 };

@@ -22,7 +22,7 @@ export const refuseOtherMethods = (app: FastifyInstance, urls: Iterable<string>)
       url,
       onRequest: async (_request, reply) => {
         reply.header('allow', allow);
-        throw new Problem('method-not-allowed');
+        throw new Problem('method-not-allowed', { detail: `This path only supports ${allow}.` });
       },
       // Never called: the hook fails before the body is read.
       handler: async () => undefined,
