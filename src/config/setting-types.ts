@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { withAsciiDomain } from '../lib/email-address.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 
-export const wholeNumber = (min: number, max: number, fallback: number) =>
-  z
+export const wholeNumber = (min: number, max: number, fallback: number) => {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z
     .string()
-    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .regex(/^\d{1,9}$/, error)
     .transform(Number)
-    .pipe(z.number().min(min).max(max))
+    .pipe(z.number().min(min, error).max(max, error))
     .default(fallback);
+};
 
 const flagText = z
   .enum(['0', '1', 'false', 'true'], 'must be 1 or 0')

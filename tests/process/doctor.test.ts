@@ -154,7 +154,10 @@ doctor('reports invalid settings and stops there, with a line for each', async (
 
   assert.is(code, 1);
   assert.is(stderr, '');
-  assert.match(stdout, /^FAILURE {2}settings {2}Invalid setting PORT: must be a whole number\. → See/m);
+  assert.match(
+    stdout,
+    /^FAILURE {2}settings {2}Invalid setting PORT: must be a whole number from 0 to 65535\. → See/m,
+  );
   assert.match(stdout, /^FAILURE {2}settings {2}Invalid setting SMTP_URL: /m);
   assert.match(stdout, /^2 failures, 0 warnings\.$/m);
   assert.not.match(stdout, 'mail-secret');
