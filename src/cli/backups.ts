@@ -113,6 +113,8 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
     throw error;
   });
   const { secretKey } = checked;
+  // Before the restore, which creates a key in DATA_DIR if it has none.
+  const hasKey = secretKey !== null || (await hasOwnKey(config));
   const publish = await createPublisher(config);
   if (secretKey !== null && !config.database) await adoptSecretKey(config.dataDir, secretKey);
   // Before the restore: a file with this name may exist already.
@@ -121,8 +123,15 @@ export const restoreFile = async (config: Config, file: string, keyFile?: string
     if (isKeyNew) await rm(keyFile, { force: true });
     throw error;
   });
-  return [`Restored ${describe(checked)}`, ...foreign.map(describeForeign)];
+  return [`Restored ${describe(checked)}`, ...foreign.map(describeForeign), ...(hasKey ? [] : [NO_KEY])];
 };
+
+/** Whether the operator has given the restored service a key: that of the old service, or another one. */
+const hasOwnKey = async ({ secretKey, database, dataDir }: Config): Promise<boolean> =>
+  secretKey !== undefined || (!database && (await nullIfMissing(stat(join(dataDir, 'secret-key')))) !== null);
+
+const NO_KEY =
+  'The secret key was not restored: the backup holds none, or BACKUP_PASSPHRASE is not set. Links in mails that were sent before are not valid, unless you set SECRET_KEY to the key of the old service.';
 
 /**
  * Marks the target before anything else, so that no service starts on what a killed restore leaves.

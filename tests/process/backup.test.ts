@@ -47,6 +47,24 @@ commands(
   },
 );
 
+commands('says after a restore that the key of the old service is missing', async ({ folder, file }) => {
+  const restore = async (name: string, settings: Record<string, string>): Promise<string> => {
+    const { code, stdout, stderr } = await runCommand(['restore', file], {
+      DATA_DIR: folder.join(name),
+      ...settings,
+    });
+    assert.is(code, 0, stderr);
+    return stdout;
+  };
+  const SECRET_KEY = (await readFile(folder.join('data/secret-key'), 'utf8')).trim();
+
+  assert.match(
+    await restore('without-key', {}),
+    /\nThe secret key was not restored: .+ set SECRET_KEY to the key of the old service\.\n$/,
+  );
+  assert.not.match(await restore('with-setting', { SECRET_KEY }), 'The secret key');
+});
+
 commands('moves from the embedded database to an external one', async ({ folder, file }) => {
   await using server = await startExternalDatabase();
   const { settings } = await server.makeDatabase();
