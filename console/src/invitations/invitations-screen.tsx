@@ -122,7 +122,7 @@ type ColumnOptions = {
 
 const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions): Column<Invitation>[] => [
   ...(select ? [select] : []),
-  { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
+  { heading: 'Email address', width: 'minmax(11rem, 2fr)', cell: ({ email }) => email },
   ...(nameOfClient
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Invitation) => nameOfClient(client) }]
     : []),

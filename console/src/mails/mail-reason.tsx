@@ -9,6 +9,6 @@ export const reasonOf = (mail: Delivered): string =>
 /** For lists in which at least one mail has a reason. */
 export const reasonColumn = <Row,>(mailOf: (row: Row) => Delivered): Column<Row> => ({
   heading: 'Reason',
-  width: '2fr',
+  width: '1fr',
   cell: (row) => <span title={reasonOf(mailOf(row))}>{reasonOf(mailOf(row))}</span>,
 });

@@ -102,5 +102,5 @@ const columnsOf = (
     : []),
   { heading: 'Status', width: '8rem', cell: ({ status }) => <MailStatus status={status} /> },
   ...(hasReasons ? [reasonColumn<Mail>((mail) => mail)] : []),
-  { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
+  { heading: 'Created', width: '9.5rem', cell: ({ created_at: date }) => <DateText date={date} /> },
 ];

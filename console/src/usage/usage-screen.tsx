@@ -27,7 +27,7 @@ export const UsageScreen = () => {
       <ScreenHeader
         title="Usage"
         procedures={['usage.report', 'usage.topApps', 'usage.top', 'usage.list']}
-        lead="Actions of people in apps, beside the time before."
+        lead="Actions of people in apps, compared with the period before."
         actions={
           <Link className="action-link" to="/idle" search={{ client }}>
             Who and what is idle
