@@ -30,7 +30,7 @@ export const normalizeEmail = (text: string): string => withAsciiDomain(text).to
 
 /** The text without email addresses, for logs. */
 export const maskAddresses = (text: string): string =>
-  text.replaceAll(/[^\s<>"'(),:;/]+@[^\s<>"'(),:;/]+/g, '…');
+  text.replaceAll(/[^\s<>"'(),:;/]+/g, (word) => (word.includes('@') ? '…' : word));
 
 const hasOtherLetters = (input: unknown): boolean =>
   typeof input === 'string' && /^[^@\s]+@[^@]+$/.test(input) && /^[^@]*[^\0-\x7f]/.test(input);
