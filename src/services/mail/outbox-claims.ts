@@ -10,15 +10,25 @@ const RATE_LIMIT_LOCK = 7_305_130_502;
 export type ClaimTerms = { now: Date; limit: number; leaseMs: number; perMinute: number };
 
 /**
- * Claims due mails, password mails first, for the length of a lease. If a worker dies, its mails become due again.
+ * Claims due mails for the length of a lease: password mails first, then notices, then invitations. If a worker dies, its mails
+ * become due again.
  * @returns their ids
  */
 export const claimDue = async (tx: Db, terms: ClaimTerms): Promise<number[]> => {
-  const { now, limit, leaseMs, perMinute } = terms;
-  const db = tables(tx);
   // Under the lock, the next statement sees the claims of the other instances.
-  if (perMinute > 0) await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(db);
+  if (terms.perMinute > 0)
+    await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(tables(tx));
+  const urgent = await claimInOrder(tx, terms, sql`(kind = 'invitation') is false and not ${isNotice}`);
+  const left = terms.limit - urgent.length;
+  return left === 0 ? urgent : [...urgent, ...(await claimInOrder(tx, { ...terms, limit: left }))];
+};
 
+/** Nobody waits for these. A change of a policy enqueues one for each member of a client. */
+const isNotice = sql`(kind in ('password-expiry', 'failed-logins'))`;
+
+/** Claims due mails in the order of their index. */
+const claimInOrder = async (tx: Db, terms: ClaimTerms, condition = sql`true`): Promise<number[]> => {
+  const { now, limit, leaseMs, perMinute } = terms;
   const minuteAgo = new Date(now.getTime() - MINUTE_MS);
   const isRateLimited = perMinute > 0;
   // A row stores its last attempt only: two attempts within a minute would count once.
@@ -33,14 +43,14 @@ export const claimDue = async (tx: Db, terms: ClaimTerms): Promise<number[]> => 
     with due as materialized (
       select id from outbox_mails
       where sent_at is null and failed_at is null and next_attempt_at <= ${now}::timestamptz
-        and not ${needsLink} and ${hasNoRecentAttempt}
+        and not ${needsLink} and ${hasNoRecentAttempt} and ${condition}
       order by (kind = 'invitation'), next_attempt_at, id
       limit ${availableSlots}
       for update skip locked)
     update outbox_mails set attempts = attempts + 1, last_error = null, last_attempt_at = ${now}::timestamptz,
       next_attempt_at = ${new Date(now.getTime() + leaseMs)}::timestamptz
     from due where outbox_mails.id = due.id
-    returning outbox_mails.id`.execute(db);
+    returning outbox_mails.id`.execute(tables(tx));
   return rows.map(({ id }) => id);
 };
 

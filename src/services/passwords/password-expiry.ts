@@ -44,8 +44,8 @@ type Shortened = {
 
 /**
  * The statement that mails the active members whose passwords expire sooner than before, and so sooner than they know; inactive ones
- * are told when they are reactivated. Run it after the policy or the membership was written, in the same transaction. The mails are spread over up to an hour, so that those for which
- * people wait are not delayed. A mail that is still queued says the new date too.
+ * are told when they are reactivated. Run it after the policy or the membership was written, in the same transaction. The mails are
+ * spread over up to an hour, so that they do not flood the mail server. A mail that is still queued says the new date too.
  */
 export const noticeStatement = (
   em: Db,

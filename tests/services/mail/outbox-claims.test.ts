@@ -42,6 +42,28 @@ claims(
   },
 );
 
+claims('return password mails before notices that were due earlier', async ({ app }) => {
+  const { id: user_id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', GRACE)
+    .executeTakeFirstOrThrow();
+  const due = app.clock.now();
+  const notices = (['password-expiry', 'failed-logins'] as const).flatMap((kind) =>
+    Array.from({ length: 10 }, () => ({
+      ...{ kind, recipient: GRACE, user_id },
+      ...{ created_at: due, next_attempt_at: due },
+    })),
+  );
+  await app.db().insertInto('outbox_mails').values(notices).execute();
+  app.clock.advance(1000);
+  await app.as(null).passwords.requestReset({ email: ADA });
+
+  assert.equal(recipientsOf(await outboxOf(app).claim(1)), [ADA]);
+  assert.is((await outboxOf(app).claim(30)).found, notices.length, 'then the notices');
+});
+
 claims('give each mail to one of many concurrent workers', async ({ app }) => {
   const emails = await invite(app, 60);
 
