@@ -92,7 +92,7 @@ views('requires the administration of the app, not only access to it', async ({ 
   await rejectsWith(app.as(EDSGER).accessViews.get({ key }), 'not-found');
   await rejectsWith(app.as(EDSGER).accessViews.list({ app: 'fleet' }), 'forbidden');
   const unknown = await rejectsWith(app.as(ACME).accessViews.create({ app: 'fleet' }), 'invalid-input');
-  assert.ok(unknown.fields?.app);
+  assert.equal(unknown.fields?.app, ['No app that you manage has the slug fleet.']);
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: false });
 });
 

@@ -12,7 +12,7 @@ import { decideAccess, factsOf, type OpenableAppOfUser, openableAppsOfUsers } fr
 export const requireAppToShare = async (em: Db, actor: Actor, slug: string | undefined) => {
   if (slug === undefined) throw invalid({ app: ['This field is required.'] });
   const app = await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst();
-  if (!app) throw invalid({ app: [`There is no app ${slug} that you manage.`] });
+  if (!app) throw invalid({ app: [`No app that you manage has the slug ${slug}.`] });
   requireClientAdmin(actor, app.client_id);
   return app;
 };
