@@ -181,6 +181,31 @@ expiry('is not mailed any more after the password was changed, or the policy end
 });
 
 expiry(
+  'mails members at most five times a day when a client admin lengthens and shortens it',
+  async ({ app }) => {
+    const shorten = async (as: string) => {
+      await policy(app, as, 0);
+      await app.db().updateTable('outbox_mails').set({ sent_at: app.clock.now() }).execute();
+      return policy(app, as, 30);
+    };
+    for (let n = 0; n < 5; n += 1) await shorten(ACME);
+
+    await rejectsWith(shorten(ACME), 'throttled');
+
+    const toGrace = async () => {
+      const mails = app.db().selectFrom('outbox_mails').select('id').where('kind', '=', 'password-expiry');
+      return (await mails.where('recipient', '=', GRACE).execute()).length;
+    };
+    assert.is(await toGrace(), 5);
+    await shorten(ROOT);
+    assert.is(await toGrace(), 6, 'superusers are not limited');
+    app.clock.advance(DAY_MS);
+    await shorten(ACME);
+    assert.is(await toGrace(), 7);
+  },
+);
+
+expiry(
   'is not the only limit: client admins require at most 64 characters, superusers more',
   async ({ app }) => {
     const refused = await rejectsWith(

@@ -8,7 +8,7 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import { requireExpected } from '../expected-values.ts';
-import { noticeStatement } from '../passwords/password-expiry.ts';
+import { noticeStatement, requireFewNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 
 /** Limit of the database columns. */
@@ -61,7 +61,7 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => readClient(em, actor, id),
 
-  /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name`, `password_min_length` */
+  /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name`, `password_min_length`, `throttled` */
   update: (actor: Actor, id: number, changes: ClientUpdate, expected?: ClientUpdate): Promise<ClientRow> =>
     em.transactional(async (tx) => {
       const before = await visibleClients(tx, actor)
@@ -81,7 +81,9 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
       await tables(tx).updateTable('clients').set(defined).where('id', '=', id).execute();
       const [days, daysBefore] = [defined.password_expiration_days ?? 0, before.password_expiration_days];
       if (days > 0 && (daysBefore === 0 || days < daysBefore)) {
-        const shortened = { clientIds: [id], userIds: null, daysBefore, now: clock.now() };
+        const now = clock.now();
+        if (!actor.isSuperuser) await requireFewNotices(tx, id, now);
+        const shortened = { clientIds: [id], userIds: null, daysBefore, now };
         const notice = noticeStatement(tx, { ...shortened, givesNotice: !actor.isSuperuser });
         await tables(tx).executeQuery(notice);
       }

@@ -1,6 +1,7 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
+import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 
 /** Days from the mail about a policy that shortens the life of passwords until it expires the first. */
@@ -82,6 +83,30 @@ export const noticeStatement = (
       where queued.kind = 'password-expiry' and queued.user_id = affected.user_id
         and queued.client_id = affected.client_id and queued.sent_at is null and queued.failed_at is null)
     order by user_id`.compile(tables(em));
+};
+
+/** Mails about one policy to one person in a day that client admins may cause. */
+const NOTICES_PER_DAY = 5;
+
+/**
+ * Call it before a client admin shortens the life of passwords: lengthening and shortening it in turn would mail all members each
+ * time. The client must be locked.
+ * @throws Problem `throttled`
+ */
+export const requireFewNotices = async (tx: Db, clientId: number, now: Date): Promise<void> => {
+  const mailed = await tables(tx)
+    .selectFrom('outbox_mails')
+    .select('user_id')
+    .where('kind', '=', 'password-expiry')
+    .where('client_id', '=', clientId)
+    .where('created_at', '>', new Date(now.getTime() - DAY_MS))
+    .groupBy('user_id')
+    .having((row) => row.fn.countAll(), '>=', NOTICES_PER_DAY)
+    .limit(1)
+    .executeTakeFirst();
+  if (!mailed) return;
+  const detail = `Members of this client were mailed ${NOTICES_PER_DAY} times within a day that their passwords expire sooner. Try again tomorrow.`;
+  throw new Problem('throttled', { detail, retryAfterSeconds: DAY_MS / 1000 });
 };
 
 /** The statement that tells users of the policies of clients that they have joined; none if there are no clients. */
