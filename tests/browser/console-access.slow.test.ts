@@ -43,6 +43,16 @@ access('one save changes several cells, and undo restores them', async ({ app, b
   assert.ok(await page.getByRole('checkbox', { name: `Sales for ${ADA}` }).isChecked());
 });
 
+access('marks people who are deactivated', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openMatrix(page);
+  const rowOf = (name: string) => page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
+
+  assert.is(await rowOf('Ida Idle').getByText('Inactive').count(), 1);
+  assert.is(await rowOf('Ada Lovelace').getByText('Inactive').count(), 0);
+});
+
 access('a heading grants an app to all people, and Discard takes it back', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;

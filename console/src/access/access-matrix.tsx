@@ -65,6 +65,11 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore, onAll }: Pro
             Admin
           </Badge>
         )}
+        {!user.is_active && (
+          <Badge variant="default" flex="none">
+            Inactive
+          </Badge>
+        )}
       </Group>
     ),
   };
