@@ -1,4 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
@@ -10,6 +10,7 @@ import type { Audit } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { defaultBranding } from '../clients/clients.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
+import { reactivationNotice } from '../passwords/password-expiry.ts';
 import { readPolicyOfUser, strictestPolicy } from '../passwords/password-policy.ts';
 import { rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { ServiceDeps } from '../unit.ts';
@@ -59,11 +60,12 @@ export const promoteToSuperuser = async (
   now: Date,
 ): Promise<void> => {
   if (isPseudonym(email)) throw invalid({ email: ['This person has been erased.'] });
-  const existing = await tx.findOne(User, { email });
+  const existing = await tx.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
   user.isSuperuser = true;
   user.activate(now);
   await tx.flush();
+  await tables(tx).executeQuery(reactivationNotice(tx, user.id, now));
   if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });
 };
 

@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
+import { tables } from '../../../src/db/kysely.ts';
+import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
+import { createAdmin } from '../../../src/services/users/bootstrap.ts';
+import { appSuite } from '../../support/app-suite.ts';
+import { until } from '../../support/poll.ts';
+import { ACME, ADA, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
+
+const promote = ({ orm, hasher, clock }: TestApp, email: string) =>
+  createAdmin(
+    orm.em.fork(),
+    { hasher, audit: createAudit(NO_ORIGIN, clock), commonPasswords: createCommonPasswords() },
+    { email, generated: 'velvet-canyon-41-moss', now: clock.now() },
+  );
+
+const admin = appSuite('create-admin');
+
+admin('tells a user whom it activates that their password expires sooner', async ({ app }) => {
+  await app.as(ROOT).users.deactivate({ email: ADA });
+  await app.as(ACME).clients.update({ id: 1, password_expiration_days: 30 });
+
+  await promote(app, ADA);
+
+  const mails = app.db().selectFrom('outbox_mails').select('kind').where('recipient', '=', ADA);
+  assert.equal(await mails.execute(), [{ kind: 'password-expiry' }]);
+});
+
+admin('does not revive a person who is erased at the same time', async ({ app }) => {
+  const pseudonym = 'erased-0123456789abcdef@erased.invalid';
+  const erasure = app.orm.em.fork();
+  await erasure.begin();
+  await tables(erasure)
+    .updateTable('users')
+    .set({ email: pseudonym, handle: '@erased-0123456789abcdef', is_active: false })
+    .where('email', '=', GRACE)
+    .execute();
+
+  const promotion = promote(app, GRACE);
+  await until('the promotion waits for the erasure', async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+      app.db(),
+    );
+    return rows.length > 0;
+  });
+  await erasure.commit();
+  await promotion;
+
+  const users = app.db().selectFrom('users').select(['is_active', 'is_superuser']);
+  assert.equal(await users.where('email', '=', pseudonym).execute(), [
+    { is_active: false, is_superuser: false },
+  ]);
+});
+
+admin.run();
