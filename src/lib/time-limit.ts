@@ -1,7 +1,5 @@
 import { Problem } from './problems.ts';
 
-export type TimeLimit = ReturnType<typeof createTimeLimit>;
-
 const tooSlow = () =>
   new Problem('overloaded', { detail: 'The database did not answer in time. Try again shortly.' });
 

@@ -6,8 +6,8 @@ import { Problem } from '../../lib/problems.ts';
 export const API_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * Answers `OPTIONS` on each path without an own answer with the methods that have a route, and all other methods with 405. As real routes these also
- * keep `PATCH /users/invitations/` from matching the route of a user.
+ * Answers `OPTIONS` with the methods that have a route, on each path that has no route for it, and all other methods with 405. As
+ * real routes these also keep `PATCH /users/invitations/` from matching the route of a user.
  */
 export const refuseOtherMethods = (app: FastifyInstance, urls: Iterable<string>): void => {
   for (const url of new Set(urls)) {

@@ -8,8 +8,6 @@ export type DeviceOwner = { id: number; lastPasswordSet: Date };
 /** A random id and its signature. */
 const FORMAT = /^([\w-]{43})\.([\w-]{43})$/;
 
-export type DeviceCookies = ReturnType<typeof createDeviceCookies>;
-
 /**
  * Signs the cookies of browsers that have logged in: OWASP's "device cookies". Such a cookie is no credential: it only gives the
  * browser a count of failed logins of its own. It is bound to the account and the password that was entered, so that an intruder
