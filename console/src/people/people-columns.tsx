@@ -15,7 +15,7 @@ const AppCount = ({ apps, clientadmin_of: clients }: Pick<Person, 'apps' | 'clie
 
 const NAME: Column<Person, Sort> = {
   heading: 'Name',
-  width: '2fr',
+  width: 'minmax(12rem, 2fr)',
   sort: 'name',
   cell: (person) => <NameCell person={person} />,
 };
