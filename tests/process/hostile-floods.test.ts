@@ -141,9 +141,9 @@ floods(
     const list = `GET /api/v1/jb/apps/zylTKNVx/usage/ HTTP/1.1\r\nhost: x\r\nauthorization: Token ${token}\r\n\r\n`;
 
     const end = new AbortController();
-    /** Half of the loops guess. */
+    /** Half of the loops guess. Not as the user of the token, whose oldest tokens end with more logins. */
     const logIn = async (loop: number): Promise<void> => {
-      const body = { username: 'admin@acme.test', password: loop % 2 === 0 ? 'steward-demo-1' : 'wrong' };
+      const body = { username: 'ada@acme.test', password: loop % 2 === 0 ? 'steward-demo-1' : 'wrong' };
       while (!end.signal.aborted) await service.send('POST /api-token-auth/', { body });
     };
     const loops = Array.from({ length: LOGIN_LOOPS }, (_, loop) => logIn(loop));
