@@ -55,7 +55,7 @@ limit('ends reads and writes in every stage while the table of users is locked',
   await until('no session is left at work', async () => (await busySessions(app)) === 0);
 });
 
-const repeats = appSuite('repeats of a slow request', {}, { timeLimitMs: 1_500 });
+const repeats = appSuite('repeats of a slow request', {}, { timeLimitMs: 1_000 });
 
 repeats('leave all connections free, ten times in a row', async ({ app }) => {
   const { send } = app;
