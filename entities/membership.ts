@@ -18,7 +18,7 @@ export const Membership = defineEntity({
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
     isAdmin: p.boolean().default(false),
-    /** Passwords do not expire by the policy of the client before this time: their owners were told of it too late. */
+    /** Passwords do not expire by the policy of the client before this time: the mail that announces it was sent too late. */
     passwordExpiryFrom: instant().nullable(),
   },
 });

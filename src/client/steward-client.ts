@@ -83,7 +83,7 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
   };
 };
 
-/** `fetch` takes `localhost:8000` for a URL of the scheme `localhost`, or for a path, and fails without saying why. */
+/** `fetch` takes `localhost:8000` for a URL of the scheme `localhost`, or for a path, and its error gives no reason. */
 const requireScheme = (url: string): string => {
   if (url === '' || url.startsWith('/') || /^https?:\/\/./i.test(url)) return url;
   // The URL may contain a password, so the message does not repeat it.

@@ -9,7 +9,7 @@ export const MORE_CLIENTS = [
   { id: 3, siteId: 3, name: 'Northwind Foods', supportEmail: 'help@northwind.test' },
 ];
 
-/** Nobody has used it. */
+/** An idle app: it has no usage. */
 export const IDLE_APP = 'Wd9kT4zx';
 export const APP_IN_MAINTENANCE = 'Wh6sTk3a';
 /** Since then, it has no usage. */

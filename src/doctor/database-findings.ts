@@ -125,7 +125,7 @@ export const judgeClock = ({ clockAheadMs, roundTripMs }: DatabaseFacts): Findin
   );
 };
 
-/** Only a problem is reported: a clock that is right now tells nothing about the times that are stored. */
+/** Only a problem is reported: stored times may be in the future although the clock is right now. */
 export const judgeStoredTimes = (futureTimes: number): Finding[] => {
   if (futureTimes === 0) return [];
   return [

@@ -3,7 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 type Options = {
   /** Called with the amount of work of the key that runs or waits; what it throws refuses more. */
   admit?: (pending: number) => void;
-  /** Work that has not started after so many milliseconds is dropped, and fails with `failure`. */
+  /** Milliseconds after which work that has not started is dropped, and fails with `failure`. */
   maxWait?: { ms: number; failure: () => Error };
 };
 

@@ -51,7 +51,7 @@ export const paceOf = (failures: number): number =>
 /**
  * Limits failed logins per account, and paces those of a network. Known browsers and live sessions have counts of their own and
  * are never paced: strangers who guess cannot lock them out.
- * @param pause waits for so many milliseconds
+ * @param pause waits for the given number of milliseconds
  */
 export const createLoginThrottle = (pool: Pool, pause: (ms: number) => Promise<unknown> = sleep) => {
   const failures = createWindowCounter(pool, FAILURE_WINDOW_MINUTES * MINUTE_MS);
