@@ -4,6 +4,7 @@ import type { Connection } from '../config/connection.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, errorTypeOf, tracing } from '../lib/tracing.ts';
+import { isOfStatement } from './database-errors.ts';
 import { sessionOptions } from './session-settings.ts';
 import { type ClientClass, CONNECT_TIMEOUT_MS, clientClassOf } from './single-client.ts';
 import { createStatementNames } from './statement-names.ts';
@@ -141,6 +142,8 @@ export class DatabasePool extends pg.Pool {
       const code = errorCodeOf(error);
       if (code === READ_ONLY) readOnlyClients.add(client);
       if (code === DISK_FULL) this.#hasDiskSpace = false;
+      // A query without an answer in time: `pg` closes its connection without an event.
+      if (!isOfStatement(error)) this.#discardIdle();
     });
   }
 
