@@ -1,12 +1,12 @@
-import type { CompiledQuery } from 'kysely';
+import type { Compilable, CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { isOfStatement } from './database-errors.ts';
 
-/** Runs a statement that changes nothing. */
-export type Read = <Row>(statement: CompiledQuery<Row>) => Promise<Row[]>;
+/** Runs a query that changes nothing. */
+export type Read = <Row>(query: Compilable<Row>) => Promise<Row[]>;
 
 /**
  * PostgreSQL assumes that an array of keys has ten elements, so a plan for the usual one or two looks cheaper. It would plan
@@ -46,7 +46,8 @@ export const createRead = (pool: pg.Pool): Read => {
     }
   };
 
-  return <Row>(statement: CompiledQuery<Row>) => {
+  return <Row>(query: Compilable<Row>) => {
+    const statement = query.compile();
     const span = tracing.startStatements(() => [statement.sql]);
     const rows = new Promise<Row[]>((resolve, reject) => {
       // The rows are what the statement's type says, as with Kysely, whose statement it is.

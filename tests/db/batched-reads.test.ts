@@ -1,4 +1,4 @@
-import { CompiledQuery } from 'kysely';
+import { type Compilable, CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import * as assert from 'uvu/assert';
 import { createRead, type Read } from '../../src/db/batched-reads.ts';
@@ -22,15 +22,15 @@ reads.after(async ({ pool, drop }) => {
 });
 
 type Half = { half: number; pid: number };
+const query = (text: string, values: readonly unknown[] = []): Compilable<Half> => ({
+  compile: () => CompiledQuery.raw(text, [...values]) as CompiledQuery<Half>,
+});
 const half = (of: number, by = 2) =>
-  CompiledQuery.raw('select $1::int / $2::int as half, pg_backend_pid() as pid', [
-    of,
-    by,
-  ]) as CompiledQuery<Half>;
+  query('select $1::int / $2::int as half, pg_backend_pid() as pid', [of, by]);
 
 reads('of one turn go together, and each has its own rows', async ({ read }) => {
   const begun = `select xact_start::text as half, 0 as pid from pg_stat_activity where pid = pg_backend_pid()`;
-  const when = CompiledQuery.raw(begun) as CompiledQuery<Half>;
+  const when = query(begun);
   const [[four], [five], [first], [second]] = await Promise.all([
     read(half(8)),
     read(half(10)),
@@ -58,7 +58,7 @@ reads('do not suffer by one of them that fails', async ({ read, pool }) => {
 
 reads('all fail when their connection is lost, and the next have another', async ({ read, pool }) => {
   const [row] = await read(half(2));
-  const ended = CompiledQuery.raw('select pg_terminate_backend($1::int), pg_sleep(1)', [row?.pid]);
+  const ended = query('select pg_terminate_backend($1::int), pg_sleep(1)', [row?.pid]);
   const outcomes = await Promise.allSettled([read(half(4)), read(ended), read(half(6))]);
 
   assert.equal(
@@ -70,8 +70,7 @@ reads('all fail when their connection is lost, and the next have another', async
 });
 
 reads('plan once what has a list of keys, however often it is asked for', async ({ read, pool }) => {
-  const ofKeys = (keys: string[]) =>
-    CompiledQuery.raw('select from users where email = any($1::varchar[])', [keys]);
+  const ofKeys = (keys: string[]) => query('select from users where email = any($1::varchar[])', [keys]);
   for (let time = 0; time < 12; time += 1) await read(ofKeys([`${time}@x.test`]));
   const plans = 'select generic_plans, custom_plans from pg_prepared_statements where statement like $1';
   const { rows } = await pool.query(plans, ['%from users where email%']);
@@ -83,7 +82,7 @@ reads('plan once what has a list of keys, however often it is asked for', async 
 });
 
 reads('fail if the server does not answer in time', async ({ read }) => {
-  const [outcome] = await Promise.allSettled([read(CompiledQuery.raw('select pg_sleep(60)'))]);
+  const [outcome] = await Promise.allSettled([read(query('select pg_sleep(60)'))]);
 
   assert.match(String(outcome.status === 'rejected' && outcome.reason), /timeout/);
 });

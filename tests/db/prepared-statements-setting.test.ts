@@ -25,7 +25,7 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
   for (const value of [1, 2, 3]) {
     await sql`select ${value}::int * 2 as twice`.execute(db);
     await readRows({ sql: TWICE, parameters: [value] }, () => {});
-    await read(CompiledQuery.raw(TWICE, [value]));
+    await read({ compile: () => CompiledQuery.raw(TWICE, [value]) });
   }
   const { rows } = await pool.query('select statement from pg_prepared_statements order by prepare_time');
   await orm.close(true);

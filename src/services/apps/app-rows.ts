@@ -1,20 +1,16 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
+import { type RawBuilder, sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest } from '../../db/pagination.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { preparedForViewer } from '../access/viewer-query.ts';
 import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
 /** `cursor` is the id of the last app or stack, or the hash of the last filter, of the previous page. */
 export type ItemPageRequest = PageRequest & { cursor?: string | undefined };
 
 /** The apps that the actor may see, oldest first. `shows_usage`: whether they may see its usage. */
-export const appRows = (em: Db, actor: Actor) => appRowsIn(tables(em), actor);
-
-export const appRowsIn = (db: Kysely<Database>, actor: Viewer) =>
-  db
+export const appRows = (em: Db, actor: Viewer) =>
+  tables(em)
     .selectFrom('apps')
     .select([
       'apps.id',
@@ -57,19 +53,15 @@ export const appsAfter = async (em: Db, actor: Actor, cursor: string | undefined
 
 /** @throws Problem `not-found`, also for an app the actor may not see */
 export const appRow = async (em: Db, actor: Actor, id: string): Promise<AppRow> => {
-  const [row] = await APP.run(em, actor, { id });
-  if (!row) throw notFound('app');
-  return row;
+  return appRows(em, actor)
+    .where('apps.id', '=', id)
+    .executeTakeFirstOrThrow(() => notFound('app'));
 };
 
 /** SQL array of the ids of the apps whose usage the viewer may see, of one client or of all. */
 export const viewableAppIds = (viewer: Viewer, client?: number): RawBuilder<string[]> =>
   sql`array(select id from apps where ${clientVisibleTo(viewer, sql`client_id`)}
     and (${client ?? null}::int is null or client_id = ${client ?? null}::int))`;
-
-const APP = preparedForViewer((db, viewer, { id }: { id: string }) =>
-  appRowsIn(db, viewer).where('apps.id', '=', id),
-);
 
 /**
  * As `appRow`, for what only viewers of the app's client may see, and not members whom it was granted.

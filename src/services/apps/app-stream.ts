@@ -2,11 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../db/kysely.ts';
 import type { OpenList, PageSize, RowEncoder } from '../../db/list-stream.ts';
 import type { Actor } from '../access/actor.ts';
-import { preparedForViewer } from '../access/viewer-query.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 import { isStaleWindow, usageWindows } from '../usage/usage-windows.ts';
 import { type AppFilterValues, appMatches, matchesAllApps } from './app-filter.ts';
-import { type AppCursor, type AppRow, appRowsIn, isAfterApp } from './app-rows.ts';
+import { type AppCursor, type AppRow, appRows, isAfterApp } from './app-rows.ts';
 
 type AppColumn = Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage';
 export type AppEncoder = RowEncoder<AppColumn>;
@@ -31,8 +30,7 @@ export const openAppList = ({ em, actor, after = FIRST, values, encoder, stale }
   ...encoder,
   statement: (row, limit) => {
     const cursor = row ? { createdAt: String(row[0]), id: String(row[1]) } : after;
-    const pages = matchesAllApps(values) ? allApps : someApps;
-    return pages(encoder.columns, limit).bound(em, actor, { ...cursor, ...values });
+    return page(em, actor, encoder.columns, limit, { ...cursor, ...values }).compile();
   },
   encode: (row) => {
     if (row[2] === 't') stale.push(String(row[1]));
@@ -43,33 +41,16 @@ export const openAppList = ({ em, actor, after = FIRST, values, encoder, stale }
 
 type Values = AppCursor & AppFilterValues;
 
-type Matches = typeof appMatches;
-
-const preparePage = (columns: readonly AppColumn[], limit: PageSize, matches: Matches) =>
-  preparedForViewer((db, viewer, values: Values) =>
-    appRowsIn(db, viewer)
-      .clearSelect()
-      .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
-      .select(['apps.created_at', 'apps.id as key', isStaleWindow(values.today).as('is_stale')])
-      .select(columns.map((name) => columnOf(name, viewer).as(`view_${name}`)))
-      .where(isAfterApp({ createdAt: values.createdAt, id: values.id }))
-      .where(matches(viewer, values))
-      .limit(sql.lit(limit)),
-  );
-
-const createPages = (matches: Matches) => {
-  /** By page size: all formats have the same columns. */
-  const pages = new Map<PageSize, ReturnType<typeof preparePage>>();
-  return (columns: readonly AppColumn[], limit: PageSize) => {
-    const page = pages.get(limit) ?? preparePage(columns, limit, matches);
-    pages.set(limit, page);
-    return page;
-  };
-};
-
-/** The list without a filter is by far the most frequent one: the conditions would double its time in PostgreSQL. */
-const allApps = createPages(() => sql`true`);
-const someApps = createPages(appMatches);
+const page = (em: Db, viewer: Viewer, columns: readonly AppColumn[], limit: PageSize, values: Values) =>
+  appRows(em, viewer)
+    .clearSelect()
+    .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
+    .select(['apps.created_at', 'apps.id as key', isStaleWindow(values.today).as('is_stale')])
+    .select(columns.map((name) => columnOf(name, viewer).as(`view_${name}`)))
+    .where(isAfterApp({ createdAt: values.createdAt, id: values.id }))
+    // The list without a filter is by far the most frequent one: the conditions would double its time in PostgreSQL.
+    .where(matchesAllApps(values) ? sql<boolean>`true` : appMatches(viewer, values))
+    .limit(sql.lit(limit));
 
 const columnOf = (name: AppColumn, viewer: Viewer): RawBuilder<unknown> =>
   name === 'usage' ? usageWindows(clientVisibleTo(viewer, sql`apps.client_id`)) : sql.ref(`apps.${name}`);

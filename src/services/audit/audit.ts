@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type CompiledQuery, sql } from 'kysely';
-import { prepared, runStatements } from '../../db/kysely.ts';
+import { runStatements, tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
@@ -103,7 +103,7 @@ export const createAudit = (
 ): Audit => {
   const statementsOf: Audit['statementsOf'] = (em, events) => {
     if (events.length === 0) return [];
-    return [INSERT_EVENTS.bound(em, { now: clock.now(), ...origin, ...columnsOf(events, common, digestOf) })];
+    return [insertEvents(em, { now: clock.now(), ...origin, ...columnsOf(events, common, digestOf) })];
   };
   return {
     statementsOf,
@@ -138,11 +138,9 @@ const columnsOf = (
 
 type InsertedEvents = ReturnType<typeof columnsOf> & Origin & { now: Date };
 
-const INSERT_EVENTS = prepared((db, to: InsertedEvents) => {
+const insertEvents = (em: SqlEntityManager, to: InsertedEvents) => {
   const column = (json: string) => sql`json_array_elements_text(${json}::json)`;
-  return {
-    compile: () =>
-      sql`
+  return sql`
       insert into audit_entries
         (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
       select ${to.now}::timestamptz, ${to.requestId}::varchar, ${to.address}::varchar, action,
@@ -152,9 +150,10 @@ const INSERT_EVENTS = prepared((db, to: InsertedEvents) => {
       from (select exists (select from erasures)) as erased (has_erasures),
         rows from (${column(to.actions)}, ${column(to.actors)}, ${column(to.targets)}, ${column(to.clients)},
           ${column(to.details)}, ${column(to.actorDigests)}, ${column(to.targetDigests)})
-        as event (action, actor_email, target, client_ids, details, actor_digest, target_digest)`.compile(db),
-  };
-});
+        as event (action, actor_email, target, client_ids, details, actor_digest, target_digest)`.compile(
+    tables(em),
+  );
+};
 
 /** Old and new value by column. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

@@ -1,7 +1,6 @@
-import { type Kysely, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
+import { sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Db, prepared } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
 import { isTokenUnexpired } from './credentials.ts';
@@ -13,7 +12,7 @@ import { isUnexpired } from './sessions.ts';
  */
 export const createCredentialLookup = (em: Db, read: Read) => {
   const loadOwners = (kind: Credential['kind']) => async (digests: readonly string[]) => {
-    const rows = await read(OWNER_QUERIES[kind].bound(em, { digests }));
+    const rows = await read(OWNERS[kind](em, digests));
     return new Map(rows.map((owner) => [owner.digest, owner]));
   };
   const loaders = {
@@ -22,13 +21,11 @@ export const createCredentialLookup = (em: Db, read: Read) => {
   };
   return async (unit: Db, kind: Credential['kind'], digest: string) =>
     // A transaction must see its own uncommitted changes.
-    unit.isInTransaction()
-      ? (await OWNER_QUERIES[kind](unit, { digests: [digest] })).at(0)
-      : loaders[kind](digest);
+    unit.isInTransaction() ? OWNERS[kind](unit, [digest]).executeTakeFirst() : loaders[kind](digest);
 };
 
-export const activeUsers = (db: Kysely<Database>) =>
-  db
+export const activeUsers = (em: Db) =>
+  tables(em)
     .selectFrom('users')
     .select(['users.id', 'users.email', 'users.is_superuser', 'users.is_staff'])
     .select(
@@ -40,23 +37,19 @@ export const activeUsers = (db: Kysely<Database>) =>
 const hasDigest = (column: string, digests: readonly string[]) =>
   sql<boolean>`${sql.ref(column)} = any(${digests}::varchar[])`;
 
-type Digests = { digests: readonly string[] };
-
-const OWNER_QUERIES = {
-  token: prepared((db, { digests }: Digests) =>
-    activeUsers(db)
+const OWNERS = {
+  token: (em: Db, digests: readonly string[]) =>
+    activeUsers(em)
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
       .select(sql<Date | null>`null::timestamptz`.as('authenticated_at'))
       .where(hasDigest('api_tokens.digest', digests))
       .where(isTokenUnexpired),
-  ),
-  session: prepared((db, { digests }: Digests) =>
-    activeUsers(db)
+  session: (em: Db, digests: readonly string[]) =>
+    activeUsers(em)
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
       .select(sql<Date | null>`sessions.authenticated_at`.as('authenticated_at'))
       .where(hasDigest('sessions.digest', digests))
       .where(isUnexpired),
-  ),
 };

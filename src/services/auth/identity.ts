@@ -57,15 +57,15 @@ const toActor = (row: ActorRow, credential: Credential | null): Actor => ({
 /** Finds the active user that an operator acts as; without an address, the first active superuser. */
 export const findActorByEmail = async (em: Db, email: string | undefined) => {
   const row = await (email === undefined
-    ? activeUsers(tables(em)).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
-    : activeUsers(tables(em)).where('users.email', '=', email)
+    ? activeUsers(em).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
+    : activeUsers(em).where('users.email', '=', email)
   ).executeTakeFirst();
   return row ? toActor(row, null) : null;
 };
 
 /** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
 export const reloadActor = async (em: Db, { id, credential }: Actor): Promise<Actor | null> => {
-  const user = activeUsers(tables(em)).where('users.id', '=', id);
+  const user = activeUsers(em).where('users.id', '=', id);
   const exists = credential
     ? sql<boolean>`exists (select from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id})`
     : sql<boolean>`true`;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, prepared, tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { newLaunchCode } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
@@ -42,7 +42,7 @@ export const createLaunchCodes = (unit: Unit) => {
      * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
      */
     exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
-      const [used] = PATTERN.test(code) ? await USE(em, { digest: tokenDigest(code) }) : [];
+      const [used] = PATTERN.test(code) ? await redeemCode(em, code) : [];
       if (!used?.is_unexpired || used.slug !== appSlug) {
         telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
         // Only wrong codes are limited: visitors of the app must not be able to block its launches.
@@ -69,14 +69,14 @@ type UsedCode = {
 };
 
 /** Of concurrent exchanges, one gets the row. */
-const USE = prepared((db, { digest }: { digest: string }) => ({
-  compile: () =>
-    sql<UsedCode>`
+const redeemCode = async (em: Db, code: string): Promise<UsedCode[]> => {
+  const { rows } = await sql<UsedCode>`
       delete from launch_codes using apps
-      where launch_codes.digest = ${digest} and apps.id = launch_codes.app_id
+      where launch_codes.digest = ${tokenDigest(code)} and apps.id = launch_codes.app_id
       returning app_id, apps.slug, user_id, access_view_use_id::float8 as access_view_use_id, stack_slug,
-        expires_at > clock_timestamp() as is_unexpired`.compile(db),
-}));
+        expires_at > clock_timestamp() as is_unexpired`.execute(tables(em));
+  return rows;
+};
 
 const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode): TicketSubject => {
   const app = { appId, stackSlug };

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Db, prepared } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import {
   type AppAccess,
@@ -83,58 +83,45 @@ const viewsOfGuests = (db: Kysely<Database>, now: Date, condition: ViewCondition
     .where('access_views.user_id', 'is', null)
     .where(condition);
 
-const USER = prepared((db, { appId, userId }: { appId: string; userId: number }) =>
-  openableAppsOfUsers(db).select(issuedMs).where('apps.id', '=', appId).where('users.id', '=', userId),
-);
-
-const USER_OF_TICKET = prepared((db, { slug, handle }: { slug: string; handle: string }) =>
-  openableAppsOfUsers(db).select(issuedMs).where('apps.slug', '=', slug).where('users.handle', '=', handle),
-);
-
-type UseKey = { appId: string; useId: number; now: Date };
-const USER_OF_USE = prepared((db, { appId, useId, now }: UseKey) =>
-  viewsOfUsers(db, now, isViewOfUse(useId)).where('apps.id', '=', appId),
-);
-const GUEST_OF_USE = prepared((db, { appId, useId, now }: UseKey) =>
-  viewsOfGuests(db, now, isViewOfUse(useId)).where('apps.id', '=', appId),
-);
-
-type ViewKey = { slug: string; handle: string; viewId: number; now: Date };
-const USER_OF_VIEW = prepared((db, { slug, handle, viewId, now }: ViewKey) =>
-  viewsOfUsers(db, now, sql<boolean>`access_views.id = ${viewId}`)
-    .where('apps.slug', '=', slug)
-    .where('users.handle', '=', handle),
-);
-const GUEST_OF_VIEW = prepared((db, { slug, handle, viewId, now }: ViewKey) =>
-  viewsOfGuests(db, now, sql<boolean>`access_views.id = ${viewId}`)
-    .where('apps.slug', '=', slug)
-    .where(sql<boolean>`${handle} = 'view:' || access_views.id`),
-);
-
 type Deps = { em: Db; read: Read; now: Date };
 
 /** Null if the user, the app or the view does not exist. */
 export const readFacts = async (deps: Deps, subject: TicketSubject): Promise<TicketFacts | null> => {
   const { em, read, now } = deps;
+  const db = tables(em);
+  const { appId } = subject;
   if (subject.kind === 'user') {
-    const [row] = await read(USER.bound(em, subject));
+    const users = openableAppsOfUsers(db).select(issuedMs).where('users.id', '=', subject.userId);
+    const [row] = await read(users.where('apps.id', '=', appId));
     return row ? { app: row, user: row, view: null, issued_ms: row.issued_ms } : null;
   }
-  const key = { ...subject, now };
-  return viewFacts(await Promise.all([read(USER_OF_USE.bound(em, key)), read(GUEST_OF_USE.bound(em, key))]));
+  const isOfUse = isViewOfUse(subject.useId);
+  return viewFacts(
+    await Promise.all([
+      read(viewsOfUsers(db, now, isOfUse).where('apps.id', '=', appId)),
+      read(viewsOfGuests(db, now, isOfUse).where('apps.id', '=', appId)),
+    ]),
+  );
 };
 
 /** As of now, of the user or the view that a ticket was issued to. */
 export const readFactsOfTicket = async (deps: Deps, ticket: TicketClaims): Promise<TicketFacts | null> => {
   const { em, read, now } = deps;
   const { aud: slug, sub: handle, access_view: viewId } = ticket;
+  const db = tables(em);
   if (viewId === null) {
-    const [row] = await read(USER_OF_TICKET.bound(em, { slug, handle }));
+    const users = openableAppsOfUsers(db).select(issuedMs).where('users.handle', '=', handle);
+    const [row] = await read(users.where('apps.slug', '=', slug));
     return row ? { app: row, user: row, view: null, issued_ms: row.issued_ms } : null;
   }
-  const key = { slug, handle, viewId, now };
+  const isView = sql<boolean>`access_views.id = ${viewId}`;
+  const ofUsers = viewsOfUsers(db, now, isView).where('users.handle', '=', handle);
+  const ofGuests = viewsOfGuests(db, now, isView).where(sql<boolean>`${handle} = 'view:' || access_views.id`);
   return viewFacts(
-    await Promise.all([read(USER_OF_VIEW.bound(em, key)), read(GUEST_OF_VIEW.bound(em, key))]),
+    await Promise.all([
+      read(ofUsers.where('apps.slug', '=', slug)),
+      read(ofGuests.where('apps.slug', '=', slug)),
+    ]),
   );
 };
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { prepared } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
@@ -22,7 +22,7 @@ type Deps = Pick<Unit, 'em' | 'clock' | 'read' | 'signingKeys' | 'baseUrl' | 'ti
 /** Issues tickets, with which apps know who opens them, and checks them. */
 export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSeconds }: Deps) => {
   const requireStack = async (appId: string, slug: string): Promise<void> => {
-    const [stack] = await read(OFFERED_STACK.bound(em, { appId, slug }));
+    const [stack] = await read(offeredStack(em, appId, slug));
     if (!stack) throw notFound('stack');
   };
   /** @throws Problem `not-found`, `client-closed`, `app-in-maintenance` */
@@ -76,33 +76,32 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
       const facts = await readFactsOfTicket({ em, read, now }, claims);
       if (!facts || accessOf(facts) !== 'allowed') return null;
       if (!canViewAll(actor) && !actor.adminOf.includes(facts.app.client_id)) return null;
-      const revocations = await read(
-        REVOCATIONS.bound(em, {
+      const revoked = await read(
+        revocations(em, {
           issuedMs: claims.issued_ms,
           appId: facts.app.app_id,
           userId: facts.user?.user_id ?? 0,
           viewId: facts.view?.view_id ?? 0,
         }),
       );
-      return revocations.length === 0 ? claims : null;
+      return revoked.length === 0 ? claims : null;
     },
   };
 };
 
-const OFFERED_STACK = prepared((db, { appId, slug }: { appId: string; slug: string }) =>
-  db
+const offeredStack = (em: Db, appId: string, slug: string) =>
+  tables(em)
     .selectFrom('stacks')
     .select('id')
     .where('app_id', '=', appId)
     .where('slug', '=', slug)
-    .where('is_offered', '=', true),
-);
+    .where('is_offered', '=', true);
 
 type Issued = { issuedMs: number; appId: string; userId: number; viewId: number };
 
 /** Times of revocations are whole milliseconds, like `issued_ms`. A ticket of the same millisecond is revoked. */
-const REVOCATIONS = prepared((db, { issuedMs, appId, userId, viewId }: Issued) =>
-  db
+const revocations = (em: Db, { issuedMs, appId, userId, viewId }: Issued) =>
+  tables(em)
     .selectFrom('ticket_revocations')
     .select('id')
     .where(sql<boolean>`extract(epoch from revoked_at) * 1000 >= ${issuedMs}::numeric`)
@@ -110,8 +109,7 @@ const REVOCATIONS = prepared((db, { issuedMs, appId, userId, viewId }: Issued) =
       sql<boolean>`(app_id = ${appId} or user_id = ${userId} or access_view_id = ${viewId}
         or num_nonnulls(app_id, user_id, access_view_id) = 0)`,
     )
-    .limit(1),
-);
+    .limit(1);
 
 /** Members do not see apps of closed clients; administrators do. */
 const refusalOf = (access: Exclude<AppAccess, 'allowed'>, { user, view }: TicketFacts): Problem => {

@@ -17,7 +17,7 @@ export const createAppOrder = (em: SqlEntityManager, read: Read) => {
   const load = async (): Promise<void> => {
     const apps = tables(em).selectFrom('apps').select('id').orderBy('created_at').orderBy('id');
     try {
-      const ids = (await read(apps.compile())).map(({ id }) => id);
+      const ids = (await read(apps)).map(({ id }) => id);
       elements = ids.map((id) => `"${id}"`);
       positions = new Map(ids.map((id, position) => [id, position]));
     } catch (error) {

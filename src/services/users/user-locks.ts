@@ -4,7 +4,6 @@ import { tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { lockAccessChange } from '../access/access-locks.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
-import { preparedForViewer } from '../access/viewer-query.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 
@@ -39,20 +38,17 @@ export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string
  * @throws Problem `not-found`, `unauthenticated`
  */
 export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
-  const [locked] = await LOCK_ORDINARY.run(tx, actor, { email });
-  return locked ? locked.id : lockSuperuser(tx, actor, email);
-};
-
-/** Matches no superuser: those are locked in a fixed order, by `lockSuperuser`. */
-const LOCK_ORDINARY = preparedForViewer((db, viewer, { email }: { email: string }) =>
-  db
+  // Superusers are locked in a fixed order.
+  const locked = await tables(tx)
     .selectFrom('users')
     .select('id')
     .where('email', '=', email)
     .where('is_superuser', '=', false)
-    .where(userVisibleTo(viewer))
-    .forUpdate(),
-);
+    .where(userVisibleTo(actor))
+    .forUpdate()
+    .executeTakeFirst();
+  return locked ? locked.id : lockSuperuser(tx, actor, email);
+};
 
 /**
  * Locks a user who may be a superuser: all superusers are locked first, ordered by id.

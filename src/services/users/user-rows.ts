@@ -1,21 +1,17 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type InferResult, type Kysely, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
+import { type InferResult, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
-import { preparedForViewer } from '../access/viewer-query.ts';
 import { userClientVisibleTo, userVisibleTo, VIEWS_ALL, type Viewer } from '../access/visibility.ts';
 
 /**
  * All users, ordered by id. `apps` (by age) and `clientadmin_of` hold only what the viewer may see; callers add the
  * condition on the users themselves.
  */
-export const userRows = (em: SqlEntityManager, viewer: Viewer) => userRowsIn(tables(em), viewer);
-
-export const userRowsIn = (db: Kysely<Database>, viewer: Viewer) => {
+export const userRows = (em: SqlEntityManager, viewer: Viewer) => {
   const isAppVisible = userClientVisibleTo(viewer, sql`users.id`, sql`a.client_id`);
   const isAdminVisible = userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`);
-  return db
+  return tables(em)
     .selectFrom('users')
     .select(['users.id', 'users.email', 'users.handle', 'users.first_name', 'users.last_name', 'users.extra'])
     .select(['users.is_active', 'users.is_demo_user', 'users.profile_color', 'users.profile_avatar'])
@@ -36,7 +32,7 @@ export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
 export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserRow> => {
-  const [row] = await VISIBLE_USERS.run(em, viewer, { emails: [email] });
+  const [row] = await visibleUsers(em, viewer, [email]).execute();
   return requireUser(row);
 };
 
@@ -46,16 +42,15 @@ export const requireUser = (row: UserRow | undefined): UserRow => {
   return row;
 };
 
-/** Statement for the user of this address, if the viewer may see them. */
+/** Query for the user of this address, if the viewer may see them. */
 export const visibleUser = (em: SqlEntityManager, viewer: Viewer, email: string) =>
-  VISIBLE_USERS.bound(em, viewer, { emails: [email] });
+  visibleUsers(em, viewer, [email]);
 
-/** Statement for the users of these addresses, as a viewer of everything sees them. */
+/** Query for the users of these addresses, as a viewer of everything sees them. */
 export const anyUsers = (em: SqlEntityManager, emails: readonly string[]) =>
-  VISIBLE_USERS.bound(em, VIEWS_ALL, { emails });
+  visibleUsers(em, VIEWS_ALL, emails);
 
-const VISIBLE_USERS = preparedForViewer((db, viewer, { emails }: { emails: readonly string[] }) =>
-  userRowsIn(db, viewer)
+const visibleUsers = (em: SqlEntityManager, viewer: Viewer, emails: readonly string[]) =>
+  userRows(em, viewer)
     .where(sql<boolean>`users.email = any(${emails}::varchar[])`)
-    .where(userVisibleTo(viewer)),
-);
+    .where(userVisibleTo(viewer));

@@ -1,10 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type CompiledQuery, sql } from 'kysely';
-import { prepared, runStatements } from '../../db/kysely.ts';
+import { runStatements, tables } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireUserAppsAdmin } from '../access/actor.ts';
-import { preparedForViewer } from '../access/viewer-query.ts';
 import type { Audit } from '../audit/audit.ts';
 import { requireExpected } from '../expected-values.ts';
 import { supersedeStatements } from '../operations/operation-log.ts';
@@ -19,7 +18,7 @@ import {
   type UserChanges,
 } from './update-plan.ts';
 import { deactivateUser, lockUser, lockVisibleUser } from './user-locks.ts';
-import { userRowsIn } from './user-rows.ts';
+import { userRows } from './user-rows.ts';
 
 type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
 /** Further statements of the transaction that writes the plan. */
@@ -47,7 +46,7 @@ export const updateUser = async (
   const { id: userId, granted, revoked, openedClients: clients } = values;
   const decision = { userId, apps: [...granted, ...revoked], clients };
   await runStatements(tx, [
-    WRITE_USER.bound(tx, values),
+    writeUser(tx, values),
     ...supersedeStatements(tx, [decision]),
     ...joinNotices(tx, [values.id], values.joined, now),
     ...(plan.isActive ? [reactivationNotice(tx, values.id, now)] : []),
@@ -81,7 +80,7 @@ const readUpdatable = async (
   appIds: readonly string[],
 ): Promise<UpdateContext> => {
   await lockVisibleUser(tx, actor, email);
-  const [row] = await UPDATE_CONTEXT.run(tx, actor, { email, appIds });
+  const [row] = await updateContext(tx, actor, email, appIds).execute();
   if (!row) throw notFound('user');
   const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
   requireUserAppsAdmin(actor, {
@@ -116,25 +115,23 @@ const permittedChanges = (
   return { apps, grant, revoke };
 };
 
-const UPDATE_CONTEXT = preparedForViewer(
-  (db, viewer, { email, appIds }: { email: string; appIds: readonly string[] }) =>
-    userRowsIn(db, viewer)
-      .select(['users.is_superuser', 'users.is_staff'])
-      .select([
-        sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id
+const updateContext = (tx: SqlEntityManager, actor: Actor, email: string, appIds: readonly string[]) =>
+  userRows(tx, actor)
+    .select(['users.is_superuser', 'users.is_staff'])
+    .select([
+      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id
           order by m.client_id)`.as('client_ids'),
-        sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin
+      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin
           order by m.client_id)`.as('admin_of'),
-        sql<KnownApp[]>`(
+      sql<KnownApp[]>`(
           select coalesce(json_agg(json_build_object('id', a.id, 'client_id', a.client_id,
             'is_granted', exists (select from app_grants g where g.user_id = users.id and g.app_id = a.id))
             order by a.created_at, a.id), '[]')
           from apps a where a.id in (
             select g.app_id from app_grants g where g.user_id = users.id
             union all select unnest(${appIds}::varchar[])))`.as('known_apps'),
-      ])
-      .where('users.email', '=', email),
-);
+    ])
+    .where('users.email', '=', email);
 
 /** Activates or deactivates a user if requested, and returns the changed columns. */
 const changeAccess = async (
@@ -154,9 +151,8 @@ const changeAccess = async (
 };
 
 /** Writes a user, app grants and memberships in one statement. Skips the row of the user if it would not change. */
-const WRITE_USER = prepared((db, to: ReturnType<typeof planUpdate>['values']) => ({
-  compile: () =>
-    sql`
+const writeUser = (tx: SqlEntityManager, to: ReturnType<typeof planUpdate>['values']) =>
+  sql`
       with updated_user as (
         update users set first_name = ${to.first_name}, last_name = ${to.last_name},
           is_demo_user = ${to.is_demo_user}, extra = coalesce(${to.extra}::json, extra)
@@ -171,5 +167,4 @@ const WRITE_USER = prepared((db, to: ReturnType<typeof planUpdate>['values']) =>
         on conflict do nothing
       )
       insert into memberships (client_id, user_id) select unnest(${to.joined}::int[]), ${to.id}::int
-      on conflict do nothing`.compile(db),
-}));
+      on conflict do nothing`.compile(tables(tx));
