@@ -3,13 +3,13 @@ import { EXTENSION, routesOf } from './procedure-meta.ts';
 import {
   AccessViewChanges,
   AccessViewKey,
-  AccessViewUseView,
-  AccessViewView,
+  AccessViewOutput,
+  AccessViewUseOutput,
   accessViewEncoder,
+  accessViewOutput,
   accessViewUrl,
   accessViewUseEncoder,
-  accessViewUseView,
-  accessViewView,
+  accessViewUseOutput,
   FlagFilter,
   NewAccessView,
   toColumns,
@@ -38,42 +38,42 @@ export const accessViewsRouter = router({
         })
         .prefault({}),
     )
-    .output(listOf(AccessViewView))
+    .output(listOf(AccessViewOutput))
     .query(async ({ ctx, input }) => {
       const { accessViews } = ctx.services;
       const format = streamFormat(ctx, input);
       if (format && input.cursor === undefined)
         return accessViews.stream(ctx.actor, input, accessViewEncoder(format, ctx.baseUrl));
       const views = await accessViews.list(ctx.actor, input, toPageRequest(ctx, input));
-      return views.map((view) => accessViewView(view, ctx.baseUrl));
+      return views.map((view) => accessViewOutput(view, ctx.baseUrl));
     }),
 
   get: viewerProcedure
     .meta(route('GET', `${path}{key}/`, { volatileFields: ['usages_cnt'] }))
     .input(ByKey)
-    .output(AccessViewView)
+    .output(AccessViewOutput)
     .query(async ({ ctx, input }) =>
-      accessViewView(await ctx.services.accessViews.get(ctx.actor, input.key), ctx.baseUrl),
+      accessViewOutput(await ctx.services.accessViews.get(ctx.actor, input.key), ctx.baseUrl),
     ),
 
   create: adminProcedure
     .meta(route('POST', path, { status: 201, forms: true, resource: 'accessViews.get' }))
     .input(NewAccessView.prefault({}))
-    .output(AccessViewView)
+    .output(AccessViewOutput)
     .mutation(async ({ ctx, input }) => {
       const { accessViews } = ctx.services;
       const view = await accessViews.create(ctx.actor, toSubject(input), toColumns(input));
-      return accessViewView(view, ctx.baseUrl);
+      return accessViewOutput(view, ctx.baseUrl);
     }),
 
   update: adminProcedure
     .meta(route('PATCH', `${path}{key}/`, { forms: true, resource: 'accessViews.get' }))
     .input(AccessViewChanges.extend({ key: AccessViewKey }))
-    .output(AccessViewView)
+    .output(AccessViewOutput)
     .mutation(async ({ ctx, input: { key, ...changes } }) => {
       const { accessViews } = ctx.services;
       const view = await accessViews.update(ctx.actor, key, toSubject(changes), toColumns(changes));
-      return accessViewView(view, ctx.baseUrl);
+      return accessViewOutput(view, ctx.baseUrl);
     }),
 
   /** Nothing is removed: the view can be activated again. */
@@ -87,13 +87,13 @@ export const accessViewsRouter = router({
   uses: viewerProcedure
     .meta(route('GET', `${path}{key}/usage/`))
     .input(ByKey.extend(pageNumberFields))
-    .output(listOf(AccessViewUseView))
+    .output(listOf(AccessViewUseOutput))
     .query(async ({ ctx, input }) => {
       const { accessViews } = ctx.services;
       const format = streamFormat(ctx, input);
       if (format) return accessViews.streamUses(ctx.actor, input.key, accessViewUseEncoder(format));
       const uses = await accessViews.uses(ctx.actor, input.key, toPageRequest(ctx, input));
-      return uses.map(accessViewUseView);
+      return uses.map(accessViewUseOutput);
     }),
 
   /** Each call makes another view, so over tRPC it is a mutation. The replaced service has it as a GET. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { AppKey, EmailKey, IdKey, Instant, Slug, View } from './schemas/fields.ts';
+import { AppKey, EmailKey, IdKey, Instant, Output, Slug } from './schemas/fields.ts';
 import { userConditions, userSort } from './schemas/users.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -9,13 +9,13 @@ const route = routesOf('Clients');
 const MAX_PAGE_USERS = 2_000;
 const MAX_CELLS = 5_000;
 
-const AccessMatrixView = View('AccessMatrix', {
+const AccessMatrixOutput = Output('AccessMatrix', {
   /** The columns: all apps of the client, oldest first. */
   apps: z.array(
-    View('AccessApp', { id: z.string(), slug: z.string(), label: z.string(), in_maintenance: z.boolean() }),
+    Output('AccessApp', { id: z.string(), slug: z.string(), label: z.string(), in_maintenance: z.boolean() }),
   ),
   users: z.array(
-    View('AccessUser', {
+    Output('AccessUser', {
       email: z.string(),
       first_name: z.string(),
       last_name: z.string(),
@@ -31,7 +31,7 @@ const AccessMatrixView = View('AccessMatrix', {
   next_cursor: z.string().nullable(),
 });
 
-const UserGrantView = View('UserGrant', {
+const UserGrantOutput = Output('UserGrant', {
   /** Id of the app. */
   app: z.string(),
   granted_at: Instant.nullable(),
@@ -53,7 +53,7 @@ export const accessRouter = router({
         limit: z.int().min(1).max(MAX_PAGE_USERS).default(100),
       }),
     )
-    .output(AccessMatrixView)
+    .output(AccessMatrixOutput)
     .query(({ ctx, input: { id: client, limit, ...filter } }) =>
       ctx.services.accessMatrix.read(ctx.actor, { ...filter, client }, limit),
     ),
@@ -62,7 +62,7 @@ export const accessRouter = router({
   listByUser: adminProcedure
     .meta(route('GET', '/jb/users/{email}/access/', EXTENSION))
     .input(z.object({ email: EmailKey }))
-    .output(z.array(UserGrantView))
+    .output(z.array(UserGrantOutput))
     .query(({ ctx, input }) => ctx.services.userGrants.list(ctx.actor, input.email)),
 
   /** Changes all cells or none. */
@@ -78,7 +78,7 @@ export const accessRouter = router({
       }),
     )
     .output(
-      View('AccessChange', {
+      Output('AccessChange', {
         /** Undoes the request. */
         operation: z.string(),
         undo_until: Instant,

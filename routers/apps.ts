@@ -3,22 +3,22 @@ import { maintenanceNotice } from '../src/lib/message-html.ts';
 import { canOperate } from '../src/services/access/actor.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import {
-  AppPermissionsView,
-  AppStackView,
-  AppStatusView,
+  AppOutput,
+  AppPermissionsOutput,
+  AppStackOutput,
+  AppStatusOutput,
   AppVersionInput,
-  AppVersionView,
-  AppView,
+  AppVersionOutput,
   appEncoder,
   appFilter,
-  appView,
-  MaintenancePreviewView,
-  MessageView,
+  appOutput,
+  MaintenancePreviewOutput,
+  MessageOutput,
 } from './schemas/apps.ts';
 import { AppKey, LongIdKey, Name, Text } from './schemas/fields.ts';
 import { limitedPagingFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
-import { TicketView } from './tickets.ts';
+import { TicketOutput } from './tickets.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 
 const packageRoute = routesOf('App fetch and load');
@@ -26,7 +26,7 @@ const route = routesOf('Apps');
 
 const Html = Text(100_000);
 
-const ExpectedApp = AppView.pick({
+const ExpectedApp = AppOutput.pick({
   label: true,
   description: true,
   help_html: true,
@@ -46,38 +46,38 @@ export const appsRouter = router({
   list: protectedProcedure
     .meta(route('GET', '/jb/apps/'))
     .input(z.object({ ...appFilter, ...pagingFields(AppKey) }).prefault({}))
-    .output(listOf(AppView))
+    .output(listOf(AppOutput))
     .query(async ({ ctx, input }) => {
       const { apps } = ctx.services;
       const format = streamFormat(ctx, input);
       if (format) return apps.stream(ctx.actor, input, appEncoder(format));
-      return (await apps.list(ctx.actor, input, toPageRequest(ctx, input))).map(appView);
+      return (await apps.list(ctx.actor, input, toPageRequest(ctx, input))).map(appOutput);
     }),
 
   get: protectedProcedure
     .meta(route('GET', '/jb/apps/{app_id}/', { volatileFields: ['usage'] }))
     .input(z.object({ app_id: AppKey }))
-    .output(AppView)
-    .query(async ({ ctx, input }) => appView(await ctx.services.apps.get(ctx.actor, input.app_id))),
+    .output(AppOutput)
+    .query(async ({ ctx, input }) => appOutput(await ctx.services.apps.get(ctx.actor, input.app_id))),
 
   /** For the platform, before it shows the app to a user. */
   status: protectedProcedure
     .meta(route('GET', '/jb/apps/{app_id}/status/', EXTENSION))
     .input(z.object({ app_id: AppKey }))
-    .output(AppStatusView)
+    .output(AppStatusOutput)
     .query(({ ctx, input }) => ctx.services.appDetails.getStatus(ctx.actor, input.app_id)),
 
   /** For screens, which offer nothing that the service would refuse. */
   permissions: protectedProcedure
     .meta(route('GET', '/jb/apps/{app_id}/permissions/', EXTENSION))
     .input(z.object({ app_id: AppKey }))
-    .output(AppPermissionsView)
+    .output(AppPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.appDetails.getPermissions(ctx.actor, input.app_id)),
 
   stacks: protectedProcedure
     .meta(route('GET', '/jb/apps/{app_id}/stacks/', EXTENSION))
     .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
-    .output(z.array(AppStackView))
+    .output(z.array(AppStackOutput))
     .query(({ ctx, input }) =>
       ctx.services.appDetails.listStacks(ctx.actor, input.app_id, toPageRequest(ctx, input)),
     ),
@@ -86,7 +86,7 @@ export const appsRouter = router({
   versions: viewerProcedure
     .meta(route('GET', '/jb/apps/{app_id}/versions/', EXTENSION))
     .input(z.object({ app_id: AppKey, ...limitedPagingFields(LongIdKey) }))
-    .output(z.array(AppVersionView))
+    .output(z.array(AppVersionOutput))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
       const versions = await ctx.services.appDetails.listVersions(ctx.actor, input.app_id, page);
@@ -97,7 +97,7 @@ export const appsRouter = router({
   openTicket: protectedProcedure
     .meta(route('POST', '/jb/apps/{app_id}/ticket/', EXTENSION))
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
-    .output(TicketView)
+    .output(TicketOutput)
     .mutation(({ ctx, input }) => ctx.services.launches.openTicket(ctx.actor, input.app_id, input.stack)),
 
   /** The address that opens the app for the caller, with a code that is valid for a minute. */
@@ -113,7 +113,7 @@ export const appsRouter = router({
   previewMaintenance: adminProcedure
     .meta(route('POST', '/jb/apps/{app_id}/maintenance-preview/', EXTENSION))
     .input(z.object({ app_id: AppKey, maintenance_message: Html }))
-    .output(MaintenancePreviewView)
+    .output(MaintenancePreviewOutput)
     .mutation(async ({ ctx, input: { app_id: id, maintenance_message: message } }) => {
       const { label } = await ctx.services.apps.get(ctx.actor, id);
       const { title, body } = await maintenanceNotice(label, message);
@@ -124,7 +124,7 @@ export const appsRouter = router({
   rollback: staffProcedure
     .meta(packageRoute('POST', '/app/rollback/{app_slug}/', EXTENSION))
     .input(AppVersionInput)
-    .output(MessageView)
+    .output(MessageOutput)
     .mutation(async ({ ctx, input }) => {
       const { app_slug: appSlug, app_version: appVersion } = input;
       const { slug, version } = await ctx.services.appPackages.rollback(ctx.actor, appSlug, appVersion);
@@ -147,9 +147,9 @@ export const appsRouter = router({
         expected: ExpectedApp.optional(),
       }),
     )
-    .output(AppView)
+    .output(AppOutput)
     .mutation(async ({ ctx, input: { app_id: id, expected, ...changes } }) =>
-      appView(await ctx.services.apps.update(ctx.actor, id, changes, expected)),
+      appOutput(await ctx.services.apps.update(ctx.actor, id, changes, expected)),
     ),
 
   /** For platforms, which read it in the audit trail. */
@@ -164,7 +164,7 @@ export const appPackagesRouter = router({
   fetch: staffProcedure
     .meta(packageRoute('POST', '/app/fetch/{app_slug}/', { handlesIdempotency: true }))
     .input(AppVersionInput)
-    .output(MessageView)
+    .output(MessageOutput)
     .mutation(async ({ ctx, input }) => {
       // The download may take longer than a request.
       ctx.timeLimit.lift();

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Attention } from '../src/services/attention/attention.ts';
-import { MailView, mailView } from './mail.ts';
+import { MailOutput, mailOutput } from './mail.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { Instant, NoInput, View } from './schemas/fields.ts';
+import { Instant, NoInput, Output } from './schemas/fields.ts';
 import { router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
@@ -11,14 +11,14 @@ const route = routesOf('Users');
 const Section = <T extends z.ZodType, F extends z.ZodRawShape>(item: T, filter: F) =>
   z.object({ count: z.int(), items: z.array(item), filter: z.object(filter) });
 
-const AttentionUser = View('AttentionUser', {
+const AttentionUser = Output('AttentionUser', {
   email: z.string(),
   first_name: z.string(),
   last_name: z.string(),
   last_login: Instant.nullable(),
 });
 
-const AttentionApp = View('AttentionApp', {
+const AttentionApp = Output('AttentionApp', {
   id: z.string(),
   client: z.int(),
   slug: z.string(),
@@ -26,7 +26,7 @@ const AttentionApp = View('AttentionApp', {
   maintenance_message: z.string(),
 });
 
-const AttentionInvitation = View('AttentionInvitation', {
+const AttentionInvitation = Output('AttentionInvitation', {
   id: z.int(),
   client: z.int(),
   email: z.string(),
@@ -36,9 +36,9 @@ const AttentionInvitation = View('AttentionInvitation', {
 /** Set for admins of one client only. */
 const OnlyClient = z.int().optional();
 
-const AttentionView = View('Attention', {
+const AttentionOutput = Output('Attention', {
   /** Filter of `mail.list`. */
-  failed_mails: Section(MailView, { status: z.literal('failed') }),
+  failed_mails: Section(MailOutput, { status: z.literal('failed') }),
   /** Filter of `invitations.search`: pending ones that expire within three days. */
   expiring_invitations: Section(AttentionInvitation, {
     status: z.literal('pending'),
@@ -66,9 +66,9 @@ const mapItems = <T, F, V>(
   items: items.map(view),
 });
 
-const attentionView = (attention: Attention): z.input<typeof AttentionView> => ({
+const attentionOutput = (attention: Attention): z.input<typeof AttentionOutput> => ({
   ...attention,
-  failed_mails: mapItems(attention.failed_mails, mailView),
+  failed_mails: mapItems(attention.failed_mails, mailOutput),
   expiring_invitations: mapItems(attention.expiring_invitations, withClient),
   unused_apps: mapItems(attention.unused_apps, withClient),
   apps_in_maintenance: mapItems(attention.apps_in_maintenance, withClient),
@@ -79,6 +79,6 @@ export const attentionRouter = router({
   get: viewerProcedure
     .meta(route('GET', '/jb/attention/', EXTENSION))
     .input(NoInput)
-    .output(AttentionView)
-    .query(async ({ ctx }) => attentionView(await ctx.services.attention.read(ctx.actor))),
+    .output(AttentionOutput)
+    .query(async ({ ctx }) => attentionOutput(await ctx.services.attention.read(ctx.actor))),
 });

@@ -4,13 +4,13 @@ import { AUDIT_ACTIONS } from '../src/services/audit/audit.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { OperationKey } from './schemas/bulk.ts';
-import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Text, View } from './schemas/fields.ts';
+import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Output, Text } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Audit');
 
-export const AuditView = View('AuditEntry', {
+export const AuditOutput = Output('AuditEntry', {
   id: z.int(),
   timestamp: Instant,
   action: z.string(),
@@ -23,7 +23,7 @@ export const AuditView = View('AuditEntry', {
   address: z.string().nullable(),
 });
 
-const auditView = (entry: AuditRow, actor: Actor): z.input<typeof AuditView> => ({
+const auditOutput = (entry: AuditRow, actor: Actor): z.input<typeof AuditOutput> => ({
   ...entry,
   timestamp: entry.occurred_at,
   actor: entry.actor_email,
@@ -51,9 +51,9 @@ export const auditRouter = router({
   list: viewerProcedure
     .meta(route('GET', '/jb/audit/', EXTENSION))
     .input(AuditFilter)
-    .output(z.array(AuditView))
+    .output(z.array(AuditOutput))
     .query(async ({ ctx, input }) => {
       const entries = await ctx.services.auditTrail.list(ctx.actor, input, toPageRequest(ctx, input));
-      return entries.map((entry) => auditView(entry, ctx.actor));
+      return entries.map((entry) => auditOutput(entry, ctx.actor));
     }),
 });

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { INVITATION_ACTIONS, MAX_BULK_INVITATIONS } from '../src/services/operations/bulk-invitations.ts';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { InvitationsBulkResultView } from './schemas/bulk.ts';
+import { InvitationsBulkResultOutput } from './schemas/bulk.ts';
 import { Id, IdCursor, IdKey, Instant, InstantKey, NewPassword, PersonName } from './schemas/fields.ts';
 import {
-  AcceptedView,
-  InvitationDetailsView,
-  InvitationPageView,
+  AcceptedOutput,
+  InvitationDetailsOutput,
+  InvitationPageOutput,
   InvitationStatusFilter,
-  invitationDetailsView,
-  invitationPageView,
+  invitationDetailsOutput,
+  invitationPageOutput,
 } from './schemas/invitations.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
-import { userView } from './schemas/users.ts';
+import { userOutput } from './schemas/users.ts';
 import { adminProcedure, publicProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Invitations');
@@ -40,38 +40,44 @@ export const invitationLifecycle = {
         })
         .prefault({}),
     )
-    .output(listOf(InvitationDetailsView))
+    .output(listOf(InvitationDetailsOutput))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitationLifecycle.search(
         ctx.actor,
         input,
         toPageRequest(ctx, input),
       );
-      return invitations.map((invitation) => invitationDetailsView(invitation, ctx.baseUrl));
+      return invitations.map((invitation) => invitationDetailsOutput(invitation, ctx.baseUrl));
     }),
 
   get: viewerProcedure
     .meta(route('GET', '/jb/invitations/{id}/', EXTENSION))
     .input(ById)
-    .output(InvitationDetailsView)
+    .output(InvitationDetailsOutput)
     .query(async ({ ctx, input }) =>
-      invitationDetailsView(await ctx.services.invitationLifecycle.get(ctx.actor, input.id), ctx.baseUrl),
+      invitationDetailsOutput(await ctx.services.invitationLifecycle.get(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   resend: adminProcedure
     .meta(route('POST', '/jb/invitations/{id}/resend/', EXTENSION))
     .input(ById)
-    .output(InvitationDetailsView)
+    .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
-      invitationDetailsView(await ctx.services.invitationLifecycle.resend(ctx.actor, input.id), ctx.baseUrl),
+      invitationDetailsOutput(
+        await ctx.services.invitationLifecycle.resend(ctx.actor, input.id),
+        ctx.baseUrl,
+      ),
     ),
 
   revoke: adminProcedure
     .meta(route('POST', '/jb/invitations/{id}/revoke/', EXTENSION))
     .input(ById)
-    .output(InvitationDetailsView)
+    .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
-      invitationDetailsView(await ctx.services.invitationLifecycle.revoke(ctx.actor, input.id), ctx.baseUrl),
+      invitationDetailsOutput(
+        await ctx.services.invitationLifecycle.revoke(ctx.actor, input.id),
+        ctx.baseUrl,
+      ),
     ),
 
   /** Resends or revokes up to 1,000 invitations, each by the rules of `resend` and `revoke`. */
@@ -83,7 +89,7 @@ export const invitationLifecycle = {
         action: z.enum(INVITATION_ACTIONS),
       }),
     )
-    .output(InvitationsBulkResultView)
+    .output(InvitationsBulkResultOutput)
     .mutation(({ ctx, input }) => {
       ctx.timeLimit.liftForBulk(input.ids.length);
       return ctx.services.bulkInvitations.update(ctx.actor, input, ctx.idempotencyKey());
@@ -103,11 +109,11 @@ export const invitationLifecycle = {
   preview: publicProcedure
     .meta(route('POST', '/invitations/{key}/', { ...EXTENSION, protect: false }))
     .input(MailedLink)
-    .output(InvitationPageView)
+    .output(InvitationPageOutput)
     .mutation(async ({ ctx, input }) => {
       const actor = await ctx.authenticate();
       const opened = await ctx.services.invitationAcceptance.open(input.key, input.signature, actor);
-      return { ...invitationPageView(opened), rules: passwordRules(opened.policy) };
+      return { ...invitationPageOutput(opened), rules: passwordRules(opened.policy) };
     }),
 
   /** Logs a new user in. Existing users must already be logged in. */
@@ -120,7 +126,7 @@ export const invitationLifecycle = {
         password: NewPassword.optional(),
       }),
     )
-    .output(AcceptedView)
+    .output(AcceptedOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
       const { invitationAcceptance, sessions, users, identity } = ctx.services;
@@ -133,7 +139,7 @@ export const invitationLifecycle = {
         ctx.browser.keepSession(accepted.session);
         ctx.browser.keepDevice(await sessions.issueDeviceCookie(accepted.session));
       }
-      const user = actor && userView(await users.get(actor, actor.email), ctx.baseUrl);
+      const user = actor && userOutput(await users.get(actor, actor.email), ctx.baseUrl);
       return { user, home_location: accepted.invitation.home_location };
     }),
 };

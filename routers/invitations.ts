@@ -4,7 +4,12 @@ import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { AppIds, EmailKey, Extra, Id, NewEmail, Slug } from './schemas/fields.ts';
-import { InvitationView, invitationFilter, invitationView, invitationViews } from './schemas/invitations.ts';
+import {
+  InvitationOutput,
+  invitationFilter,
+  invitationOutput,
+  invitationOutputs,
+} from './schemas/invitations.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf } from './schemas/streamed-items.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -40,10 +45,10 @@ export const invitationsRouter = router({
   list: viewerProcedure
     .meta(route('GET', '/jb/users/invitations/'))
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
-    .output(listOf(InvitationView))
+    .output(listOf(InvitationOutput))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.list(ctx.actor, input, toPageRequest(ctx, input));
-      return invitationViews(invitations, ctx.baseUrl);
+      return invitationOutputs(invitations, ctx.baseUrl);
     }),
 
   create: adminProcedure
@@ -60,21 +65,21 @@ export const invitationsRouter = router({
         dry_run: z.boolean().default(false),
       }),
     )
-    .output(listOf(InvitationView))
+    .output(listOf(InvitationOutput))
     .mutation(async ({ ctx, input }) => {
       const dryRun = input.dry_run;
       ctx.timeLimit.liftForBulk(input.items.length);
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
-      return invitationViews(invitations, ctx.baseUrl);
+      return invitationOutputs(invitations, ctx.baseUrl);
     }),
 
   /** The invitation that `update` changes. */
   pending: viewerProcedure
     .meta(route('GET', '/jb/users/invitations/{email}/', EXTENSION))
     .input(z.object({ email: EmailKey, client: Id.optional() }))
-    .output(InvitationView)
+    .output(InvitationOutput)
     .query(async ({ ctx, input: { email, client } }) =>
-      invitationView(await ctx.services.invitations.pending(ctx.actor, email, client), ctx.baseUrl),
+      invitationOutput(await ctx.services.invitations.pending(ctx.actor, email, client), ctx.baseUrl),
     ),
 
   update: adminProcedure
@@ -92,8 +97,8 @@ export const invitationsRouter = router({
         initial_apps: AppIds.optional(),
       }),
     )
-    .output(InvitationView)
+    .output(InvitationOutput)
     .mutation(async ({ ctx, input: { email, client, ...changes } }) =>
-      invitationView(await ctx.services.invitations.update(ctx.actor, email, client, changes), ctx.baseUrl),
+      invitationOutput(await ctx.services.invitations.update(ctx.actor, email, client, changes), ctx.baseUrl),
     ),
 });

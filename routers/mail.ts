@@ -4,8 +4,8 @@ import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail } from '../src/services/mail/mails.ts';
 import type { TimelineEntry } from '../src/services/mail/timeline.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { EmailKey, Id, Instant, LongIdKey, Text, View } from './schemas/fields.ts';
-import { InvitationMailView, InvitationStatus } from './schemas/invitations.ts';
+import { EmailKey, Id, Instant, LongIdKey, Output, Text } from './schemas/fields.ts';
+import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -13,7 +13,7 @@ const route = routesOf('Mails');
 
 const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
 
-export const MailView = View('Mail', {
+export const MailOutput = Output('Mail', {
   id: z.int(),
   kind: z.enum(MAIL_KINDS),
   recipient: z.string(),
@@ -32,8 +32,8 @@ export const MailView = View('Mail', {
 });
 
 /** A mail with its content. Links that the caller may not see are replaced. */
-export const MailDetailsView = View('MailDetails', {
-  ...MailView.shape,
+export const MailDetailsOutput = Output('MailDetails', {
+  ...MailOutput.shape,
   from: z.object({ name: z.string(), address: z.string() }),
   text: z.string(),
   html: z.string(),
@@ -41,7 +41,7 @@ export const MailDetailsView = View('MailDetails', {
   can_retry: z.boolean(),
 });
 
-export const mailView = (mail: MailRow): z.input<typeof MailView> => ({
+export const mailOutput = (mail: MailRow): z.input<typeof MailOutput> => ({
   ...mail,
   client: mail.client_id,
   subject: subjectOf(mail),
@@ -49,8 +49,8 @@ export const mailView = (mail: MailRow): z.input<typeof MailView> => ({
   next_attempt_at: mail.sent_at || mail.failed_at ? null : mail.next_attempt_at,
 });
 
-const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetailsView> => ({
-  ...mailView(row),
+const mailDetailsOutput = ({ row, mail }: ReadableMail): z.input<typeof MailDetailsOutput> => ({
+  ...mailOutput(row),
   ...mail,
   can_retry: row.is_own && row.sent_at === null,
 });
@@ -58,12 +58,12 @@ const mailDetailsView = ({ row, mail }: ReadableMail): z.input<typeof MailDetail
 const TimelineKey = Text(32);
 
 /** A mail or an invitation: the other is null. */
-export const TimelineEntryView = View('TimelineEntry', {
+export const TimelineEntryOutput = Output('TimelineEntry', {
   id: z.string(),
   /** When the mail was enqueued, or the invitation made. */
   timestamp: Instant,
-  mail: MailView.nullable(),
-  invitation: View('TimelineInvitation', {
+  mail: MailOutput.nullable(),
+  invitation: Output('TimelineInvitation', {
     id: z.int(),
     client: z.int(),
     inviter: z.string(),
@@ -72,19 +72,19 @@ export const TimelineEntryView = View('TimelineEntry', {
     /** Time of acceptance or revocation. */
     closed_at: Instant.nullable(),
     /** The newest mail; null after its retention. */
-    mail: InvitationMailView.nullable(),
+    mail: InvitationMailOutput.nullable(),
   }).nullable(),
 });
 
-const timelineEntryView = ({
+const timelineEntryOutput = ({
   key,
   at,
   mail,
   invitation,
-}: TimelineEntry): z.input<typeof TimelineEntryView> => ({
+}: TimelineEntry): z.input<typeof TimelineEntryOutput> => ({
   id: key,
   timestamp: at,
-  mail: mail && mailView(mail),
+  mail: mail && mailOutput(mail),
   invitation: invitation && {
     ...invitation,
     client: invitation.client_id,
@@ -110,9 +110,9 @@ export const mailRouter = router({
         })
         .prefault({}),
     )
-    .output(z.array(MailView))
+    .output(z.array(MailOutput))
     .query(async ({ ctx, input }) =>
-      (await ctx.services.mails.list(ctx.actor, input, toPageRequest(ctx, input))).map(mailView),
+      (await ctx.services.mails.list(ctx.actor, input, toPageRequest(ctx, input))).map(mailOutput),
     ),
 
   /**
@@ -121,22 +121,24 @@ export const mailRouter = router({
   timeline: viewerProcedure
     .meta(route('GET', '/jb/mails/timeline/', EXTENSION))
     .input(z.object({ email: EmailKey, ...limitedPagingFields(TimelineKey) }))
-    .output(z.array(TimelineEntryView))
+    .output(z.array(TimelineEntryOutput))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
-      return (await ctx.services.timeline.list(ctx.actor, input.email, page)).map(timelineEntryView);
+      return (await ctx.services.timeline.list(ctx.actor, input.email, page)).map(timelineEntryOutput);
     }),
 
   get: viewerProcedure
     .meta(route('GET', '/jb/mails/{id}/', EXTENSION))
     .input(ById)
-    .output(MailDetailsView)
-    .query(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.get(ctx.actor, input.id))),
+    .output(MailDetailsOutput)
+    .query(async ({ ctx, input }) => mailDetailsOutput(await ctx.services.mails.get(ctx.actor, input.id))),
 
   /** Retries a failed or waiting mail now. */
   retry: adminProcedure
     .meta(route('POST', '/jb/mails/{id}/retry/', EXTENSION))
     .input(ById)
-    .output(MailDetailsView)
-    .mutation(async ({ ctx, input }) => mailDetailsView(await ctx.services.mails.retry(ctx.actor, input.id))),
+    .output(MailDetailsOutput)
+    .mutation(async ({ ctx, input }) =>
+      mailDetailsOutput(await ctx.services.mails.retry(ctx.actor, input.id)),
+    ),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { OperationKey, UndoView } from './schemas/bulk.ts';
+import { OperationKey, UndoOutput } from './schemas/bulk.ts';
 import { adminProcedure, router } from './trpc.ts';
 
 const route = routesOf('Users');
@@ -10,7 +10,7 @@ export const operationsRouter = router({
   undo: adminProcedure
     .meta(route('POST', '/jb/operations/{id}/undo/', { handlesIdempotency: true, ...EXTENSION }))
     .input(z.object({ id: OperationKey }))
-    .output(UndoView)
+    .output(UndoOutput)
     .mutation(({ ctx, input }) => {
       ctx.timeLimit.lift();
       return ctx.services.operations.undo(ctx.actor, input.id, ctx.idempotencyKey());

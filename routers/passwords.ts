@@ -10,7 +10,7 @@ const LinkToken = z.string().max(128);
 const MAX_PREVIEW_LIMIT = 1000;
 
 /** A rule of the password policy, with a message for users. */
-export const RuleView = z.object({ rule: z.string(), message: z.string() });
+export const RuleOutput = z.object({ rule: z.string(), message: z.string() });
 
 export const passwordsRouter = router({
   change: protectedProcedure
@@ -44,7 +44,7 @@ export const passwordsRouter = router({
   verifyToken: publicProcedure
     .meta(route('POST', '/password/reset/verify/', { ...EXTENSION, protect: false }))
     .input(z.object({ token: LinkToken }))
-    .output(z.object({ email: z.string(), rules: z.array(RuleView) }))
+    .output(z.object({ email: z.string(), rules: z.array(RuleOutput) }))
     .mutation(async ({ ctx, input }) => {
       const { email, policy } = await ctx.services.passwordResets.verifyToken(input.token);
       return { email, rules: passwordRules(policy) };
@@ -72,7 +72,7 @@ export const passwordsRouter = router({
         last_name: PersonName.default(''),
       }),
     )
-    .output(z.object({ passed: z.boolean(), rules: z.array(RuleView.extend({ passed: z.boolean() })) }))
+    .output(z.object({ passed: z.boolean(), rules: z.array(RuleOutput.extend({ passed: z.boolean() })) }))
     .mutation(async ({ ctx, input: { password, email, first_name: firstName, last_name: lastName } }) => {
       const actor = await ctx.authenticate();
       const person = { email, firstName, lastName };

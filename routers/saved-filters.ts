@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Instant, Name, Text, View } from './schemas/fields.ts';
+import { Instant, Name, Output, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Saved global filters');
 
-export const SavedFilterView = View('SavedFilter', {
+export const SavedFilterOutput = Output('SavedFilter', {
   user: z.string(),
   stack: z.string(),
   hash: z.string(),
@@ -17,7 +17,7 @@ export const SavedFilterView = View('SavedFilter', {
   modified: Instant,
 });
 
-const savedFilterView = (filter: SavedFilterRow, { email }: Actor): z.input<typeof SavedFilterView> => ({
+const savedFilterOutput = (filter: SavedFilterRow, { email }: Actor): z.input<typeof SavedFilterOutput> => ({
   ...filter,
   user: email,
   stack: `${filter.stack_label} for ${filter.app_label} App`,
@@ -38,46 +38,46 @@ export const savedFiltersRouter = router({
   list: protectedProcedure
     .meta(route('GET', path))
     .input(z.object(pagingFields(HashKey)).prefault({}))
-    .output(z.array(SavedFilterView))
+    .output(z.array(SavedFilterOutput))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
       const rows = await ctx.services.savedFilters.list(ctx.actor, page);
-      return rows.map((row) => savedFilterView(row, ctx.actor));
+      return rows.map((row) => savedFilterOutput(row, ctx.actor));
     }),
 
   listByStack: protectedProcedure
     .meta(route('GET', `${path}stack/{stack_id}/`))
     .input(z.object({ stack_id: Text(255), ...pagingFields(HashKey) }))
-    .output(z.array(SavedFilterView))
+    .output(z.array(SavedFilterOutput))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
       const rows = await ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, page);
-      return rows.map((row) => savedFilterView(row, ctx.actor));
+      return rows.map((row) => savedFilterOutput(row, ctx.actor));
     }),
 
   get: protectedProcedure
     .meta(route('GET', `${path}{hash}/`))
     .input(ByHash)
-    .output(SavedFilterView)
+    .output(SavedFilterOutput)
     .query(async ({ ctx, input }) =>
-      savedFilterView(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor),
+      savedFilterOutput(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor),
     ),
 
   create: protectedProcedure
     .meta(route('POST', path, { status: 201, resource: 'savedFilters.get' }))
     .input(SavedFilterInput)
-    .output(SavedFilterView)
+    .output(SavedFilterOutput)
     .mutation(async ({ ctx, input }) =>
-      savedFilterView(await ctx.services.savedFilters.create(ctx.actor, input), ctx.actor),
+      savedFilterOutput(await ctx.services.savedFilters.create(ctx.actor, input), ctx.actor),
     ),
 
   /** `hash` in the path is the current hash, `filter.hash` the new one. */
   replace: protectedProcedure
     .meta(route('PUT', `${path}{hash}/`, { status: 204, body: 'filter', resource: 'savedFilters.get' }))
     .input(ByHash.extend({ filter: SavedFilterInput }))
-    .output(SavedFilterView)
+    .output(SavedFilterOutput)
     .mutation(async ({ ctx, input: { hash, filter } }) =>
-      savedFilterView(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor),
+      savedFilterOutput(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor),
     ),
 
   remove: protectedProcedure

@@ -3,14 +3,14 @@ import { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { SessionRow } from '../src/services/auth/sessions.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { EmailKey, Instant, Login, LongIdKey, NoInput, View } from './schemas/fields.ts';
+import { EmailKey, Instant, Login, LongIdKey, NoInput, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { UserView, userView } from './schemas/users.ts';
+import { UserOutput, userOutput } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Sessions');
 
-export const SessionView = View('Session', {
+export const SessionOutput = Output('Session', {
   id: z.int(),
   created_at: Instant,
   last_used: Instant,
@@ -19,22 +19,26 @@ export const SessionView = View('Session', {
   is_current: z.boolean(),
 });
 
-const sessionView =
+const sessionOutput =
   ({ credential }: Actor) =>
-  (session: SessionRow): z.input<typeof SessionView> => ({
+  (session: SessionRow): z.input<typeof SessionOutput> => ({
     ...session,
     is_current: credential?.kind === 'session' && credential.id === session.id,
   });
 
 /** `admin_of`: ids of clients. */
-const RolesView = z.object({ is_superuser: z.boolean(), is_staff: z.boolean(), admin_of: z.array(z.int()) });
+const RolesOutput = z.object({
+  is_superuser: z.boolean(),
+  is_staff: z.boolean(),
+  admin_of: z.array(z.int()),
+});
 
 export const sessionsRouter = router({
   /** Logs a browser in and sets the session cookie. The CSRF token belongs in the header X-CSRFToken of later mutations. */
   create: publicProcedure
     .meta(route('POST', '/session/', { ...EXTENSION, protect: false }))
     .input(z.object({ username: Login.username, password: Login.password }))
-    .output(z.object({ user: UserView, csrf_token: z.string() }))
+    .output(z.object({ user: UserOutput, csrf_token: z.string() }))
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
       const { logins, identity, sessions, users } = ctx.services;
@@ -43,7 +47,7 @@ export const sessionsRouter = router({
       // The session may have been revoked in between.
       if (!actor) throw new Problem('unauthenticated');
       if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
-      const user = userView(await users.get(actor, actor.email), ctx.baseUrl);
+      const user = userOutput(await users.get(actor, actor.email), ctx.baseUrl);
       ctx.browser.keepDevice(await sessions.issueDeviceCookie(secret));
       return { user, csrf_token: ctx.browser.keepSession(secret) };
     }),
@@ -52,9 +56,9 @@ export const sessionsRouter = router({
   current: protectedProcedure
     .meta(route('GET', '/session/', EXTENSION))
     .input(NoInput)
-    .output(z.object({ user: UserView, roles: RolesView, app_url: z.string(), sends_mail: z.boolean() }))
+    .output(z.object({ user: UserOutput, roles: RolesOutput, app_url: z.string(), sends_mail: z.boolean() }))
     .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => ({
-      user: userView(await services.users.get(actor, actor.email), baseUrl),
+      user: userOutput(await services.users.get(actor, actor.email), baseUrl),
       roles: { is_superuser: actor.isSuperuser, is_staff: actor.isStaff, admin_of: [...actor.adminOf] },
       app_url: appUrl,
       sends_mail: services.mails.isSending(),
@@ -86,9 +90,9 @@ export const sessionsRouter = router({
   list: protectedProcedure
     .meta(route('GET', '/jb/sessions/', EXTENSION))
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
-    .output(z.array(SessionView))
+    .output(z.array(SessionOutput))
     .query(async ({ ctx, input }) =>
-      (await ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input))).map(sessionView(ctx.actor)),
+      (await ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input))).map(sessionOutput(ctx.actor)),
     ),
 
   revoke: protectedProcedure
@@ -100,10 +104,10 @@ export const sessionsRouter = router({
   listByUser: adminProcedure
     .meta(route('GET', '/jb/users/{email}/sessions/', EXTENSION))
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
-    .output(z.array(SessionView))
+    .output(z.array(SessionOutput))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
-      return (await ctx.services.sessions.list(ctx.actor, page, input.email)).map(sessionView(ctx.actor));
+      return (await ctx.services.sessions.list(ctx.actor, page, input.email)).map(sessionOutput(ctx.actor));
     }),
 
   revokeForUser: adminProcedure

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { BrandingView } from './schemas/clients.ts';
-import { IdCursor, IdKey, Name, NoInput, Text, View } from './schemas/fields.ts';
+import { BrandingOutput } from './schemas/clients.ts';
+import { IdCursor, IdKey, Name, NoInput, Output, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Sites');
 
-export const SiteView = View('Site', { id: z.int(), domain: z.string(), name: z.string() });
+export const SiteOutput = Output('Site', { id: z.int(), domain: z.string(), name: z.string() });
 
 /** A host name or address, optionally with a port. Stored in lower case, because hosts are compared by it. */
 const Domain = Text(255)
@@ -18,19 +18,19 @@ export const sitesRouter = router({
   list: protectedProcedure
     .meta(route('GET', '/jb/sites/'))
     .input(z.object(pagingFields(IdCursor)).prefault({}))
-    .output(z.array(SiteView))
+    .output(z.array(SiteOutput))
     .query(({ ctx, input }) => ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))),
 
   get: protectedProcedure
     .meta(route('GET', '/jb/sites/{id}/'))
     .input(z.object({ id: IdKey }))
-    .output(SiteView)
+    .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.get(ctx.actor, input.id)),
 
   create: superuserProcedure
     .meta(route('POST', '/jb/sites/', { status: 201, resource: 'sites.get', ...EXTENSION }))
     .input(z.object({ domain: Domain, name: Name(255) }))
-    .output(SiteView)
+    .output(SiteOutput)
     .mutation(({ ctx, input }) => ctx.services.sites.create(ctx.actor, input)),
 });
 
@@ -39,7 +39,7 @@ export const brandingRouter = router({
   get: publicProcedure
     .meta(routesOf('Branding')('GET', '/branding/', { ...EXTENSION, protect: false }))
     .input(NoInput)
-    .output(BrandingView)
+    .output(BrandingOutput)
     .query(({ ctx }) => ctx.services.branding.get(ctx.host)),
 });
 

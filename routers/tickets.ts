@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TicketClaims } from '../src/lib/ticket-claims.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { AnyObject, AppKey, EmailKey, Instant, Text, View } from './schemas/fields.ts';
+import { AnyObject, AppKey, EmailKey, Instant, Output, Text } from './schemas/fields.ts';
 import { adminProcedure, publicProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Tickets');
@@ -9,10 +9,10 @@ const route = routesOf('Tickets');
 /** Parsing a form takes quadratic time, and the endpoint is public. */
 const MAX_CODE_BYTES = 16 * 1024;
 
-export const TicketView = View('Ticket', { ticket: z.string(), expires_at: Instant });
+export const TicketOutput = Output('Ticket', { ticket: z.string(), expires_at: Instant });
 
 /** The response of RFC 7662: the claims only of a ticket that is active. */
-const IntrospectionView = View('Introspection', {
+const IntrospectionOutput = Output('Introspection', {
   active: z.boolean(),
   ...z
     .object({
@@ -53,14 +53,14 @@ export const ticketsRouter = router({
       }),
     )
     .input(z.object({ code: Text(255), app: Text(255) }))
-    .output(TicketView)
+    .output(TicketOutput)
     .mutation(({ ctx, input }) => ctx.services.launchCodes.exchange(input.code, input.app)),
 
   /** RFC 7662. A mutation, because the inputs of queries are in URLs. */
   introspect: viewerProcedure
     .meta(route('POST', '/gate/introspect/', { forms: true, ...EXTENSION }))
     .input(z.object({ token: z.string() }))
-    .output(IntrospectionView)
+    .output(IntrospectionOutput)
     .mutation(async ({ ctx, input }) => {
       const claims = await ctx.services.tickets.introspect(ctx.actor, input.token);
       return claims ? { active: true, ...claims } : { active: false };
@@ -85,7 +85,7 @@ export const ticketsRouter = router({
 
 const keyRoute = routesOf('Signing keys');
 
-export const SigningKeyView = View('SigningKey', {
+export const SigningKeyOutput = Output('SigningKey', {
   kid: z.string(),
   created_at: Instant,
   signs_from: Instant,
@@ -93,11 +93,11 @@ export const SigningKeyView = View('SigningKey', {
 });
 
 type SigningKey = { id: string; created_at: Date; signs_from: Date } & Pick<
-  z.input<typeof SigningKeyView>,
+  z.input<typeof SigningKeyOutput>,
   'state'
 >;
 
-const signingKeyView = ({ id: kid, created_at, signs_from, state }: SigningKey) => ({
+const signingKeyOutput = ({ id: kid, created_at, signs_from, state }: SigningKey) => ({
   kid,
   created_at,
   signs_from,
@@ -109,12 +109,12 @@ export const signingKeysRouter = router({
   list: superuserProcedure
     .meta(keyRoute('GET', '/jb/signing-keys/', EXTENSION))
     .input(z.object({}).prefault({}))
-    .output(z.object({ keys: z.array(SigningKeyView) }))
-    .query(async ({ ctx }) => ({ keys: (await ctx.services.keyRotation.list()).map(signingKeyView) })),
+    .output(z.object({ keys: z.array(SigningKeyOutput) }))
+    .query(async ({ ctx }) => ({ keys: (await ctx.services.keyRotation.list()).map(signingKeyOutput) })),
 
   rotate: superuserProcedure
     .meta(keyRoute('POST', '/jb/signing-keys/rotate/', EXTENSION))
     .input(z.object({}).prefault({}))
-    .output(SigningKeyView)
-    .mutation(async ({ ctx }) => signingKeyView(await ctx.services.keyRotation.rotate(ctx.actor))),
+    .output(SigningKeyOutput)
+    .mutation(async ({ ctx }) => signingKeyOutput(await ctx.services.keyRotation.rotate(ctx.actor))),
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { ApiTokenRow } from '../src/services/auth/api-tokens.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { EmailKey, Instant, Login, LongIdKey, Name, View } from './schemas/fields.ts';
+import { EmailKey, Instant, Login, LongIdKey, Name, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
@@ -17,7 +17,7 @@ const SentToken = z.object({ token: z.string().min(1, 'This field is required.')
 const IssuedToken = z.object({ token: z.string() });
 
 /** A token without its secret. */
-export const TokenView = View('Token', {
+export const TokenOutput = Output('Token', {
   id: z.int(),
   /** Empty for tokens that a login created. */
   name: z.string(),
@@ -27,9 +27,9 @@ export const TokenView = View('Token', {
   is_current: z.boolean(),
 });
 
-const tokenView =
+const tokenOutput =
   ({ credential }: Actor) =>
-  (token: ApiTokenRow): z.input<typeof TokenView> => ({
+  (token: ApiTokenRow): z.input<typeof TokenOutput> => ({
     ...token,
     is_current: credential?.kind === 'token' && credential.id === token.id,
   });
@@ -68,16 +68,16 @@ export const tokensRouter = router({
   list: protectedProcedure
     .meta(route('GET', '/jb/tokens/', EXTENSION))
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
-    .output(z.array(TokenView))
+    .output(z.array(TokenOutput))
     .query(async ({ ctx, input }) =>
-      (await ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))).map(tokenView(ctx.actor)),
+      (await ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))).map(tokenOutput(ctx.actor)),
     ),
 
   /** The only response that contains a named token. */
   createNamed: protectedProcedure
     .meta(route('POST', '/jb/tokens/', { status: 201, ...EXTENSION }))
     .input(z.object({ name: Name(100) }))
-    .output(TokenView.extend({ token: z.string() }))
+    .output(TokenOutput.extend({ token: z.string() }))
     .mutation(async ({ ctx, input }) => {
       const { row, token } = await ctx.services.apiTokens.create(ctx.actor, input.name);
       return { ...row, is_current: false, token };
@@ -92,10 +92,10 @@ export const tokensRouter = router({
   listByUser: adminProcedure
     .meta(route('GET', '/jb/users/{email}/tokens/', EXTENSION))
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
-    .output(z.array(TokenView))
+    .output(z.array(TokenOutput))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
-      return (await ctx.services.apiTokens.list(ctx.actor, page, input.email)).map(tokenView(ctx.actor));
+      return (await ctx.services.apiTokens.list(ctx.actor, page, input.email)).map(tokenOutput(ctx.actor));
     }),
 
   revokeForUser: adminProcedure

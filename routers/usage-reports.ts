@@ -4,11 +4,11 @@ import { appFilter, WindowDays } from './schemas/apps.ts';
 import { AppKey, EmailKey, Id } from './schemas/fields.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import {
-  DailyAppUsageView,
-  IdleAppView,
-  IdleUserView,
-  TopAppView,
-  UsagePeriodView,
+  DailyAppUsageOutput,
+  IdleAppOutput,
+  IdleUserOutput,
+  TopAppOutput,
+  UsagePeriodOutput,
   UsageReportInput,
 } from './schemas/usage-report.ts';
 import { viewerProcedure } from './trpc.ts';
@@ -24,7 +24,7 @@ export const usageReportProcedures = {
   report: viewerProcedure
     .meta(route('GET', '/jb/usage/report/', EXTENSION))
     .input(UsageReportInput)
-    .output(z.array(UsagePeriodView))
+    .output(z.array(UsagePeriodOutput))
     .query(({ ctx, input: { app_id: appId, client, stack, email, interval, periods, ...page } }) =>
       ctx.services.usageReports.read(
         ctx.actor,
@@ -46,7 +46,7 @@ export const usageReportProcedures = {
         })
         .prefault({}),
     )
-    .output(z.object({ apps: z.array(TopAppView) }))
+    .output(z.object({ apps: z.array(TopAppOutput) }))
     .query(async ({ ctx, input: { client, window, limit } }) => ({
       apps: await ctx.services.appUsage.top(ctx.actor, client, window, limit),
     })),
@@ -63,7 +63,7 @@ export const usageReportProcedures = {
         })
         .prefault({}),
     )
-    .output(z.array(DailyAppUsageView))
+    .output(z.array(DailyAppUsageOutput))
     .query(({ ctx, input }) =>
       ctx.services.appUsage.listDaily(ctx.actor, input, input.window, toPageRequest(ctx, input)),
     ),
@@ -81,7 +81,7 @@ export const usageReportProcedures = {
         })
         .prefault({}),
     )
-    .output(z.array(IdleAppView))
+    .output(z.array(IdleAppOutput))
     .query(({ ctx, input: { days, search, client, ...page } }) =>
       ctx.services.appUsage.listIdle(
         ctx.actor,
@@ -102,7 +102,7 @@ export const usageReportProcedures = {
         })
         .prefault({}),
     )
-    .output(z.array(IdleUserView))
+    .output(z.array(IdleUserOutput))
     .query(({ ctx, input: { days, client, ...page } }) => {
       const { cursor, ...request } = toPageRequest(ctx, page);
       return ctx.services.idleUsers.list(ctx.actor, { days, client, cursor }, request);

@@ -10,17 +10,17 @@ import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { pagesOf, parsePages } from './schemas/streamed-items.ts';
 import {
   SubmittedEntries,
-  TopStackView,
-  TopUserView,
+  TopStackOutput,
+  TopUserOutput,
   UsageCursorKey,
-  UsageDayView,
-  UsageEntryView,
-  UsageItemView,
+  UsageDayOutput,
+  UsageEntryOutput,
+  UsageItemOutput,
   usageCursor,
   usageEncoder,
   usageEntryFromJson,
-  usageEntryView,
-  usageItemView,
+  usageEntryOutput,
+  usageItemOutput,
 } from './schemas/usage.ts';
 import { router, viewerProcedure } from './trpc.ts';
 import { usageReportProcedures } from './usage-reports.ts';
@@ -45,7 +45,7 @@ export const usageRouter = router({
   listByApp: viewerProcedure
     .meta(route('GET', '/jb/apps/{app_id}/usage/'))
     .input(z.object({ app_id: AppKey, window: Window }))
-    .output(pagesOf(UsageEntryView))
+    .output(pagesOf(UsageEntryOutput))
     .query(({ ctx, input: { app_id: appId, window: windowDays } }) =>
       streamUsage(ctx, { appId, windowDays }),
     ),
@@ -54,10 +54,10 @@ export const usageRouter = router({
   listByUser: viewerProcedure
     .meta(routesOf('Users')('GET', '/jb/users/{email}/usage/{app_id}/'))
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
-    .output(z.union([UsageEntryView, pagesOf(UsageEntryView)]))
+    .output(z.union([UsageEntryOutput, pagesOf(UsageEntryOutput)]))
     .query(async ({ ctx, input: { email, app_id: appId, window: windowDays } }) =>
       windowDays === undefined
-        ? usageEntryView(await ctx.services.usage.latestOfUser(ctx.actor, email, appId))
+        ? usageEntryOutput(await ctx.services.usage.latestOfUser(ctx.actor, email, appId))
         : streamUsage(ctx, { email, appId, windowDays }),
     ),
 
@@ -65,7 +65,7 @@ export const usageRouter = router({
   listByUserInAllApps: viewerProcedure
     .meta(routesOf('Users')('GET', '/jb/users/{email}/usage/', EXTENSION))
     .input(z.object({ email: EmailKey, window: Window }))
-    .output(pagesOf(UsageEntryView))
+    .output(pagesOf(UsageEntryOutput))
     .query(({ ctx, input: { email, window: windowDays } }) => streamUsage(ctx, { email, windowDays })),
 
   /** One page, newest first, shorter if the entries are large; `cursor` is `next_cursor` of the previous page. */
@@ -82,10 +82,10 @@ export const usageRouter = router({
         limit: z.int().min(1).max(MAX_PAGE_ENTRIES).default(100),
       }),
     )
-    .output(z.object({ items: z.array(UsageItemView), next_cursor: z.string().nullable() }))
+    .output(z.object({ items: z.array(UsageItemOutput), next_cursor: z.string().nullable() }))
     .query(async ({ ctx, input: { app_id: appId, from: since, to: until, ...filter } }) => {
       const { rows, next } = await ctx.services.usage.page(ctx.actor, { ...filter, appId, since, until });
-      return { items: rows.map(usageItemView), next_cursor: next && usageCursor(next) };
+      return { items: rows.map(usageItemOutput), next_cursor: next && usageCursor(next) };
     }),
 
   /** Actions and users per UTC day until today, oldest first: of an app, of a user, or of a user in an app. */
@@ -101,7 +101,7 @@ export const usageRouter = router({
         })
         .prefault({}),
     )
-    .output(z.array(UsageDayView))
+    .output(z.array(UsageDayOutput))
     .query(({ ctx, input }) => {
       const subject = { appId: input.app_id, email: input.email };
       return ctx.services.usageStats.series(ctx.actor, subject, input.window, toPageRequest(ctx, input));
@@ -111,7 +111,7 @@ export const usageRouter = router({
   top: viewerProcedure
     .meta(route('GET', '/jb/apps/{app_id}/usage/top/', EXTENSION))
     .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
-    .output(z.object({ users: z.array(TopUserView), stacks: z.array(TopStackView) }))
+    .output(z.object({ users: z.array(TopUserOutput), stacks: z.array(TopStackOutput) }))
     .query(({ ctx, input }) =>
       ctx.services.usageStats.top(ctx.actor, input.app_id, input.window, input.limit),
     ),

@@ -3,19 +3,19 @@ import { Download } from '../src/lib/download.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import { dataRightsProcedures } from './data-rights.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
-import { BulkInput, BulkResultView, bulkResultView, toBulkRequest } from './schemas/bulk.ts';
+import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './schemas/bulk.ts';
 import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { csvOf, TableColumns, TableOutput, tablePages } from './schemas/user-table.ts';
 import {
-  UserPermissionsView,
-  UserView,
+  UserOutput,
+  UserPermissionsOutput,
   userConditions,
   userEncoder,
   userFilter,
+  userOutput,
   userSort,
-  userView,
 } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
@@ -24,7 +24,7 @@ const rolesRoute = routesOf('Roles');
 
 const ByEmail = z.object({ email: EmailKey });
 
-const ExpectedUser = UserView.pick({
+const ExpectedUser = UserOutput.pick({
   first_name: true,
   last_name: true,
   extra: true,
@@ -37,12 +37,12 @@ export const usersRouter = router({
   list: viewerProcedure
     .meta(route('GET', '/jb/users/'))
     .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userFilter }).prefault({}))
-    .output(listOf(UserView))
+    .output(listOf(UserOutput))
     .query(async ({ ctx, input }) => {
       const format = streamFormat(ctx, input);
       if (format) return ctx.services.users.stream(ctx.actor, input, userEncoder(format, ctx.baseUrl));
       const users = await ctx.services.users.list(ctx.actor, input, toPageRequest(ctx, input));
-      return users.map((user) => userView(user, ctx.baseUrl));
+      return users.map((user) => userOutput(user, ctx.baseUrl));
     }),
 
   /** The number of users that `list` returns for the same conditions. */
@@ -76,16 +76,16 @@ export const usersRouter = router({
   get: protectedProcedure
     .meta(route('GET', '/jb/users/{email}/'))
     .input(ByEmail)
-    .output(UserView)
+    .output(UserOutput)
     .query(async ({ ctx, input }) =>
-      userView(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
+      userOutput(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
     ),
 
   /** For screens, which offer nothing that the service would refuse. */
   permissions: protectedProcedure
     .meta(route('GET', '/jb/users/{email}/permissions/', EXTENSION))
     .input(ByEmail)
-    .output(UserPermissionsView)
+    .output(UserPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.userPermissions.read(ctx.actor, input.email)),
 
   create: adminProcedure
@@ -102,9 +102,9 @@ export const usersRouter = router({
         send_email: z.boolean().default(true),
       }),
     )
-    .output(UserView)
+    .output(UserOutput)
     .mutation(async ({ ctx, input }) =>
-      userView(await ctx.services.users.create(ctx.actor, input), ctx.baseUrl),
+      userOutput(await ctx.services.users.create(ctx.actor, input), ctx.baseUrl),
     ),
 
   update: adminProcedure
@@ -121,9 +121,9 @@ export const usersRouter = router({
         expected: ExpectedUser.optional(),
       }),
     )
-    .output(UserView)
+    .output(UserOutput)
     .mutation(async ({ ctx, input: { email, ...changes } }) =>
-      userView(await ctx.services.users.update(ctx.actor, email, changes), ctx.baseUrl),
+      userOutput(await ctx.services.users.update(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
   deactivate: adminProcedure
@@ -136,39 +136,41 @@ export const usersRouter = router({
   bulkUpdate: adminProcedure
     .meta(route('POST', '/jb/users/bulk/', { handlesIdempotency: true, ...EXTENSION }))
     .input(BulkInput)
-    .output(BulkResultView)
+    .output(BulkResultOutput)
     .mutation(async ({ ctx, input }) => {
       const request = toBulkRequest(input);
       ctx.timeLimit.liftForBulk(input.emails?.length ?? MAX_BULK_USERS);
-      return bulkResultView(await ctx.services.bulkUpdates.update(ctx.actor, request, ctx.idempotencyKey()));
+      return bulkResultOutput(
+        await ctx.services.bulkUpdates.update(ctx.actor, request, ctx.idempotencyKey()),
+      );
     }),
 
   ...dataRightsProcedures,
 });
 
-const UserRolesView = z.object({ is_staff: z.boolean(), is_superuser: z.boolean() });
+const UserRolesOutput = z.object({ is_staff: z.boolean(), is_superuser: z.boolean() });
 
 export const rolesRouter = router({
   get: superuserProcedure
     .meta(rolesRoute('GET', '/jb/users/{email}/roles/', EXTENSION))
     .input(ByEmail)
-    .output(UserRolesView)
+    .output(UserRolesOutput)
     .query(({ ctx, input }) => ctx.services.roles.get(ctx.actor, input.email)),
 
   update: superuserProcedure
     .meta(rolesRoute('PATCH', '/jb/users/{email}/roles/', EXTENSION))
-    .input(UserRolesView.partial().extend({ email: EmailKey }))
-    .output(UserView)
+    .input(UserRolesOutput.partial().extend({ email: EmailKey }))
+    .output(UserOutput)
     .mutation(async ({ ctx, input: { email, ...changes } }) =>
-      userView(await ctx.services.roles.update(ctx.actor, email, changes), ctx.baseUrl),
+      userOutput(await ctx.services.roles.update(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
   setClientAdmin: superuserProcedure
     .meta(rolesRoute('PUT', '/jb/clients/{id}/admins/{email}/', EXTENSION))
     .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
-    .output(UserView)
+    .output(UserOutput)
     .mutation(async ({ ctx, input }) => {
       const { id, email, is_admin: isAdmin } = input;
-      return userView(await ctx.services.roles.setClientAdmin(ctx.actor, id, email, isAdmin), ctx.baseUrl);
+      return userOutput(await ctx.services.roles.setClientAdmin(ctx.actor, id, email, isAdmin), ctx.baseUrl);
     }),
 });

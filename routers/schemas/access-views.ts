@@ -8,10 +8,10 @@ import type {
   AccessViewUseEncoder,
   AccessViewUseRow,
 } from '../../src/services/gate/access-view-rows.ts';
-import { AnyObject, EmailKey, Extra, Instant, InstantKey, Text, View, viewOf } from './fields.ts';
+import { AnyObject, EmailKey, Extra, Instant, InstantKey, Output, outputOf, Text } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
-export const AccessViewView = View('AccessView', {
+export const AccessViewOutput = Output('AccessView', {
   id: z.int(),
   /** Empty for those who may not open the app with it, as `url`. */
   key: z.string(),
@@ -44,8 +44,8 @@ export const accessViewUrl = (key: string, baseUrl: string): string => `${baseUr
 
 const urlOf = (key: string, baseUrl: string): string => (key === '' ? '' : accessViewUrl(key, baseUrl));
 
-export const accessViewView = (view: AccessViewRow, baseUrl: string) =>
-  viewOf(AccessViewView, {
+export const accessViewOutput = (view: AccessViewRow, baseUrl: string) =>
+  outputOf(AccessViewOutput, {
     ...view,
     data_permissions: opaque(view.data_permissions),
     selections: opaque(view.selections),
@@ -53,15 +53,15 @@ export const accessViewView = (view: AccessViewRow, baseUrl: string) =>
     url: urlOf(view.key, baseUrl),
   });
 
-/** As `accessViewView`. */
+/** As `accessViewOutput`. */
 export const accessViewEncoder = (format: ListFormat, baseUrl: string): AccessViewEncoder =>
-  createRowEncoder(AccessViewView, format, {
+  createRowEncoder(AccessViewOutput, format, {
     // The column has the key.
     url: (key) => urlOf(key ?? '', baseUrl),
   });
 
 /** A use of an access view, with what applied at that time. */
-export const AccessViewUseView = View('AccessViewUse', {
+export const AccessViewUseOutput = Output('AccessViewUse', {
   /** Empty as `key` of the view. */
   raw_key: z.string(),
   data_permissions: AnyObject,
@@ -78,16 +78,16 @@ export const AccessViewUseView = View('AccessViewUse', {
   timestamp: Instant,
 });
 
-export const accessViewUseView = (use: AccessViewUseRow) =>
-  viewOf(AccessViewUseView, {
+export const accessViewUseOutput = (use: AccessViewUseRow) =>
+  outputOf(AccessViewUseOutput, {
     ...use,
     data_permissions: opaque(use.data_permissions),
     selections: opaque(use.selections),
   });
 
-/** As `accessViewUseView`. */
+/** As `accessViewUseOutput`. */
 export const accessViewUseEncoder = (format: ListFormat): AccessViewUseEncoder =>
-  createRowEncoder(AccessViewUseView, format);
+  createRowEncoder(AccessViewUseOutput, format);
 
 /** An id or a key. Any text is accepted: an unknown one is not found. */
 export const AccessViewKey = Text(255);

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
 import type { AppEncoder } from '../../src/services/apps/app-stream.ts';
 import type { AppWithUsage } from '../../src/services/apps/apps.ts';
-import { AnyObject, Id, Instant, Text, View, viewOf } from './fields.ts';
+import { AnyObject, Id, Instant, Output, outputOf, Text } from './fields.ts';
 import { Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 /** An app in the list of a client. */
-export const AppSummaryView = View('ClientApp', {
+export const AppSummaryOutput = Output('ClientApp', {
   id: z.string(),
   slug: z.string(),
   label: z.string(),
@@ -20,8 +20,8 @@ export const AppSummaryView = View('ClientApp', {
 
 const Window = z.object({ actions: z.int(), users: z.int() });
 
-export const AppView = View('App', {
-  ...AppSummaryView.shape,
+export const AppOutput = Output('App', {
+  ...AppSummaryOutput.shape,
   /** Actions and users of the last 30, 60 and 90 days; `{}` for members. */
   usage: z.object({ '30': Window, '60': Window, '90': Window }).partial(),
   /** `version`, `fetched_at`, `loaded_at`, `sha256`, `stacks`; `{}` before the first load. */
@@ -30,8 +30,8 @@ export const AppView = View('App', {
   maintenance_message: z.string(),
 });
 
-export const appView = (app: AppWithUsage) =>
-  viewOf(AppView, { ...app, package_info: opaque(app.package_info) });
+export const appOutput = (app: AppWithUsage) =>
+  outputOf(AppOutput, { ...app, package_info: opaque(app.package_info) });
 
 /** Whole days up to today. */
 export const WindowDays = z.int().min(1).max(3650);
@@ -48,11 +48,11 @@ export const appFilter = {
   unused_days: WindowDays.optional(),
 };
 
-/** As `appView`. PostgreSQL writes JSON with spaces. */
+/** As `appOutput`. PostgreSQL writes JSON with spaces. */
 export const appEncoder = (format: ListFormat): AppEncoder =>
-  createRowEncoder(AppView, format, { usage: (json) => JSON.stringify(JSON.parse(json ?? '{}')) });
+  createRowEncoder(AppOutput, format, { usage: (json) => JSON.stringify(JSON.parse(json ?? '{}')) });
 
-export const AppStatusView = View('AppStatus', {
+export const AppStatusOutput = Output('AppStatus', {
   id: z.string(),
   slug: z.string(),
   label: z.string(),
@@ -66,17 +66,17 @@ export const AppStatusView = View('AppStatus', {
 });
 
 /** The title and the sanitized message. */
-export const MaintenancePreviewView = View('MaintenancePreview', { title: z.string(), html: z.string() });
+export const MaintenancePreviewOutput = Output('MaintenancePreview', { title: z.string(), html: z.string() });
 
 /** What the caller may do with an app. */
-export const AppPermissionsView = View('AppPermissions', {
+export const AppPermissionsOutput = Output('AppPermissions', {
   /** Change its texts, maintenance and access views. */
   can_update: z.boolean(),
 });
 
-export const AppStackView = View('AppStack', { id: z.string(), slug: z.string(), label: z.string() });
+export const AppStackOutput = Output('AppStack', { id: z.string(), slug: z.string(), label: z.string() });
 
-export const AppVersionView = View('AppVersion', {
+export const AppVersionOutput = Output('AppVersion', {
   id: z.int(),
   version: z.string(),
   sha256: z.string(),
@@ -99,4 +99,4 @@ export const AppVersionInput = z.object({
     .nullish()
     .transform((version) => version || undefined),
 });
-export const MessageView = z.object({ message: z.string() });
+export const MessageOutput = z.object({ message: z.string() });

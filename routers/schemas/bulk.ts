@@ -6,11 +6,11 @@ import {
   type BulkResult,
   MAX_BULK_USERS,
 } from '../../src/services/operations/bulk-update.ts';
-import { AppIds, EmailKey, Id, Instant, Slug, View } from './fields.ts';
+import { AppIds, EmailKey, Id, Instant, Output, Slug } from './fields.ts';
 import { userBodyConditions } from './users.ts';
 
 /** Why a row of a bulk request was not changed. */
-export const RowProblemView = View('RowProblem', { code: z.string(), detail: z.string() });
+export const RowProblemOutput = Output('RowProblem', { code: z.string(), detail: z.string() });
 
 const OperationId = z.guid('Must be the id of an operation.');
 
@@ -45,33 +45,33 @@ export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest =>
   return { selection: { filter, cursor }, change, operation };
 };
 
-export const BulkResultView = View('BulkResult', {
+export const BulkResultOutput = Output('BulkResult', {
   /** Undoes this request, or continues it. In the audit trail, `operation` of the details. */
   operation: z.string(),
   /** Null if the change cannot be undone. */
   undo_until: Instant.nullable(),
   results: z.array(
-    View('BulkRow', {
+    Output('BulkRow', {
       email: z.string(),
       status: z.enum(['ok', 'unchanged', 'failed']),
-      problem: RowProblemView.nullable(),
+      problem: RowProblemOutput.nullable(),
     }),
   ),
   /** Null after the last user of a filter, and for a list of addresses. */
   next_cursor: z.string().nullable(),
 });
 
-export const InvitationsBulkResultView = View('InvitationsBulkResult', {
+export const InvitationsBulkResultOutput = Output('InvitationsBulkResult', {
   results: z.array(
-    View('InvitationsBulkRow', {
+    Output('InvitationsBulkRow', {
       id: z.int(),
       status: z.enum(['ok', 'failed']),
-      problem: RowProblemView.nullable(),
+      problem: RowProblemOutput.nullable(),
     }),
   ),
 });
 
-export const bulkResultView = (result: BulkResult): z.input<typeof BulkResultView> => ({
+export const bulkResultOutput = (result: BulkResult): z.input<typeof BulkResultOutput> => ({
   ...result,
   undo_until: result.undo_until === null ? null : new Date(result.undo_until),
 });
@@ -82,16 +82,16 @@ export const OperationKey = z
   .string()
   .transform((id) => (z.guid().safeParse(id).success ? id.toLowerCase() : NIL));
 
-export const UndoView = View('Undo', {
+export const UndoOutput = Output('Undo', {
   operation: z.string(),
   /** Grants, revocations and activations, of all requests so far. */
   reverted: z.int(),
   skipped: z.array(
-    View('SkippedChange', {
+    Output('SkippedChange', {
       email: z.string(),
       /** Null for the activation of the user. */
       app_id: z.string().nullable(),
-      problem: RowProblemView,
+      problem: RowProblemOutput,
     }),
   ),
   /** False if more users are left: send the request again. Its response then includes this one. */

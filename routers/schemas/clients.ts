@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { originOf } from '../../src/lib/origins.ts';
 import type { ClientRow } from '../../src/services/clients/clients.ts';
-import { EmailAddress, Text, View } from './fields.ts';
+import { EmailAddress, Output, Text } from './fields.ts';
 
 /** What pages show before login, and on errors. */
 const branding = {
@@ -15,9 +15,9 @@ const branding = {
   message_500: z.string(),
 };
 
-export const BrandingView = z.object({ client_name: z.string(), ...branding });
+export const BrandingOutput = z.object({ client_name: z.string(), ...branding });
 
-export const ClientView = View('Client', {
+export const ClientOutput = Output('Client', {
   id: z.int(),
   site: z.object({ domain: z.string(), formatted_name: z.string() }),
   name: z.string(),
@@ -34,13 +34,16 @@ export const ClientView = View('Client', {
   password_expiration_days: z.int(),
 });
 
-export const clientView = ({ site_domain: domain, ...client }: ClientRow): z.input<typeof ClientView> => ({
+export const clientOutput = ({
+  site_domain: domain,
+  ...client
+}: ClientRow): z.input<typeof ClientOutput> => ({
   ...client,
   site: { domain, formatted_name: domain.replace(/:\d+$/, '') },
 });
 
 /** Who may open the apps of a client. */
-export const ClientGateView = View('ClientGate', {
+export const ClientGateOutput = Output('ClientGate', {
   /** The apps of a closed client do not open. */
   is_open: z.boolean(),
   /** Sites whose pages may show its apps in frames. */
@@ -106,7 +109,7 @@ export const InvitationTexts = ClientChanges.pick({
   support_email: true,
 }).partial();
 
-export const InvitationPreviewView = View('InvitationPreview', {
+export const InvitationPreviewOutput = Output('InvitationPreview', {
   from: z.object({ name: z.string(), address: z.string() }),
   subject: z.string(),
   text: z.string(),

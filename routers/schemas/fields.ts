@@ -44,14 +44,14 @@ z.config({ customError: describeIssue });
 const INT4_MAX = 2_147_483_647;
 
 /** An object in responses. `id` names its component in the OpenAPI document, which generated clients use for its type. */
-export const View = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
+export const Output = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
   z.object(shape).meta({ id });
 
-/** The fields of a view, taken from a row: a new column stays private by default. */
-export const viewOf = <V extends z.ZodObject>(view: V, row: z.input<V>): z.input<V> => {
+/** The fields of an output, taken from a row: a new column stays private by default. */
+export const outputOf = <O extends z.ZodObject>(output: O, row: z.input<O>): z.input<O> => {
   const fields: Record<string, unknown> = {};
-  for (const key of Object.keys(view.shape)) fields[key] = row[key];
-  return fields as z.input<V>;
+  for (const key of Object.keys(output.shape)) fields[key] = row[key];
+  return fields as z.input<O>;
 };
 
 /** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */

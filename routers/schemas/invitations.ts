@@ -5,9 +5,9 @@ import type { InvitationDetails } from '../../src/services/invitations/invitatio
 import type { InvitationByLink, InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitation-rows.ts';
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
-import { AnyObject, IdCursor, Instant, View, viewOf } from './fields.ts';
+import { AnyObject, IdCursor, Instant, Output, outputOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
-import { UserView, userView } from './users.ts';
+import { UserOutput, userOutput } from './users.ts';
 
 export const InvitationStatus = z.enum(INVITATION_STATUSES);
 
@@ -23,9 +23,9 @@ export const invitationFilter = {
 };
 
 /** An invitation in the endpoints of a client. */
-export const ClientInvitationView = View('ClientInvitation', {
+export const ClientInvitationOutput = Output('ClientInvitation', {
   id: z.int(),
-  user: UserView,
+  user: UserOutput,
   email: z.string(),
   key: z.string(),
   initial_apps: z.array(z.string()),
@@ -35,15 +35,15 @@ export const ClientInvitationView = View('ClientInvitation', {
 });
 
 /** An invitation in the user invitation endpoints, where `is_demo_user` is documented as a string. */
-export const InvitationView = View('Invitation', {
-  ...ClientInvitationView.shape,
+export const InvitationOutput = Output('Invitation', {
+  ...ClientInvitationOutput.shape,
   is_demo_user: z.enum(['true', 'false']),
 });
 
 const fieldsOf = <T extends InvitationRow>(
   invitation: T,
   baseUrl: string,
-  user = userView(invitation.inviter, baseUrl),
+  user = userOutput(invitation.inviter, baseUrl),
 ) => ({
   ...invitation,
   client: invitation.client_id,
@@ -53,45 +53,45 @@ const fieldsOf = <T extends InvitationRow>(
   is_demo_user: String(invitation.is_demo_user) as 'true' | 'false',
 });
 
-export const clientInvitationView = (invitation: InvitationRow, baseUrl: string) =>
-  viewOf(ClientInvitationView, fieldsOf(invitation, baseUrl));
+export const clientInvitationOutput = (invitation: InvitationRow, baseUrl: string) =>
+  outputOf(ClientInvitationOutput, fieldsOf(invitation, baseUrl));
 
-export const invitationView = (invitation: InvitationRow, baseUrl: string) =>
-  viewOf(InvitationView, fieldsOf(invitation, baseUrl));
+export const invitationOutput = (invitation: InvitationRow, baseUrl: string) =>
+  outputOf(InvitationOutput, fieldsOf(invitation, baseUrl));
 
 /** The rows of invitations by one user share that user's row, and so the views share its view. */
-export const invitationViews = (invitations: readonly InvitationRow[], baseUrl: string) => {
+export const invitationOutputs = (invitations: readonly InvitationRow[], baseUrl: string) => {
   const inviters = new Set(invitations.map(({ inviter }) => inviter));
-  const users = new Map([...inviters].map((inviter) => [inviter, userView(inviter, baseUrl)]));
+  const users = new Map([...inviters].map((inviter) => [inviter, userOutput(inviter, baseUrl)]));
   return invitations.map((invitation) =>
-    viewOf(InvitationView, fieldsOf(invitation, baseUrl, users.get(invitation.inviter))),
+    outputOf(InvitationOutput, fieldsOf(invitation, baseUrl, users.get(invitation.inviter))),
   );
 };
 
 /** `last_error`: why the last attempt failed. */
-export const InvitationMailView = View('InvitationMail', {
+export const InvitationMailOutput = Output('InvitationMail', {
   id: z.int(),
   status: z.enum(MAIL_STATUSES),
   last_error: z.string().nullable(),
 });
 
 /** An invitation with its status, for admins. */
-export const InvitationDetailsView = View('InvitationDetails', {
-  ...InvitationView.shape,
+export const InvitationDetailsOutput = Output('InvitationDetails', {
+  ...InvitationOutput.shape,
   client: z.int(),
   status: InvitationStatus,
   expires_at: Instant,
   /** Time of acceptance or revocation. */
   closed_at: Instant.nullable(),
   /** The newest mail; null after its retention. */
-  mail: InvitationMailView.nullable(),
+  mail: InvitationMailOutput.nullable(),
 });
 
-export const invitationDetailsView = (invitation: InvitationDetails, baseUrl: string) =>
-  viewOf(InvitationDetailsView, fieldsOf(invitation, baseUrl));
+export const invitationDetailsOutput = (invitation: InvitationDetails, baseUrl: string) =>
+  outputOf(InvitationDetailsOutput, fieldsOf(invitation, baseUrl));
 
 /** An invitation as shown to the invitee. */
-export const InvitationPageView = View('InvitationPage', {
+export const InvitationPageOutput = Output('InvitationPage', {
   status: InvitationStatus,
   email: z.string(),
   client_name: z.string(),
@@ -110,7 +110,7 @@ export const InvitationPageView = View('InvitationPage', {
 
 type Opened = { invitation: InvitationByLink; needs: AcceptanceRequirement };
 
-export const invitationPageView = ({ invitation, needs }: Opened) => ({
+export const invitationPageOutput = ({ invitation, needs }: Opened) => ({
   ...invitation,
   inviter_name: `${invitation.inviter_first_name} ${invitation.inviter_last_name}`.trim(),
   apps: invitation.app_labels,
@@ -118,4 +118,4 @@ export const invitationPageView = ({ invitation, needs }: Opened) => ({
 });
 
 /** `user` is null if the user's access was revoked right after the acceptance. */
-export const AcceptedView = z.object({ user: UserView.nullable(), home_location: z.string() });
+export const AcceptedOutput = z.object({ user: UserOutput.nullable(), home_location: z.string() });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { USAGE_INTERVALS } from '../../src/services/usage/usage-periods.ts';
-import { AppKey, EmailKey, Id, Instant, Text, View } from './fields.ts';
+import { AppKey, EmailKey, Id, Instant, Output, Text } from './fields.ts';
 import { pageNumberFields } from './paging.ts';
 
 const MAX_PERIODS = 366;
@@ -20,7 +20,7 @@ export const UsageReportInput = z
   .prefault({});
 
 /** Usage of one day, week or month, beside its counterpart. Days are UTC days, the last ones inclusive. */
-export const UsagePeriodView = View('UsagePeriod', {
+export const UsagePeriodOutput = Output('UsagePeriod', {
   start: z.string(),
   /** Today at the latest. */
   end: z.string(),
@@ -35,7 +35,7 @@ export const UsagePeriodView = View('UsagePeriod', {
   users_change: z.int().nullable(),
 });
 
-export const TopAppView = View('TopApp', {
+export const TopAppOutput = Output('TopApp', {
   id: z.string(),
   client: z.int(),
   slug: z.string(),
@@ -43,7 +43,7 @@ export const TopAppView = View('TopApp', {
   actions: z.int(),
 });
 
-export const DailyAppUsageView = View('DailyAppUsage', {
+export const DailyAppUsageOutput = Output('DailyAppUsage', {
   id: z.string(),
   client: z.int(),
   slug: z.string(),
@@ -52,7 +52,7 @@ export const DailyAppUsageView = View('DailyAppUsage', {
   daily_actions: z.array(z.int()),
 });
 
-export const IdleAppView = View('IdleApp', {
+export const IdleAppOutput = Output('IdleApp', {
   id: z.string(),
   client: z.int(),
   slug: z.string(),
@@ -63,7 +63,7 @@ export const IdleAppView = View('IdleApp', {
   last_used_day: z.string().nullable(),
 });
 
-export const IdleUserView = View('IdleUser', {
+export const IdleUserOutput = Output('IdleUser', {
   email: z.string(),
   first_name: z.string(),
   last_name: z.string(),

@@ -3,10 +3,10 @@ import { opaque } from '../../src/lib/json-value.ts';
 import type { SubmittedEntry as Submitted } from '../../src/services/usage/usage-enrichment.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
 import type { UsageCursor, UsageEncoder, UsageRow } from '../../src/services/usage/usage-rows.ts';
-import { AnyObject, BodyInstant, Email, Instant, Text, View, viewOf } from './fields.ts';
+import { AnyObject, BodyInstant, Email, Instant, Output, outputOf, Text } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
-export const UsageEntryView = View('UsageEntry', {
+export const UsageEntryOutput = Output('UsageEntry', {
   action_description: z.string(),
   email: z.string(),
   full_name: z.string(),
@@ -14,7 +14,7 @@ export const UsageEntryView = View('UsageEntry', {
   action: z.string(),
   extra: AnyObject,
 });
-type UsageEntryView = z.input<typeof UsageEntryView>;
+type UsageEntryOutput = z.input<typeof UsageEntryOutput>;
 
 const readEntry = (entry: UsageRow) => ({
   ...entry,
@@ -22,32 +22,32 @@ const readEntry = (entry: UsageRow) => ({
   extra: opaque(JSON.parse(entry.extra)),
 });
 
-export const usageEntryView = (entry: UsageRow) => viewOf(UsageEntryView, readEntry(entry));
+export const usageEntryOutput = (entry: UsageRow) => outputOf(UsageEntryOutput, readEntry(entry));
 
-/** As `usageEntryView`. */
-export const usageEncoder = (format: ListFormat): UsageEncoder => createRowEncoder(UsageEntryView, format);
+/** As `usageEntryOutput`. */
+export const usageEncoder = (format: ListFormat): UsageEncoder => createRowEncoder(UsageEntryOutput, format);
 
 /** An entry of a list that was streamed as JSON. */
-export const usageEntryFromJson = (entry: UsageEntryView & { timestamp: string }): UsageEntryView => ({
+export const usageEntryFromJson = (entry: UsageEntryOutput & { timestamp: string }): UsageEntryOutput => ({
   ...entry,
   timestamp: new Date(entry.timestamp),
   extra: opaque(entry.extra),
 });
 
 /** A usage entry in a paged list. */
-export const UsageItemView = UsageEntryView.extend({ id: z.int() });
+export const UsageItemOutput = UsageEntryOutput.extend({ id: z.int() });
 
-export const usageItemView = (entry: UsageRow) => viewOf(UsageItemView, readEntry(entry));
+export const usageItemOutput = (entry: UsageRow) => outputOf(UsageItemOutput, readEntry(entry));
 
 /** Usage of one UTC day. */
-export const UsageDayView = View('UsageDay', { day: z.string(), actions: z.int(), users: z.int() });
-export const TopUserView = z.object({
+export const UsageDayOutput = Output('UsageDay', { day: z.string(), actions: z.int(), users: z.int() });
+export const TopUserOutput = z.object({
   email: z.string(),
   full_name: z.string(),
   actions: z.int(),
   days: z.int(),
 });
-export const TopStackView = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
+export const TopStackOutput = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
 
 /** The cursor of a page: time and id of its last entry. */
 export const usageCursor = ({ occurredAt, id }: UsageCursor): string => `${occurredAt.getTime()}.${id}`;

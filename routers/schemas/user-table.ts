@@ -3,18 +3,18 @@ import { z } from 'zod';
 import { csvLine, csvText } from '../../src/lib/csv-line.ts';
 import type { Download } from '../../src/lib/download.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
-import { UserView, userView } from './users.ts';
+import { UserOutput, userOutput } from './users.ts';
 
-const COLUMNS = UserView.keyof().options;
+const COLUMNS = UserOutput.keyof().options;
 type Column = (typeof COLUMNS)[number];
-type TableUser = Partial<z.output<typeof UserView>>;
+type TableUser = Partial<z.output<typeof UserOutput>>;
 
 /** Names of fields of users, separated by commas; by default all. */
 export const TableColumns = z
   .string()
   .default(COLUMNS.join(','))
   .transform((names) => names.split(','))
-  .pipe(z.array(UserView.keyof()));
+  .pipe(z.array(UserOutput.keyof()));
 
 /** Pages of users with the chosen columns; a file for REST. */
 export const TableOutput = z
@@ -29,7 +29,7 @@ export async function* tablePages(
 ): AsyncGenerator<TableUser[]> {
   for await (const rows of pages)
     yield rows.map((row) => {
-      const user: TableUser = userView(row, baseUrl);
+      const user: TableUser = userOutput(row, baseUrl);
       return Object.fromEntries(columns.map((column) => [column, user[column]]));
     });
 }

@@ -5,11 +5,11 @@ import { USER_ROLES } from '../../src/services/users/user-filter.ts';
 import { USER_SORTS } from '../../src/services/users/user-order.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/user-stream.ts';
-import { AnyObject, BodyInstant, EmailKey, Instant, InstantKey, View, viewOf } from './fields.ts';
+import { AnyObject, BodyInstant, EmailKey, Instant, InstantKey, Output, outputOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
-export const UserView = View('User', {
+export const UserOutput = Output('User', {
   email: z.string(),
   handle: z.string(),
   first_name: z.string(),
@@ -28,7 +28,7 @@ export const UserView = View('User', {
 });
 
 /** What the caller may do with a user. */
-export const UserPermissionsView = View('UserPermissions', {
+export const UserPermissionsOutput = Output('UserPermissions', {
   /** Change the profile. */
   can_update: z.boolean(),
   /** Grant and revoke apps of your clients. */
@@ -40,8 +40,8 @@ export const UserPermissionsView = View('UserPermissions', {
 });
 
 /** A user in the list of a client: with `last_password_set`, without `clientadmin_of`. */
-export const ClientUserView = View('ClientUser', {
-  ...UserView.omit({ clientadmin_of: true }).shape,
+export const ClientUserOutput = Output('ClientUser', {
+  ...UserOutput.omit({ clientadmin_of: true }).shape,
   last_password_set: Instant,
 });
 
@@ -87,10 +87,10 @@ const withAvatar = (user: UserRow, baseUrl: string) => ({
   profile_avatar: user.profile_avatar ?? avatarOf(user.email, baseUrl),
 });
 
-export const userView = (user: UserRow, baseUrl: string) => viewOf(UserView, withAvatar(user, baseUrl));
+export const userOutput = (user: UserRow, baseUrl: string) => outputOf(UserOutput, withAvatar(user, baseUrl));
 
-export const clientUserView = (user: UserRow, baseUrl: string) =>
-  viewOf(ClientUserView, withAvatar(user, baseUrl));
+export const clientUserOutput = (user: UserRow, baseUrl: string) =>
+  outputOf(ClientUserOutput, withAvatar(user, baseUrl));
 
 /** The rows of a list start with the user's id, then the view's columns: its first is the email. */
 const EMAIL = 1;
@@ -99,10 +99,10 @@ const avatarReader = (baseUrl: string) => ({
   profile_avatar: (avatar: string | null, row: TextRow) => avatar ?? avatarOf(row[EMAIL] ?? '', baseUrl),
 });
 
-/** As `userView`. */
+/** As `userOutput`. */
 export const userEncoder = (format: ListFormat, baseUrl: string): UserEncoder =>
-  createRowEncoder(UserView, format, avatarReader(baseUrl));
+  createRowEncoder(UserOutput, format, avatarReader(baseUrl));
 
-/** As `clientUserView`. */
+/** As `clientUserOutput`. */
 export const clientUserEncoder = (format: ListFormat, baseUrl: string): UserEncoder =>
-  createRowEncoder(ClientUserView, format, avatarReader(baseUrl));
+  createRowEncoder(ClientUserOutput, format, avatarReader(baseUrl));
