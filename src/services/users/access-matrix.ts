@@ -1,9 +1,21 @@
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
-import { type Actor, administersClient } from '../access/actor.ts';
-import { userAppsManagedBy } from '../access/visibility.ts';
+import { type Db, tables } from '../../db/kysely.ts';
+import { type FieldErrors, invalid } from '../../lib/problems.ts';
+import {
+  type Actor,
+  administersClient,
+  requireClientAdmin,
+  type TargetRoles,
+  userAppsRefusal,
+} from '../access/actor.ts';
+import { userAppsManagedBy, userVisibleTo } from '../access/visibility.ts';
+import { readClient } from '../clients/clients.ts';
+import { startOperation, supersedeOperations } from '../operations/operation-log.ts';
+import { joinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
+import { type GrantableApp, grantEvents } from './app-grants.ts';
 import { findUsers, type Listing } from './user-listing.ts';
+import { lockSuperusers } from './user-locks.ts';
 
 /** The members of a client as rows and its apps as columns. */
 export const createAccessMatrix = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) => ({
@@ -40,3 +52,164 @@ export const createAccessMatrix = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) =>
     return { apps, users: page, next_cursor: rows.length > limit ? (page.at(-1)?.email ?? null) : null };
   },
 });
+
+/** Whether a user is to have an app. */
+export type Cell = { email: string; app_id: string; granted: boolean };
+
+/** What changes for a user. */
+type CellChanges = {
+  target: Target;
+  granted: GrantableApp[];
+  revoked: GrantableApp[];
+  /** Ids of clients. */
+  joined: number[];
+};
+
+const MAX_FAULTS = 100;
+
+export const createAccessUpdates = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
+  /**
+   * Changes all cells in one transaction, or none. Cells that are as requested stay unchanged.
+   * @throws Problem `not-found`, `forbidden`, `invalid-input` on `cells`
+   */
+  update: (actor: Actor, client: number, cells: readonly Cell[]) =>
+    em.transactional(async (tx) => {
+      await readClient(tx, actor, client);
+      requireClientAdmin(actor, client);
+      const emails = [...new Set(cells.map(({ email }) => email))];
+      const { targets, apps } = await lockTargets(tx, actor, client, emails);
+      requireChangeable(actor, cells, targets, apps);
+
+      const changes = planCells(cells, targets, apps);
+      const operation = await startOperation(tx, actor, `access of client ${client}`, clock.now());
+      await writeCells(tx, operation.id, changes, clock.now());
+      const events = changes.flatMap(({ target, granted, revoked }) =>
+        grantEvents(actor, target.email, granted, revoked),
+      );
+      await audit.withDetails({ operation: operation.id }).record(tx, events);
+      const changed = changes.reduce((sum, { granted, revoked }) => sum + granted.length + revoked.length, 0);
+      return { operation: operation.id, undo_until: operation.undoUntil, changed };
+    }),
+});
+
+type Targets = ReadonlyMap<string, Target>;
+type Apps = ReadonlyMap<string, GrantableApp>;
+
+/** @throws Problem `invalid-input` with the errors of all cells, as `cells.{index}.{field}` */
+const requireChangeable = (actor: Actor, cells: readonly Cell[], targets: Targets, apps: Apps): void => {
+  const refusals = new Map(
+    [...targets].map(([email, target]) => [email, userAppsRefusal(actor, target)?.message]),
+  );
+  const seen = new Set<string>();
+  const fields: FieldErrors = {};
+  for (const [index, { email, app_id }] of cells.entries()) {
+    const refusal = targets.has(email) ? refusals.get(email) : 'No such user.';
+    if (refusal) fields[`cells.${index}.email`] = [refusal];
+    if (!apps.has(app_id)) fields[`cells.${index}.app_id`] = ['No app of this client has this id.'];
+    if (seen.has(`${app_id} ${email}`)) fields[`cells.${index}`] = ['Another cell has this user and app.'];
+    seen.add(`${app_id} ${email}`);
+    if (Object.keys(fields).length >= MAX_FAULTS) break;
+  }
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+};
+
+const planCells = (cells: readonly Cell[], targets: Targets, apps: Apps): CellChanges[] => {
+  const changes = new Map<string, CellChanges>();
+  for (const { email, app_id, granted } of cells) {
+    const [target, app] = [targets.get(email), apps.get(app_id)];
+    if (!target || !app || target.apps.has(app_id) === granted) continue;
+    const change = changes.get(email) ?? { target, granted: [], revoked: [], joined: [] };
+    changes.set(email, change);
+    (granted ? change.granted : change.revoked).push(app);
+    if (granted && !target.clientIds.includes(app.client_id)) change.joined = [app.client_id];
+  }
+  return [...changes.values()];
+};
+
+/** A locked user with their roles and their apps of the client. */
+type Target = TargetRoles & { apps: Set<string> };
+
+/**
+ * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.
+ * @throws Problem `unauthenticated` as `lockSuperuser`
+ */
+const lockTargets = async (tx: Db, actor: Actor, client: number, emails: readonly string[]) => {
+  const db = tables(tx);
+  const visible = db
+    .selectFrom('users')
+    .where(sql<boolean>`users.email = any(${[...emails]}::varchar[])`)
+    .where(userVisibleTo(actor));
+  const superuser = visible.select('users.id').where(sql<boolean>`users.is_superuser`).limit(1);
+  if (await superuser.executeTakeFirst()) await lockSuperusers(tx, actor);
+  const locked = await visible.select('users.id').orderBy('users.id').forUpdate('users').execute();
+  const ids = locked.map(({ id }) => id);
+  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
+  const rows = await db
+    .selectFrom('users')
+    .select(['users.id', 'users.email', 'is_superuser as isSuperuser', 'is_staff as isStaff'])
+    .select([
+      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id)`.as('clientIds'),
+      sql<
+        number[]
+      >`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin)`.as('adminOf'),
+      sql<string[]>`array(select g.app_id from app_grants g join apps a on a.id = g.app_id
+        where g.user_id = users.id and a.client_id = ${client})`.as('apps'),
+    ])
+    .where(sql<boolean>`users.id = any(${ids}::int[])`)
+    .execute();
+  const apps = await db
+    .selectFrom('apps')
+    .select(['id', 'client_id'])
+    .where('client_id', '=', client)
+    .execute();
+  return {
+    targets: new Map(rows.map((row): [string, Target] => [row.email, { ...row, apps: new Set(row.apps) }])),
+    apps: new Map(apps.map((app) => [app.id, app])),
+  };
+};
+
+/** Writes the cells of all users, and what undoing them needs. */
+const writeCells = async (
+  tx: Db,
+  operationId: string,
+  changes: readonly CellChanges[],
+  now: Date,
+): Promise<void> => {
+  const rows = changes.map(({ target, granted, revoked, joined }) => ({
+    user_id: target.id,
+    granted: granted.map(({ id }) => id),
+    revoked: revoked.map(({ id }) => id),
+    joined,
+  }));
+  const db = tables(tx);
+  const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json)
+    as changed (user_id int, granted varchar[], revoked varchar[], joined int[])`;
+  await supersedeOperations(
+    tx,
+    changes.map(({ target, granted, revoked }) => ({
+      userId: target.id,
+      apps: [...granted, ...revoked].map(({ id }) => id),
+      clients: granted.map((app) => app.client_id),
+    })),
+  );
+  await sql`
+    with revoked as (
+      delete from app_grants g using ${changed}
+      where g.user_id = changed.user_id and g.app_id = any(changed.revoked)
+    ),
+    granted as (
+      insert into app_grants (user_id, app_id) select user_id, unnest(granted) from ${changed}
+      on conflict do nothing
+    ),
+    joined as (
+      insert into memberships (client_id, user_id) select unnest(joined), user_id from ${changed}
+      on conflict do nothing
+    )
+    insert into operation_changes (operation_id, user_id, granted, revoked, joined, changed_at)
+    select ${operationId}, user_id, granted, revoked, joined, ${now}::timestamptz from ${changed}`.execute(
+    db,
+  );
+  const newMembers = changes.flatMap(({ target, joined }) => (joined.length > 0 ? target.id : []));
+  const clientIds = [...new Set(changes.flatMap(({ joined }) => joined))];
+  for (const notice of joinNotices(tx, newMembers, clientIds, now)) await db.executeQuery(notice);
+};
