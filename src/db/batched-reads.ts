@@ -4,6 +4,7 @@ import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { isOfStatement } from './database-errors.ts';
+import type { BatchedQuery } from './pool.ts';
 
 /** Runs a query that changes nothing. */
 export type Read = <Row>(query: Compilable<Row>) => Promise<Row[]>;
@@ -67,17 +68,16 @@ const readTogether = async (
   statements: readonly CompiledQuery<unknown>[],
 ): Promise<unknown[][]> => {
   const client = await pool.connect();
-  // One write instead of one for each statement.
-  const { stream } = client.connection;
-  stream.cork();
-  const sent = Promise.allSettled([
-    client.query(BEGIN),
-    ...statements.map(({ sql, parameters }) => client.query(sql, [...parameters])),
-    client.query('commit'),
-  ]);
-  stream.uncork();
+  const send = (text: string, values: readonly unknown[] = []) => {
+    const query: BatchedQuery = { text, values: [...values], isBatched: true };
+    return client.query<Record<string, unknown>>(query);
+  };
   telemetry.roundTrip.publish(() => ({ statements: statements.length + 2 }));
-  const results = await sent;
+  const results = await Promise.allSettled([
+    send(BEGIN),
+    ...statements.map(({ sql, parameters }) => send(sql, parameters)),
+    send('commit'),
+  ]);
   const failure = results.find((result) => result.status === 'rejected');
   client.release(failure !== undefined && !isOfStatement(failure.reason));
   if (failure) throw failure.reason;

@@ -182,6 +182,9 @@ const markIfReadOnly = async (client: pg.ClientBase): Promise<void> => {
   if (rows[0]?.isReadOnly) readOnlyClients.add(client);
 };
 
+/** The statements of a batch are reported to metrics and traces together, where it is sent. */
+export type BatchedQuery = pg.QueryConfig<unknown[]> & { isBatched?: boolean };
+
 type Callback = (error: unknown, ...results: unknown[]) => void;
 
 /**
@@ -209,10 +212,8 @@ const pooledClientClass = (
       const query = super.query as (...given: unknown[]) => never;
       this.emit(QUERY_SENT);
       if (isSubmittable(first)) return query.call(this, first, ...rest);
-      const { values = [], ...config } = configOf(first, rest);
+      const { values = [], isBatched, ...config } = configOf(first, rest);
       const named = { name: nameOf(config.text, values), ...config, values };
-      const isBatched = this.connection.stream.writableCorked > 0;
-      // The statements of a batch are reported together, where it is sent.
       if (!isBatched) telemetry.roundTrip.publish(() => ({ statements: 1 }));
       const span = isBatched ? null : tracing.startStatements(() => [config.text]);
       const settle = (error?: unknown): void => {
@@ -238,7 +239,7 @@ const isSubmittable = (query: unknown): boolean =>
   typeof query === 'object' && query !== null && 'submit' in query;
 
 /** The configuration of a query that is given as text and values, or as a configuration. */
-const configOf = (first: unknown, [values]: unknown[]): pg.QueryConfig<unknown[]> =>
+const configOf = (first: unknown, [values]: unknown[]): BatchedQuery =>
   typeof first === 'string'
     ? { text: first, ...(Array.isArray(values) && { values }) }
-    : (first as pg.QueryConfig<unknown[]>);
+    : (first as BatchedQuery);
