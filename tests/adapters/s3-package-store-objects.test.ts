@@ -100,7 +100,7 @@ objects('are listed beyond the page limit of 1,000, and only those of the slug',
   assert.is((await storeOn(server, 'apps').list()).length, 1150);
 });
 
-objects('that are no packages are ignored', async ({ server, sources }) => {
+objects('are ignored if they are no packages', async ({ server, sources }) => {
   const packages = storeOn(server, 'apps');
   await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
   const strays = [
@@ -127,7 +127,7 @@ objects('never show a reader partial bytes, or bytes without a checksum', async 
 });
 
 objects(
-  'of a publisher that ended before its bytes were written are completed',
+  'are completed after a publisher that ended before its bytes were written',
   async ({ server, sources }) => {
     const packages = storeOn(server);
     await putObject(server, `${NAME}.sha256`, `${sha256(ONE)}  ${NAME}\n`);
@@ -141,16 +141,19 @@ objects(
   },
 );
 
-objects('that were uploaded directly get a checksum and are never replaced', async ({ server, sources }) => {
-  const packages = storeOn(server);
-  await putObject(server, NAME, ONE);
+objects(
+  'get a checksum and are never replaced if they were uploaded directly',
+  async ({ server, sources }) => {
+    const packages = storeOn(server);
+    await putObject(server, NAME, ONE);
 
-  await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
-  await refuses(packages.open('sales', '1.0.0'), /no valid checksum/);
-  await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
+    await refuses(packages.publish('sales', '1.0.0', await sources.fileOf(TWO)), /other bytes/);
+    await refuses(packages.open('sales', '1.0.0'), /no valid checksum/);
+    await packages.publish('sales', '1.0.0', await sources.fileOf(ONE));
 
-  assert.is(await openedHash(packages), sha256(ONE));
-});
+    assert.is(await openedHash(packages), sha256(ONE));
+  },
+);
 
 for (const [what, text, isValid] of [
   ...CHECKSUM_FORMS,

@@ -22,7 +22,7 @@ const NAMES: [statement: string, name: string][] = [
 ];
 
 for (const [statement, name] of NAMES)
-  summary(`of ${JSON.stringify(statement)} is ${name}`, () => {
+  summary(`turns ${JSON.stringify(statement)} into ${name}`, () => {
     assert.is(summarize([statement]).name, name);
   });
 

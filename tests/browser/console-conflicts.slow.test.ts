@@ -37,7 +37,7 @@ testAppearance(
 );
 
 conflicts(
-  'of two admins who rename a person, the second chooses between both names',
+  'the second of two admins who rename a person chooses between both names',
   async ({ app, browser }) => {
     await using first = await browser.open();
     await using second = await browser.open(REFUSAL);

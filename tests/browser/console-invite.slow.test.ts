@@ -170,7 +170,7 @@ invitations('a row that was changed is checked again, and is not valid until the
   assert.not(await send(page, '3 invitations').isDisabled());
 });
 
-invitations('what changes the whole list asks first', async ({ browser }) => {
+invitations('a change of the whole list asks first', async ({ browser }) => {
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
   await openConsole(page, '/console/invite');

@@ -52,7 +52,7 @@ permissions('the profile of a client admin is read-only, and says why', async ({
 });
 
 permissions(
-  'of a person of other clients, only the apps are offered, and the page says why',
+  'a person of other clients offers only the apps, and the page says why',
   async ({ app, browser }) => {
     await app.as(ROOT).users.create({ email: 'both@acme.test', first_name: 'Bo', apps: [SALES, FLEET] });
     await using visit = await browser.open();

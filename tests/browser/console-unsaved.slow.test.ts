@@ -88,7 +88,7 @@ unsaved('Back asks too, and keeps the list if the user stays', async ({ browser 
   await isHome(page);
 });
 
-unsaved('a reload of the tab asks', async ({ browser }) => {
+unsaved('a reload of the tab asks first', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/invite');
@@ -104,7 +104,7 @@ unsaved('a reload of the tab asks', async ({ browser }) => {
   assert.is(await asked, 'beforeunload');
 });
 
-unsaved('another client asks, and does not get the changes', async ({ browser }) => {
+unsaved('a switch to another client asks first, and drops the changes', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/access', ROOT);
@@ -134,7 +134,7 @@ unsaved('a tab of a client keeps what was typed in another one', async ({ browse
   assert.is(await page.getByLabel('Title of the login page').inputValue(), 'Unsaved');
 });
 
-unsaved('what was saved, or changed back, needs no question', async ({ browser }) => {
+unsaved('a navigation asks nothing after changes were saved or discarded', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, `/console/people/${ADA}`);

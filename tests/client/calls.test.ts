@@ -53,13 +53,13 @@ calls('accept and return Dates', async ({ app }) => {
   assert.equal(await steward.api.audit.list.query(before), []);
 });
 
-calls('without input need no argument', async ({ app }) => {
+calls('need no argument without input', async ({ app }) => {
   const { steward } = await clientOf(app);
 
   assert.is((await steward.api.sites.list.query()).length, 1);
 });
 
-calls('that fail do not affect others of their batch', async ({ app }) => {
+calls('do not fail because another call of their batch fails', async ({ app }) => {
   const { steward, requests } = await clientOf(app);
   const [fine, failed] = await Promise.allSettled([
     steward.api.users.update.mutate({ email: GRACE, last_name: 'Batched' }),
@@ -81,7 +81,7 @@ calls('stream paged responses', async ({ app }) => {
   assert.ok(pages.flat().every(({ timestamp }) => timestamp instanceof Date));
 });
 
-calls('with an idempotency key are sent alone and executed once', async ({ app }) => {
+calls('are sent alone and executed once with an idempotency key', async ({ app }) => {
   const { steward, requests } = await clientOf(app);
   const record = (key: string) =>
     steward.api.usage.record.mutate(
@@ -107,7 +107,7 @@ calls('with an idempotency key are sent alone and executed once', async ({ app }
   );
 });
 
-calls('with ifMatch send If-Match', async ({ app }) => {
+calls('send If-Match for the option ifMatch', async ({ app }) => {
   const { steward, requests } = await clientOf(app);
   const update = { email: GRACE, last_name: 'Matched' };
   await Promise.allSettled([
@@ -118,7 +118,7 @@ calls('with ifMatch send If-Match', async ({ app }) => {
   assert.equal(requests.map(({ headers }) => headers.get('if-match')).sort(), ['"tag"', null].sort());
 });
 
-calls('with a large input are sent alone', async ({ app }) => {
+calls('are sent alone if their input is large', async ({ app }) => {
   const { steward } = await clientOf(app);
   const extra = { text: 'x'.repeat(50_000) };
   const items = Array.from({ length: 40 }, (_, n) => ({ email: `large${n}@x.test`, extra }));
@@ -132,7 +132,7 @@ calls('with a large input are sent alone', async ({ app }) => {
   assert.equal(large.map(({ procedure }) => procedure).sort(), [...LARGE_CALLS].sort());
 });
 
-calls('rejected before they reach a procedure fail with a problem code', async ({ app }) => {
+calls('fail with a problem code if they are rejected before they reach a procedure', async ({ app }) => {
   const { steward } = await clientOf(app);
   const first_name = 'x'.repeat(1.1 * MIB);
 

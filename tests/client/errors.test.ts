@@ -37,23 +37,28 @@ const failuresAt = async (handler: RequestListener): Promise<unknown[]> => {
 
 const kindsOf = (error: unknown) => [isProblem(error), isUnreachable(error), isForeignAnswer(error)];
 
-errors('of Steward have a code, a message, and field errors by path', async ({ app }) => {
-  const { api } = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ACME) });
-  const taken = await rejectsAs(api.users.create.mutate({ email: ADA }), 'user-exists');
-  const bulk = await failureOf(
-    api.invitations.create.mutate({ items: [{ email: 'a@b.test' }, { email: 'bad', initial_apps: ['x'] }] }),
-  );
-  const missing = await failureOf(api.users.get.query({ email: 'unknown@acme.test' }));
+errors(
+  'have a code, a message, and field errors by path if they are problems of Steward',
+  async ({ app }) => {
+    const { api } = createStewardClient({ url: await addressOf(app), token: await app.tokenOf(ACME) });
+    const taken = await rejectsAs(api.users.create.mutate({ email: ADA }), 'user-exists');
+    const bulk = await failureOf(
+      api.invitations.create.mutate({
+        items: [{ email: 'a@b.test' }, { email: 'bad', initial_apps: ['x'] }],
+      }),
+    );
+    const missing = await failureOf(api.users.get.query({ email: 'unknown@acme.test' }));
 
-  assert.equal(Object.keys(fieldErrors(taken)), ['email']);
-  assert.is(taken.message, 'A user with this email address already exists.');
-  assert.equal(Object.keys(fieldErrors(bulk)), ['items.1.email', 'items.1.initial_apps.0']);
-  assert.equal([isProblem(missing), isProblem(missing, 'not-found', 'forbidden')], [true, true]);
-  assert.is(isProblem(missing, 'user-exists'), false);
-  assert.equal(fieldErrors(missing), {});
-});
+    assert.equal(Object.keys(fieldErrors(taken)), ['email']);
+    assert.is(taken.message, 'A user with this email address already exists.');
+    assert.equal(Object.keys(fieldErrors(bulk)), ['items.1.email', 'items.1.initial_apps.0']);
+    assert.equal([isProblem(missing), isProblem(missing, 'not-found', 'forbidden')], [true, true]);
+    assert.is(isProblem(missing, 'user-exists'), false);
+    assert.equal(fieldErrors(missing), {});
+  },
+);
 
-errors('of throttled logins have retryAfterSeconds', async ({ app }) => {
+errors('have retryAfterSeconds for throttled logins', async ({ app }) => {
   const steward = createStewardClient({ url: await addressOf(app) });
   const attempt = () => failureOf(steward.login({ email: 'guessed@acme.test', password: 'wrong' }));
   for (let n = 0; n < 10; n += 1) await attempt();
@@ -87,7 +92,7 @@ errors('have the ID of the request', async ({ app }) => {
   assert.is(requestId(new Error('another')), undefined);
 });
 
-errors('of the network are unreachable, not problems or foreign responses', async () => {
+errors('are unreachable after a failure of the network, not problems or foreign responses', async () => {
   const lost = await failuresAt((request) => request.socket.destroy());
   const halfWay = await failuresAt((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
@@ -98,7 +103,7 @@ errors('of the network are unreachable, not problems or foreign responses', asyn
     assert.equal(kindsOf(error), [false, true, false], String(error));
 });
 
-errors('of a proxy are foreign responses, not problems', async () => {
+errors('are foreign responses if a proxy has answered, not problems', async () => {
   const responses: [status: number, type: string, body: string][] = [
     [502, 'text/html', '<h1>Bad gateway</h1>'],
     [503, 'application/json', '{"error":"upstream"}'],
@@ -116,7 +121,7 @@ errors('of a proxy are foreign responses, not problems', async () => {
   }
 });
 
-errors('of aborted calls and bugs are neither problems nor network errors', async ({ app }) => {
+errors('are neither problems nor network errors after aborted calls and bugs', async ({ app }) => {
   const { api } = createStewardClient({ url: await addressOf(app) });
   const abort = new AbortController();
   const call = failureOf(api.environment.read.query(undefined, { signal: abort.signal }));

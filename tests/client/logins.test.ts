@@ -41,7 +41,7 @@ logins('keep the previous token if the credentials are wrong', async ({ app }) =
   assert.is((await steward.api.sessions.current.query()).user.email, ADA);
 });
 
-logins('of a browser keep a session and send its CSRF token with every mutation', async ({ app }) => {
+logins('keep a session in a browser, and send its CSRF token with every mutation', async ({ app }) => {
   const { steward, cookies, requests } = await browserOf(app);
 
   assert.is((await steward.loginWithSession(credentials)).email, ACME);
@@ -53,7 +53,7 @@ logins('of a browser keep a session and send its CSRF token with every mutation'
   await rejectsAs(steward.api.sessions.current.query(), 'unauthenticated');
 });
 
-logins('of another tab make concurrent calls renew the CSRF token once', async ({ app }) => {
+logins('make concurrent calls of another tab renew their CSRF token once', async ({ app }) => {
   const { steward, cookies, requests } = await browserOf(app);
   const otherTab = createStewardClient({
     url: await addressOf(app),
@@ -105,7 +105,7 @@ logins('fail after one retry if a new CSRF token does not help', async ({ app })
   );
 });
 
-logins('with a token do not fetch a CSRF token', async ({ app }) => {
+logins('fetch no CSRF token if they return a token', async ({ app }) => {
   const { send, requests } = createRecordedFetch();
   const steward = createStewardClient({ url: await addressOf(app), fetch: send });
   await steward.login(credentials);

@@ -28,7 +28,7 @@ const query = (text: string, values: readonly unknown[] = []): Compilable<Half> 
 const half = (of: number, by = 2) =>
   query('select $1::int / $2::int as half, pg_backend_pid() as pid', [of, by]);
 
-reads('of one turn go together, and each has its own rows', async ({ read }) => {
+reads('go together if they start in one event-loop tick, and each gets its own rows', async ({ read }) => {
   const begun = `select xact_start::text as half, 0 as pid from pg_stat_activity where pid = pg_backend_pid()`;
   const when = query(begun);
   const [[four], [five], [first], [second]] = await Promise.all([
@@ -43,7 +43,7 @@ reads('of one turn go together, and each has its own rows', async ({ read }) => 
   assert.is.not((await read(when)).at(0)?.half, first?.half, 'what comes later is another');
 });
 
-reads('do not suffer by one of them that fails', async ({ read, pool }) => {
+reads('do not fail because another one in the batch fails', async ({ read, pool }) => {
   const outcomes = await Promise.allSettled([read(half(2)), read(half(1, 0)), read(half(6))]);
 
   assert.equal(
@@ -69,7 +69,7 @@ reads('all fail when their connection is lost, and the next have another', async
   assert.is(pool.totalCount, 1);
 });
 
-reads('plan once what has a list of keys, however often it is asked for', async ({ read, pool }) => {
+reads('plan a statement with a list of keys only once', async ({ read, pool }) => {
   const ofKeys = (keys: string[]) => query('select from users where email = any($1::varchar[])', [keys]);
   for (let time = 0; time < 12; time += 1) await read(ofKeys([`${time}@x.test`]));
   const plans = 'select generic_plans, custom_plans from pg_prepared_statements where statement like $1';

@@ -24,7 +24,7 @@ const openTestDatabase = async () => {
   return { db, prepared, close };
 };
 
-statements('are named when they come again with values, each by one name for good', () => {
+statements('are named when they are repeated with values, and keep their names', () => {
   const nameOf = createStatementNames('query');
   const first = nameOf('select $1', [1]);
   const second = nameOf('select $1', [2]);
@@ -39,7 +39,7 @@ statements('are named when they come again with values, each by one name for goo
   );
 });
 
-statements('are not named without end', () => {
+statements('have a limited number of names', () => {
   const nameOf = createStatementNames('query');
   const names = new Set<string>();
   for (let columns = 1; columns <= 5_000; columns += 1) {
@@ -54,7 +54,7 @@ statements('are not named without end', () => {
   assert.equal([nameOf(long, [1]), nameOf(long, [1])], [undefined, undefined]);
 });
 
-statements('are prepared by a connection that runs them again, and give what they should', async () => {
+statements('are prepared by a connection that runs them again, with correct results', async () => {
   const { db, prepared, close } = await openTestDatabase();
   const answers: number[] = [];
   for (const value of [1, 2, 3]) {

@@ -55,14 +55,14 @@ const start = async (name: GateProxy) => {
 };
 
 for (const name of GATE_PROXIES) {
-  const gate = suite<Awaited<ReturnType<typeof start>>>(`${name} asks the gate`);
+  const gate = suite<Awaited<ReturnType<typeof start>>>(`${name} in front of an app`);
 
   gate.before(async (context) => {
     Object.assign(context, await start(name));
   });
   gate.after((context) => context[Symbol.asyncDispose]?.());
 
-  gate('and lets users through with who they are, not who the browser claims', async ({ send, logIn }) => {
+  gate('tells the app who the user is, and not who the browser claims', async ({ send, logIn }) => {
     const forged = {
       'x-steward-user': 'root@steward.test',
       'x-steward-client': 'Globex Data',
@@ -84,18 +84,21 @@ for (const name of GATE_PROXIES) {
     assert.is(app.headers['x-steward-code'] ?? '', '');
   });
 
-  gate('and lets no header through that an app may read as one of Steward', async ({ send, logIn }) => {
-    const forged = {
-      x_steward_user: 'root@steward.test',
-      'x-steward_roles': 'superuser',
-    };
-    const { text } = await send('/sales/', { headers: { ...(await logIn('ada@acme.test')), ...forged } });
+  gate(
+    'passes on no header of the browser that an app may take for one of Steward',
+    async ({ send, logIn }) => {
+      const forged = {
+        x_steward_user: 'root@steward.test',
+        'x-steward_roles': 'superuser',
+      };
+      const { text } = await send('/sales/', { headers: { ...(await logIn('ada@acme.test')), ...forged } });
 
-    const headers: Record<string, string> = JSON.parse(text).headers;
-    for (const name of Object.keys(forged)) assert.is(headers[name], undefined, name);
-  });
+      const headers: Record<string, string> = JSON.parse(text).headers;
+      for (const name of Object.keys(forged)) assert.is(headers[name], undefined, name);
+    },
+  );
 
-  gate('and keeps the credentials of Steward from the app', async ({ send, service, logIn }) => {
+  gate('passes no credentials of Steward on to the app', async ({ send, service, logIn }) => {
     const { token } = await service.logIn('ada@acme.test', PASSWORD);
     for (const scheme of ['Token', 'bearer', 'JWT']) {
       const { text } = await send('/sales/', { headers: { authorization: `${scheme} ${token}` } });
@@ -111,7 +114,7 @@ for (const name of GATE_PROXIES) {
     assert.is(JSON.parse((await send('/sales/', { headers: onlySteward })).text).headers.cookie ?? '', '');
   });
 
-  gate('and refuses paths that the app may read as those of another app', async ({ statusOf, logIn }) => {
+  gate('refuses paths that the app may take for those of another app', async ({ statusOf, logIn }) => {
     const headers = await logIn('ada@acme.test');
     const encoded = ['%2e%2e', '%2E.', '.%2e', '..%2f', '..%2Fx', '..%5cx'];
     const encodedTwice = ['%252e%252e', '.%252E', '%25252e.', '..%252fx', '..%25255Cx'];
@@ -132,7 +135,7 @@ for (const name of GATE_PROXIES) {
       assert.is(await statusOf(path, headers), 200, path);
   });
 
-  gate('and sends people who are not logged in to the login page', async ({ send, service }) => {
+  gate('sends people who are not logged in to the login page', async ({ send, service }) => {
     const response = await send('/sales/', { headers: { accept: 'text/html' } });
 
     assert.is(response.status, 303);
@@ -140,11 +143,11 @@ for (const name of GATE_PROXIES) {
     assert.is(response.headers.get('location'), login);
   });
 
-  gate('and refuses users who may not open the app', async ({ send, logIn }) => {
+  gate('refuses users who may not open the app', async ({ send, logIn }) => {
     assert.is((await send('/sales/', { headers: await logIn('edsger@globex.test') })).status, 403);
   });
 
-  gate('and lets only the sites of the client show the app in frames', async ({ send, logIn, service }) => {
+  gate('lets only the sites of the client show the app in frames', async ({ send, logIn, service }) => {
     const { token } = await service.logIn('admin@acme.test', PASSWORD);
     const allow = (embed_origins: string[]) =>
       service.send('PATCH /jb/clients/1/gate/', { token, body: { embed_origins } });
@@ -158,7 +161,7 @@ for (const name of GATE_PROXIES) {
     await allow([]);
   });
 
-  gate('and says that an app is in maintenance', async ({ send, logIn, service }) => {
+  gate('says that an app is in maintenance', async ({ send, logIn, service }) => {
     const { token } = await service.logIn('admin@acme.test', PASSWORD);
     const change = (in_maintenance: boolean) =>
       service.send(`PATCH /jb/apps/${SALES}/`, { token, body: { in_maintenance } });
@@ -169,7 +172,7 @@ for (const name of GATE_PROXIES) {
   });
 
   if (name === 'haproxy')
-    gate('and refuses requests when its script fails', async ({ ports, statusOf, logIn }) => {
+    gate('refuses requests when its script fails', async ({ ports, statusOf, logIn }) => {
       const proxy = await freePort();
       const fails = (script: string) => {
         const changed = script.replace('  remove_credentials(txn, headers)\n', '  error("broken")\n');

@@ -141,7 +141,7 @@ views('have keys for staff who administer a client, for views that they manage',
   assert.is((await app.as(STAFF).accessViews.get({ key: String(own.id) })).key, '');
 });
 
-views('and their uses leave no key in anything that staff can read', async ({ app }) => {
+views('leave no key in anything that staff can read, and neither do their uses', async ({ app }) => {
   const { key } = await create(app, { user: ADA });
   assert.is((await open(app, key)).statusCode, 303);
   const keys = await storedKeys(app);

@@ -46,23 +46,26 @@ const write = (app: TestApp, { path, method, as, body }: Race, name: string, tag
   });
 
 for (const race of RACES) {
-  races(`with one ETag at ${race.path}: one succeeds, the others get 412`, async ({ app }) => {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      app.clock.advance(1000);
-      const tag = String((await shown(app, race)).headers.etag);
-      const names = ['a', 'b', 'c'].map((name) => `${name}${round}`);
-      const responses = await Promise.all(names.map((name) => write(app, race, name, tag)));
+  races(
+    `one of several with the same ETag at ${race.path} succeeds, and the others get 412`,
+    async ({ app }) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        app.clock.advance(1000);
+        const tag = String((await shown(app, race)).headers.etag);
+        const names = ['a', 'b', 'c'].map((name) => `${name}${round}`);
+        const responses = await Promise.all(names.map((name) => write(app, race, name, tag)));
 
-      const winners = names.filter((_, n) => [200, 204].includes(responses[n]?.statusCode ?? 0));
-      const statuses = responses.map(({ statusCode }) => statusCode);
-      assert.is(winners.length, 1, String(statuses));
-      assert.is(statuses.filter((status) => status === 412).length, 2, String(statuses));
-      assert.match((await shown(app, race)).body, `"${winners[0]}"`);
-    }
-  });
+        const winners = names.filter((_, n) => [200, 204].includes(responses[n]?.statusCode ?? 0));
+        const statuses = responses.map(({ statusCode }) => statusCode);
+        assert.is(winners.length, 1, String(statuses));
+        assert.is(statuses.filter((status) => status === 412).length, 2, String(statuses));
+        assert.match((await shown(app, race)).body, `"${winners[0]}"`);
+      }
+    },
+  );
 
   races(
-    `one with and one without an ETag at ${race.path}: the conditional write never overwrites an unseen change`,
+    `a conditional write at ${race.path} never overwrites the unseen change of an unconditional one`,
     async ({ app }) => {
       for (let round = 0; round < ROUNDS; round += 1) {
         app.clock.advance(1000);

@@ -55,7 +55,7 @@ known('are not paced with their network', async ({ app }) => {
   assert.equal(statuses, Array(8).fill(200));
 });
 
-known('have a count of failures of their own', async ({ app }) => {
+known('have a separate count of failures', async ({ app }) => {
   const browser = await loggedOut(app, ADA);
   for (let n = 0; n < 10; n += 1) assert.is((await browser.logIn(ADA, 'wrong')).statusCode, 400);
   const refused = await browser.logIn(ADA, DEMO_PASSWORD);

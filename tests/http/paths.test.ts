@@ -27,7 +27,7 @@ paths('answer malformed percent-encoding with 400', async ({ app }) => {
   assert.match(String(response.headers['content-type']), 'application/problem+json');
 });
 
-paths('that do not exist are answered with where the REST paths are', async ({ app }) => {
+paths('answer 404 if they do not exist, with the place of the REST paths', async ({ app }) => {
   for (const line of ['GET !/jb/users/', 'GET /jb/userz/']) {
     const response = await app.send(line, { as: ACME });
 

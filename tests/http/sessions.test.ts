@@ -154,7 +154,7 @@ sessions('are replaced by the next login in the same browser', async ({ app }) =
   assert.is((await former.send('GET /session/')).statusCode, 401);
 });
 
-sessions('and their responses are not cached', async ({ app }) => {
+sessions('have responses that are not cached', async ({ app }) => {
   const { send } = await loggedIn(app);
 
   assert.is((await send('GET /session/')).headers['cache-control'], 'no-store');

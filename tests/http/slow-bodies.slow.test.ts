@@ -28,7 +28,7 @@ const beginUpload = async (app: TestApp, as: string, path: string, body: object)
   };
 };
 
-slow('do not outlast the access of a user who is deactivated meanwhile', async ({ app }) => {
+slow('do not outlast the access of a user who is deactivated while they arrive', async ({ app }) => {
   const finish = await beginUpload(app, GLOBEX, '/access_views/', { app: 'fleet' });
   await app.as(ROOT).users.deactivate({ email: GLOBEX });
 
@@ -36,7 +36,7 @@ slow('do not outlast the access of a user who is deactivated meanwhile', async (
   assert.equal(await app.as(ROOT).accessViews.list({ app: 'fleet' }), []);
 });
 
-slow('do not outlast a role that the user loses meanwhile', async ({ app }) => {
+slow('do not outlast a role that the user loses while they arrive', async ({ app }) => {
   const finish = await beginUpload(app, ACME, '/jb/users/invitations/', { email: 'late@acme.test' });
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: ACME, is_admin: false });
 

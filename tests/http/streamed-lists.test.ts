@@ -99,7 +99,7 @@ texts('contain all rows in more than one chunk', async ({ app }) => {
   assert.is(new Set(emails).size, emails.length);
 });
 
-texts('of one chunk have a Content-Length', async ({ app }) => {
+texts('have a Content-Length if they are one chunk', async ({ app }) => {
   const few = await app.send('GET /jb/users/?search=acme', { as: ROOT });
   const head = await app.send('HEAD /jb/users/?search=acme', { as: ROOT });
 

@@ -63,7 +63,7 @@ traces('show the pages of a streamed list', async ({ app }) => {
   for (const span of recorder.spans()) assert.is(span.spanContext().traceId, traceId, span.name);
 });
 
-traces('of a caller that does not sample are not recorded, but identified in the log', async ({ app }) => {
+traces('are not recorded if the caller does not sample, but identified in the log', async ({ app }) => {
   const lines: string[] = [];
   const logger = createLogger('info', {
     destination: { write: (line) => lines.push(line) },

@@ -23,12 +23,12 @@ addresses('have one form for an internationalized domain: ASCII in lower case', 
   assert.is(EmailAddress.parse('Ada@Bücher.example'), 'Ada@xn--bcher-kva.example', 'as a sender is shown');
 });
 
-addresses('that need SMTPUTF8 are refused with a message that says so', () => {
+addresses('are refused if they need SMTPUTF8, with a message that says so', () => {
   assert.match(reasonsAgainst('jörg@example.org').join(), /^Must be an email address with only ASCII/);
   assert.match(reasonsAgainst('jörg@bücher.example').join(), /^Must be an email address with only ASCII/);
 });
 
-addresses('with an invalid domain are refused', () => {
+addresses('are refused if their domain is invalid', () => {
   for (const text of [
     ...['ada@ü/b.com', 'ada@ü%2eb.com', 'ada@ü?.com', 'ada@ü#.com', 'ada@ü:80', 'ada@ü b.com', 'ada@ü..com'],
     ...['ada@ü.', '@ü.com', 'ada@b@ü.com', 'ada@١٢٧.0.0.1', 'ada@a\u200db.com', 'ada@\u00ad.com', 'ü', ''],
@@ -45,7 +45,7 @@ addresses('are measured in the form that is stored', () => {
   assert.equal(reasonsAgainst(`ada@${domain}`), ['Must have at most 254 characters.']);
 });
 
-addresses('only lowercase text that is not an address', () => {
+addresses('change text that is not an address to lower case only', () => {
   for (const text of ['', '@', 'Ada', 'Ada@', '@ü', 'Ada@ü/b', 'ü@ada', '\0ü@ü\0']) {
     assert.is(normalizeEmail(text), text.toLowerCase());
   }

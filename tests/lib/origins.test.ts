@@ -23,7 +23,7 @@ origins('are normalized to the format of browsers', () => {
   assert.equal(read('*'), ['*']);
 });
 
-origins('that no browser sends are refused', () => {
+origins('are refused if no browser sends them', () => {
   for (const list of [
     'app.example.com',
     'https://x.test/path',

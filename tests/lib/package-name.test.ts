@@ -56,7 +56,7 @@ names('may have hyphens in slug and version', () => {
   }
 });
 
-names('with an invalid slug or version do not parse', () => {
+names('do not parse with an invalid slug or version', () => {
   assert.ok(isSlug('a'.repeat(64)));
   for (const slug of ['', 'a'.repeat(65), 'A', 'a.b', 'a/b', 'é', 'a\n']) assert.not(isSlug(slug), slug);
   assert.ok(isVersion(`1.0.0-${'a'.repeat(122)}`));

@@ -36,7 +36,7 @@ const READY: ReleaseState = {
 
 const release = suite('npm run release');
 
-release('has no objection to a clean checkout with a section for the version', () => {
+release('accepts a clean checkout with a section for the version', () => {
   assert.equal(findObstacles(READY), []);
 });
 

@@ -134,7 +134,7 @@ tracing('are exported by every worker, as protobuf, and before a worker stops', 
   for (const body of collector.bodies) assert.ok(body.includes('GET /healthz'));
 });
 
-tracing('that cannot be exported neither slow requests nor the shutdown, and log one line', async () => {
+tracing('slow neither requests nor the shutdown if they cannot be exported, and log one line', async () => {
   await using folder = await makeDataDir();
   await using collector = await startOtlpReceiver();
   collector.conduct.fault = 400;

@@ -38,7 +38,7 @@ const isWaiting = async (app: TestApp): Promise<boolean> => {
 
 const locks = appSuite('the lock of the access of a caller');
 
-locks('lets people who are deactivated finish what holds rows of theirs', async ({ app }) => {
+locks('lets people who are deactivated finish the requests that lock their rows', async ({ app }) => {
   const ada = heldCaller(app, ADA);
   const logout = ada.caller.sessions.end();
   await ada.reached;
@@ -55,7 +55,7 @@ locks('lets people who are deactivated finish what holds rows of theirs', async 
   assert.not((await app.as(ROOT).users.get({ email: ADA })).is_active);
 });
 
-locks('lets people who are erased finish what holds rows of theirs', async ({ app }) => {
+locks('lets people who are erased finish the requests that lock their rows', async ({ app }) => {
   const entries = [{ email: STAFF, action: 'OPEN' }];
   await app.as(STAFF).usage.record({ app_id: SALES, entries });
   const { confirmation } = await app.as(ROOT).users.previewErasure({ email: STAFF });

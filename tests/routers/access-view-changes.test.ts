@@ -9,7 +9,7 @@ const view = appSuite('access view');
 
 view.before(({ app }) => setApp(app, { launch_url: 'https://sales.example.com/' }));
 
-view('for one use, soon, can be deactivated, but not changed', async ({ app }) => {
+view('can be deactivated, but not changed, if it was created by embed', async ({ app }) => {
   const admin = app.as(ACME).accessViews;
   const { url } = await admin.embed({ app: 'sales', email: ADA });
   const key = url.slice(-33, -1);

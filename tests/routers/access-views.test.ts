@@ -120,7 +120,7 @@ views('refuses views of superusers and staff, except by superusers', async ({ ap
 });
 
 for (const role of ['is_staff', 'is_superuser'] as const)
-  views(`of a user with ${role} is hidden from client admins`, async ({ app }) => {
+  views(`hides views of users with ${role} from client admins`, async ({ app }) => {
     const admin = app.as(ACME).accessViews;
     const { key } = await admin.create({ app: 'sales', user: GRACE });
     await app.as(ROOT).roles.update({ email: GRACE, [role]: true });

@@ -141,7 +141,7 @@ acceptance('succeeds for one of two concurrent requests', async ({ app }) => {
   assert.is((await app.as(null).invitations.preview({ key, signature })).status, 'accepted');
 });
 
-acceptance('of two invitations to one address creates one user', async ({ app }) => {
+acceptance('creates one user for two invitations to one address', async ({ app }) => {
   const email = 'two@new.test';
   const acme = await invite(app, { email });
   const globex = await invite(app, { as: GLOBEX, email, apps: ['Hb7cW2ke'] });
@@ -280,23 +280,26 @@ acceptance('applies what the invitation says when it is closed, not when it was 
   assert.equal(accepted?.details, { id, apps: ['Churn'] });
 });
 
-acceptance('adds what was changed meanwhile to the data of an existing user', async ({ app }) => {
-  const email = 'member@acme.test';
-  await app.as(ROOT).users.create({ email, client: 1, extra: { team: 'logic' } });
-  await app.db().deleteFrom('memberships').where('user_id', 'in', userIds(app, email)).execute();
-  const { id, key, signature } = await invite(app, { email, extra: { region: 'EU' } });
+acceptance(
+  'adds the data of the invitation at its acceptance to that of an existing user',
+  async ({ app }) => {
+    const email = 'member@acme.test';
+    await app.as(ROOT).users.create({ email, client: 1, extra: { team: 'logic' } });
+    await app.db().deleteFrom('memberships').where('user_id', 'in', userIds(app, email)).execute();
+    const { id, key, signature } = await invite(app, { email, extra: { region: 'EU' } });
 
-  await whileLocked(app, id, {
-    work: () => app.as(email).invitations.accept({ key, signature }),
-    change: (tx) => tx.query(`update invitations set extra = '{"region":"US"}' where id = $1`, [id]),
-  });
+    await whileLocked(app, id, {
+      work: () => app.as(email).invitations.accept({ key, signature }),
+      change: (tx) => tx.query(`update invitations set extra = '{"region":"US"}' where id = $1`, [id]),
+    });
 
-  assert.equal((await app.as(ACME).users.get({ email })).extra, { team: 'logic', region: 'US' });
-  const [updated] = await app.as(ACME).audit.list({ target: email, action: 'user.update' });
-  assert.equal([updated?.actor, updated?.details], [email, { extra: { from: null, to: null } }]);
-});
+    assert.equal((await app.as(ACME).users.get({ email })).extra, { team: 'logic', region: 'US' });
+    const [updated] = await app.as(ACME).audit.list({ target: email, action: 'user.update' });
+    assert.equal([updated?.actor, updated?.details], [email, { extra: { from: null, to: null } }]);
+  },
+);
 
-acceptance('by a person of another client adds the apps and keeps their data', async ({ app }) => {
+acceptance('adds apps to a person of another client, and keeps their data', async ({ app }) => {
   await app
     .as(GLOBEX)
     .users.create({ email: 'shared@globex.test', apps: ['Hb7cW2ke'], extra: { rows: 'own' } });

@@ -77,7 +77,7 @@ bulk('reports only the client of an element if the caller does not administer it
   }
 });
 
-bulk('also hides a foreign client and its contents in the path of a client', async ({ app }) => {
+bulk('hides a foreign client and its contents in the path of a client, too', async ({ app }) => {
   const probe = { email: EDSGER, initial_apps: ['Hb7cW2ke'] };
   const answers = [2, 999].map((id) =>
     app.send(`POST /jb/clients/${id}/users/invitations/`, { as: ACME, payload: probe }),

@@ -35,7 +35,7 @@ for (const { where, settings, isMailed } of [
   });
 
   links(
-    `of an invitation are visible to ${isMailed ? 'superusers' : 'users who may invite'}`,
+    `show an invitation link to ${isMailed ? 'superusers only' : 'users who may invite'}`,
     async ({ app }) => {
       const [email = ''] = await invite(app, 1);
 
@@ -51,7 +51,7 @@ for (const { where, settings, isMailed } of [
     },
   );
 
-  links(`of a password are visible to ${isMailed ? 'no one' : 'superusers'}`, async ({ app }) => {
+  links(`show a password link to ${isMailed ? 'no one' : 'superusers'}`, async ({ app }) => {
     await app.as(null).passwords.requestReset({ email: ADA });
     await outboxOf(app).createLinks();
 

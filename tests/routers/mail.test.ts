@@ -89,30 +89,33 @@ mails('are listed with pagination, newest first, and by client', async ({ app })
   await rejectsWith(app.as(ROOT).mail.list({ limit: 201 }), 'invalid-input');
 });
 
-mails('about the account of a user of two clients are not for the admin of one of them', async ({ app }) => {
-  await app.as(ROOT).users.update({ email: EDSGER, apps: ['zylTKNVx', 'Hb7cW2ke'] });
-  await app.as(null).passwords.requestReset({ email: EDSGER });
-  await outboxOf(app).createLinks();
+mails(
+  'are hidden from the admin of one client if they are about the account of a user of two',
+  async ({ app }) => {
+    await app.as(ROOT).users.update({ email: EDSGER, apps: ['zylTKNVx', 'Hb7cW2ke'] });
+    await app.as(null).passwords.requestReset({ email: EDSGER });
+    await outboxOf(app).createLinks();
 
-  const [mail] = await app.as(ROOT).mail.list({ recipient: EDSGER });
-  assert.is(mail?.subject, 'Reset your password for Acme Analytics');
-  for (const who of [ACME, GLOBEX]) {
-    assert.equal(await app.as(who).mail.list({ recipient: EDSGER }), [], who);
-    await rejectsWith(app.as(who).mail.get({ id: mail?.id ?? 0 }), 'not-found');
-  }
-  await app
-    .db()
-    .deleteFrom('memberships')
-    .where('client_id', '=', 1)
-    .where('user_id', 'in', userIds(app))
-    .execute();
-  assert.equal(
-    (await app.as(GLOBEX).mail.list({ recipient: EDSGER })).map(({ id }) => id),
-    [mail?.id],
-  );
-  assert.equal(await app.as(GLOBEX).mail.list({ client: 1 }), [], 'a filter names no other client');
-  await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
-});
+    const [mail] = await app.as(ROOT).mail.list({ recipient: EDSGER });
+    assert.is(mail?.subject, 'Reset your password for Acme Analytics');
+    for (const who of [ACME, GLOBEX]) {
+      assert.equal(await app.as(who).mail.list({ recipient: EDSGER }), [], who);
+      await rejectsWith(app.as(who).mail.get({ id: mail?.id ?? 0 }), 'not-found');
+    }
+    await app
+      .db()
+      .deleteFrom('memberships')
+      .where('client_id', '=', 1)
+      .where('user_id', 'in', userIds(app))
+      .execute();
+    assert.equal(
+      (await app.as(GLOBEX).mail.list({ recipient: EDSGER })).map(({ id }) => id),
+      [mail?.id],
+    );
+    assert.equal(await app.as(GLOBEX).mail.list({ client: 1 }), [], 'a filter names no other client');
+    await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });
+  },
+);
 
 const userIds = (app: TestApp) => app.db().selectFrom('users').select('id').where('email', '=', EDSGER);
 
@@ -179,7 +182,7 @@ mails('cannot be retried by others who may see them', async ({ app }) => {
   await app.as(ROOT).roles.setClientAdmin({ id: 2, email: STAFF, is_admin: false });
 });
 
-mails('that are obsolete cannot be retried', async ({ app }) => {
+mails('cannot be retried if they are obsolete', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
   await app.db().updateTable('invitations').set({ status: 'revoked' }).where('email', '=', email).execute();

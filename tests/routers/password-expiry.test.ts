@@ -47,7 +47,7 @@ const idOf = (app: TestApp, email: string) =>
   app.db().selectFrom('users').select('id').where('email', '=', email);
 
 expiry(
-  'of a client admin is mailed to the active members, and expires no password for 7 days',
+  'is mailed to the active members if a client admin sets it, and expires no password for 7 days',
   async ({ app }) => {
     await policy(app, ACME, 30);
 
@@ -68,7 +68,7 @@ expiry(
   },
 );
 
-expiry('that gets shorter is mailed once more, and longer ones are not', async ({ app }) => {
+expiry('is mailed again when it gets shorter, but not when it gets longer', async ({ app }) => {
   await policy(app, ACME, 300);
   await app.db().updateTable('outbox_mails').set({ sent_at: app.clock.now() }).execute();
   await policy(app, ACME, 30);
@@ -80,7 +80,7 @@ expiry('that gets shorter is mailed once more, and longer ones are not', async (
   assert.is((await notices(app)).length, 6);
 });
 
-expiry('changed twice before the mail was sent is mailed once, with the last date', async ({ app }) => {
+expiry('is mailed once, with the last date, if it changes twice before the mail is sent', async ({ app }) => {
   await policy(app, ACME, 150);
   await policy(app, ACME, 120);
 
@@ -107,7 +107,7 @@ expiry('is not mailed to members whose password expires no sooner', async ({ app
   assert.not.ok((await notices(app)).some(({ recipient }) => [EDSGER, IDLE].includes(recipient)));
 });
 
-expiry('of a superuser expires passwords at once, and is mailed', async ({ app }) => {
+expiry('expires passwords at once if a superuser sets it, and is mailed', async ({ app }) => {
   await policy(app, ROOT, 30);
 
   await rejectsWith(logIn(app, ADA), 'password_expired');
@@ -128,7 +128,7 @@ for (const [how, join] of Object.entries({
     app.as(ROOT).roles.setClientAdmin({ id: 1, email: EDSGER, is_admin: true }),
 }))
   expiry(
-    `of a client that a user joins ${how} expires their password 7 days later, and is mailed`,
+    `expires the password of a user who joins the client ${how} 7 days later, and is mailed`,
     async ({ app }) => {
       await policy(app, ROOT, 30);
       await app.db().deleteFrom('outbox_mails').execute();
@@ -149,7 +149,7 @@ for (const [how, join] of Object.entries({
     },
   );
 
-expiry('that got shorter while a user was inactive is mailed when they are reactivated', async ({ app }) => {
+expiry('is mailed to a reactivated user if it got shorter while they were inactive', async ({ app }) => {
   await policy(app, ACME, 30);
   assert.not.ok((await notices(app)).some(({ recipient }) => recipient === IDLE));
   app.clock.advance(2 * WEEK_MS);

@@ -153,9 +153,9 @@ resets('do not deadlock with deactivations of the same user', async ({ app }) =>
 
 resets.run();
 
-const bounded = appSuite('bounds of password resets', { TRUST_PROXY: '1' });
+const bounded = appSuite('limits of password resets', { TRUST_PROXY: '1' });
 
-bounded('beyond the limit of a network do not count against accounts', async ({ app }) => {
+bounded('do not count requests beyond the limit of a network against accounts', async ({ app }) => {
   const request = async (email: string, address: string) =>
     (
       await app.send('POST /password/request-reset/', {

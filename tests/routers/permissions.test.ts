@@ -26,7 +26,7 @@ const updateApp = (app: TestApp, who: string, id: string) => app.as(who).apps.up
 const readSessions = (app: TestApp, who: string, email: string) =>
   app.as(who).sessions.listByUser({ email, limit: 1 });
 
-permissions('of a user are what the service then allows', async ({ app }) => {
+permissions('match what the service allows on a user', async ({ app }) => {
   for (const who of PEOPLE) {
     const seen = await Promise.all(PEOPLE.map((email) => succeeds(app.as(who).users.get({ email }))));
     for (const email of PEOPLE.filter((_email, index) => seen[index])) {
@@ -39,7 +39,7 @@ permissions('of a user are what the service then allows', async ({ app }) => {
   }
 });
 
-permissions('of an app are what the service then allows', async ({ app }) => {
+permissions('match what the service allows on an app', async ({ app }) => {
   for (const who of PEOPLE)
     for (const id of [SALES, FLEET]) {
       if (!(await succeeds(app.as(who).apps.get({ app_id: id })))) continue;
@@ -48,13 +48,16 @@ permissions('of an app are what the service then allows', async ({ app }) => {
     }
 });
 
-permissions('of staff who administer one client end at the apps of others', async ({ app }) => {
-  const grace = app.as(GRACE).apps;
-  assert.equal(await grace.permissions({ app_id: SALES }), { can_update: true });
-  assert.equal(await grace.permissions({ app_id: FLEET }), { can_update: false });
-});
+permissions(
+  'do not include the apps of other clients for staff who administer one client',
+  async ({ app }) => {
+    const grace = app.as(GRACE).apps;
+    assert.equal(await grace.permissions({ app_id: SALES }), { can_update: true });
+    assert.equal(await grace.permissions({ app_id: FLEET }), { can_update: false });
+  },
+);
 
-permissions('are not told to those who may not see the user or the app', async ({ app }) => {
+permissions('are hidden from those who may not see the user or the app', async ({ app }) => {
   await rejectsWith(app.as(ADA).users.permissions({ email: EDSGER }), 'not-found');
   await rejectsWith(app.as(ADA).apps.permissions({ app_id: FLEET }), 'not-found');
 });

@@ -96,7 +96,7 @@ const subject = async (app: TestApp) => {
   return { kind: 'user', userId: id, appId: 'zylTKNVx' } as const;
 };
 
-keys('of tickets that are valid when the key is replaced stay valid', async ({ app }) => {
+keys('are published after their replacement until their tickets have expired', async ({ app }) => {
   await app.as(ROOT).signingKeys.rotate();
   app.clock.advance(329_000);
   const ticket = await ticketOf(app, GRACE);

@@ -37,7 +37,7 @@ names('appear in a ranking only for users whom the caller may see', async ({ app
   assert.equal(await namesFor(STAFF), ['Edsger Dijkstra', 'Ada Lovelace']);
 });
 
-names('and other optional fields may be null', async ({ app }) => {
+names('may be null, like other optional fields', async ({ app }) => {
   const nulls = { timestamp: null, id: null, full_name: null, action_description: null };
   assert.is(await nameFilledIn(app, STAFF, nulls), 'Edsger Dijkstra');
 });

@@ -4,7 +4,7 @@ import { djangoUser } from '../../fixtures/django/records.ts';
 
 const fields = importSuite('fields of imported users');
 
-fields('of the same name are imported', async ({ database }) => {
+fields('are imported if Steward has a field of the same name', async ({ database }) => {
   const given = {
     extra: { regions: ['north'], nested: { deep: [null, 1.5, ''] } },
     is_demo_user: true,
@@ -51,7 +51,7 @@ fields('have the defaults of a new user if they are null or empty', async ({ dat
   assert.equal(ada?.last_password_set, database.clock.now());
 });
 
-fields('with invalid values are reported with their record', async ({ database }) => {
+fields('are reported with their record if their values are invalid', async ({ database }) => {
   const bad: [string, unknown][] = [
     ['extra', []],
     ['extra', '{"json": "in a text"}'],
@@ -103,7 +103,7 @@ fields('have unique handles in the dump and among users of Steward', async ({ da
   );
 });
 
-fields('generated handles do not conflict with handles of later records', async ({ database }) => {
+fields('get handles that do not conflict with those of later records', async ({ database }) => {
   await database.importDump([
     djangoUser('ada@a.test'),
     djangoUser('ada@b.test'),

@@ -17,27 +17,30 @@ const races = appSuite('erasure beside other requests');
 const isErased = async (app: TestApp, email: string): Promise<boolean> =>
   (await app.db().selectFrom('users').select('id').where('email', '=', email).execute()).length === 0;
 
-races('also replaces what a transaction writes that started before and commits after', async ({ app }) => {
-  await addPerson(app);
-  let erasing: Promise<{ is_finished: boolean }> | undefined;
+races(
+  'replaces what is written by a transaction that started before the erasure and commits after it',
+  async ({ app }) => {
+    await addPerson(app);
+    let erasing: Promise<{ is_finished: boolean }> | undefined;
 
-  await app.orm.em.fork().transactional(async (tx) => {
-    const entry = { actor: { email: PERSON }, target: PERSON, action: 'login.session' as const };
-    await createAudit(NO_ORIGIN, app.clock).record(tx, [entry]);
-    await writeUsage(tx, CHURN, [{ ...logEntry(0, PERSON), fullName: 'Zephyrine' }], app.clock.now());
-    await sql`insert into invitations (client_id, email, key, inviter_id, extra, date_invited, expires_at)
+    await app.orm.em.fork().transactional(async (tx) => {
+      const entry = { actor: { email: PERSON }, target: PERSON, action: 'login.session' as const };
+      await createAudit(NO_ORIGIN, app.clock).record(tx, [entry]);
+      await writeUsage(tx, CHURN, [{ ...logEntry(0, PERSON), fullName: 'Zephyrine' }], app.clock.now());
+      await sql`insert into invitations (client_id, email, key, inviter_id, extra, date_invited, expires_at)
       select 1, ${PERSON}, 'a-key', 1, '{"name":"Zephyrine"}', now(), now() + interval '1 day'`.execute(
-      tables(tx),
-    );
-    erasing = erase(app);
-    await until('the account is replaced', () => isErased(app, PERSON));
-    const unfinished = app.db().selectFrom('erasures').select('id').where('finished_at', 'is', null);
-    assert.is((await unfinished.execute()).length, 1);
-  });
+        tables(tx),
+      );
+      erasing = erase(app);
+      await until('the account is replaced', () => isErased(app, PERSON));
+      const unfinished = app.db().selectFrom('erasures').select('id').where('finished_at', 'is', null);
+      assert.is((await unfinished.execute()).length, 1);
+    });
 
-  assert.is((await erasing)?.is_finished, true);
-  assert.equal(await rowsWith(app, TRACES), []);
-});
+    assert.is((await erasing)?.is_finished, true);
+    assert.equal(await rowsWith(app, TRACES), []);
+  },
+);
 
 races('waits for a report that is being written, and keeps its count', async ({ app }) => {
   await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: GRACE, action: 'OPEN' }] });

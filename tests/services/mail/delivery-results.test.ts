@@ -70,7 +70,7 @@ results('count a mail once if two workers have sent it', async ({ app }) => {
   assert.is((await invitationOf(app, email)).email_count, 1);
 });
 
-results('of an expired lease count only if the attempt succeeded', async ({ app }) => {
+results('count after their lease has expired only if the attempt succeeded', async ({ app }) => {
   const [email = ''] = await invite(app, 1);
   const first = await claimOnly(app);
   app.clock.advance(10 * MINUTE_MS);

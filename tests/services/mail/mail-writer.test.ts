@@ -9,7 +9,7 @@ const LINK = /http:\/\/localhost:8000\/invitation\/KEY\/\?signature=[\w-]{43}/;
 
 const writer = suite('content of mails');
 
-writer('of an invitation has body, apps, link, expiry and support address', () => {
+writer('has body, apps, link, expiry and support address for an invitation', () => {
   const { subject, text, html, from, to } = testWriter.write(
     invitationContext({ invitation_body: 'Welcome!\r\nWe look forward\n\nto <b>you</b> & yours.' }),
     NOW,
@@ -53,7 +53,7 @@ writer('has the subject and the sender of the client, if they are valid', () => 
   }
 });
 
-writer('of a password reset has the reason, the expiry, and what to do if it was not requested', () => {
+writer('has the reason, the expiry, and what to do if it was not requested, for a password reset', () => {
   const { subject, text } = testWriter.write(passwordContext('password-reset'), NOW);
 
   assert.is(subject, 'Reset your password for Acme Analytics');
@@ -64,7 +64,7 @@ writer('of a password reset has the reason, the expiry, and what to do if it was
   assert.match(text, 'If you did not request this, ignore this email.');
 });
 
-writer('of a password setup says that an account was created', () => {
+writer('says that an account was created, for a password setup', () => {
   const until = new Date('2026-12-05T12:00:00.000Z');
   const mail = testWriter.write(passwordContext('password-setup', { link_expires_at: until }), NOW);
 
@@ -76,7 +76,7 @@ writer('of a password setup says that an account was created', () => {
   assert.match(mail.text, 'expires on 5 December 2026.');
 });
 
-writer('of a changed password says when and from where, and what to do, without a link', () => {
+writer('says when and from where a password was changed, and what to do, without a link', () => {
   const facts = passwordContext('password-changed', {
     link_id: null,
     link_user_id: null,
