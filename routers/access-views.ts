@@ -61,8 +61,8 @@ export const accessViewsRouter = router({
     .input(NewAccessView.prefault({}))
     .output(AccessViewOutput)
     .mutation(async ({ ctx, input }) => {
-      const { accessViews } = ctx.services;
-      const view = await accessViews.create(ctx.actor, toSubject(input), toColumns(input));
+      const { accessViewChanges } = ctx.services;
+      const view = await accessViewChanges.create(ctx.actor, toSubject(input), toColumns(input));
       return accessViewOutput(view, ctx.baseUrl);
     }),
 
@@ -71,8 +71,8 @@ export const accessViewsRouter = router({
     .input(AccessViewChanges.extend({ key: AccessViewKey }))
     .output(AccessViewOutput)
     .mutation(async ({ ctx, input: { key, ...changes } }) => {
-      const { accessViews } = ctx.services;
-      const view = await accessViews.update(ctx.actor, key, toSubject(changes), toColumns(changes));
+      const { accessViewChanges } = ctx.services;
+      const view = await accessViewChanges.update(ctx.actor, key, toSubject(changes), toColumns(changes));
       return accessViewOutput(view, ctx.baseUrl);
     }),
 
@@ -81,7 +81,7 @@ export const accessViewsRouter = router({
     .meta(route('DELETE', `${path}{key}/`, { status: 204, resource: 'accessViews.get' }))
     .input(ByKey)
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.accessViews.deactivate(ctx.actor, input.key)),
+    .mutation(({ ctx, input }) => ctx.services.accessViewChanges.deactivate(ctx.actor, input.key)),
 
   /** Newest first. */
   uses: viewerProcedure

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/mail-context.ts';
-import { subjectOf } from '../src/services/mail/mail-templates.ts';
-import type { ReadableMail } from '../src/services/mail/mails.ts';
-import type { TimelineEntry } from '../src/services/mail/timeline.ts';
+import { subjectOf } from '../src/services/mail/mail-writer.ts';
+import type { ReadableMail, TimelineEntry } from '../src/services/mail/mails.ts';
 import { EXTENSION, routesOf } from './procedure-meta.ts';
 import { EmailKey, Id, Instant, LongIdKey, Output, Text } from './schemas/fields.ts';
 import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts';

@@ -25,10 +25,12 @@ import { createScheduler } from './server/scheduler.ts';
 import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
-import { pruneEmbeds } from './services/gate/embed-sessions.ts';
-import { maintainSigningKeys } from './services/gate/key-rotation.ts';
-import { JWKS_MAX_AGE_SECONDS } from './services/gate/signing-key-rows.ts';
-import { createSigningKeys } from './services/gate/signing-keys.ts';
+import { pruneEmbeds } from './services/gate/embeds.ts';
+import {
+  createSigningKeys,
+  JWKS_MAX_AGE_SECONDS,
+  maintainSigningKeys,
+} from './services/gate/signing-keys.ts';
 import { pruneTickets } from './services/gate/ticket-revocations.ts';
 import { createServices } from './services/index.ts';
 import {

@@ -7,7 +7,7 @@ import type {
   AccessViewRow,
   AccessViewUseEncoder,
   AccessViewUseRow,
-} from '../../src/services/gate/access-view-rows.ts';
+} from '../../src/services/gate/access-views.ts';
 import { AnyObject, EmailKey, Extra, Instant, InstantKey, Output, outputOf, Text } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 

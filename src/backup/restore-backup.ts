@@ -7,7 +7,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Connection } from '../config/connection.ts';
 import { migrateDatabase, openDatabase } from '../db/database.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
-import { RESTART_SEARCHES } from '../services/data-rights/erasure-search.ts';
+import { RESTART_SEARCHES } from '../services/data-rights/erasure-work.ts';
 import { ensureMonths } from '../services/usage/usage-partitions.ts';
 import { collect, readArchive } from './archive.ts';
 import { type BackupHeader, PACKAGES_FOLDER, tableOf } from './backup-format.ts';

@@ -1,8 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { createKeyRotation } from '../services/gate/key-rotation.ts';
-import { createSigningKeys } from '../services/gate/signing-keys.ts';
+import { createKeyRotation, createSigningKeys } from '../services/gate/signing-keys.ts';
 import { withDatabase } from './database-work.ts';
 
 type KeyRotation = ReturnType<typeof createKeyRotation>;

@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import type { Db } from '../db/kysely.ts';
-import { rateKeys, readSigningKeys } from '../services/gate/signing-key-rows.ts';
-import { createKeyVault } from '../services/gate/signing-key-vault.ts';
+import { createKeyVault, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
 import type { Finding } from './finding.ts';
 import { judgeSigningKeys } from './signing-key-findings.ts';
 

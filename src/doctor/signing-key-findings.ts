@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/clock.ts';
 import { formatCount } from '../lib/format-count.ts';
-import type { RatedKey } from '../services/gate/signing-key-rows.ts';
+import type { RatedKey } from '../services/gate/signing-keys.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 type Key = Pick<RatedKey, 'created_at' | 'state'>;

@@ -7,22 +7,21 @@ import { createAttention } from './attention/attention.ts';
 import { createAudit, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
 import { createRefusals } from './audit/refusals.ts';
-import { createApiTokens } from './auth/api-tokens.ts';
+import { createApiTokens, createTokenRefresh } from './auth/api-tokens.ts';
 import { createIdentity } from './auth/identity.ts';
 import { createLogins } from './auth/logins.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSessions } from './auth/sessions.ts';
-import { createTokenRefresh } from './auth/token-refresh.ts';
 import { createClientGate, createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
+import { createAccessViewChanges } from './gate/access-view-changes.ts';
 import { createAccessViews } from './gate/access-views.ts';
+import { createOneTimeViews } from './gate/embeds.ts';
 import { createForwardAuth } from './gate/forward-auth.ts';
-import { createKeyRotation } from './gate/key-rotation.ts';
-import { createLaunchCodes } from './gate/launch-codes.ts';
-import { createLaunches } from './gate/launches.ts';
-import { createOneTimeViews } from './gate/one-time-views.ts';
+import { createLaunchCodes, createLaunches } from './gate/launches.ts';
+import { createKeyRotation } from './gate/signing-keys.ts';
 import { createTicketRevocations } from './gate/ticket-revocations.ts';
 import { createTickets } from './gate/tickets.ts';
 import { createViewOpening } from './gate/view-opening.ts';
@@ -30,9 +29,7 @@ import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
 import { createInvitations } from './invitations/invitations.ts';
-import { createInvitationPreviews } from './mail/invitation-preview.ts';
-import { createMails } from './mail/mails.ts';
-import { createTimeline } from './mail/timeline.ts';
+import { createInvitationPreviews, createMails, createTimeline } from './mail/mails.ts';
 import { createBulkInvitations } from './operations/bulk-invitations.ts';
 import { createBulkUpdates } from './operations/bulk-update.ts';
 import { createOperations } from './operations/operations.ts';
@@ -120,6 +117,7 @@ const factories = {
   userPermissions: createUserPermissions,
   operations: createOperations,
   accessViews: createAccessViews,
+  accessViewChanges: createAccessViewChanges,
   oneTimeViews: createOneTimeViews,
   viewOpening: createViewOpening,
   idempotency: ({ idempotency }: Unit) => idempotency,

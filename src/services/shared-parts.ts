@@ -4,7 +4,6 @@ import type { DatabasePool } from '../db/pool.ts';
 import { createTextRowReader } from '../db/text-rows.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/credential-lookup.ts';
-import { createDeviceCookies } from './auth/device-cookies.ts';
 import {
   createLaunchThrottle,
   createLoginConcurrency,
@@ -13,9 +12,9 @@ import {
   createTokenThrottle,
   createViewThrottle,
 } from './auth/login-limits.ts';
+import { createDeviceCookies } from './auth/password-verification.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
-import { createOpeningLookup } from './gate/opening-facts.ts';
-import { createTicketCache } from './gate/ticket-cache.ts';
+import { createOpeningLookup, createTicketCache } from './gate/forward-auth.ts';
 import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';

@@ -1,7 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Delivery, Mail } from '../../src/adapters/smtp/smtp-mailer.ts';
-import { createSmtpMailer, type SmtpTimeouts } from '../../src/adapters/smtp/smtp-mailer.ts';
+import {
+  createSmtpMailer,
+  type Delivery,
+  type Mail,
+  type SmtpTimeouts,
+} from '../../src/adapters/smtp/smtp-mailer.ts';
 import { type Fault, parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 
 const MAIL: Mail = {

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { hashKey } from '../../src/services/rate-limits/window-counter.ts';
+import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { createScript } from '../support/cookie-jar.ts';
 import { inviteByLink, mailedPasswordPath } from '../support/mailed-links.ts';

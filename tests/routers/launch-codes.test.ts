@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
-import { createLaunchCode } from '../../src/services/gate/launch-codes.ts';
+import { createLaunchCode } from '../../src/services/gate/launches.ts';
 import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';

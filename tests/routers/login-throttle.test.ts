@@ -4,7 +4,7 @@ import { createApp } from '../../src/app.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createLoginThrottle, paceOf } from '../../src/services/auth/login-limits.ts';
-import { hashKey } from '../../src/services/rate-limits/window-counter.ts';
+import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { rejectsWith } from '../support/rejects-with.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, STAFF, type TestApp } from '../support/test-app.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { createLaunchCode } from '../../src/services/gate/launch-codes.ts';
+import { createLaunchCode } from '../../src/services/gate/launches.ts';
 import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { openedView } from '../support/gate.ts';

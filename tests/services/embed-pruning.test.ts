@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { pruneEmbeds } from '../../src/services/gate/embed-sessions.ts';
+import { pruneEmbeds } from '../../src/services/gate/embeds.ts';
 import { appSuite } from '../support/app-suite.ts';
 import { ACME, ADA, type TestApp } from '../support/test-app.ts';
 import { setApp } from '../support/tickets.ts';

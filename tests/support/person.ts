@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { hashKey } from '../../src/services/rate-limits/window-counter.ts';
+import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';

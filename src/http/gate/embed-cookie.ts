@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { EmbedSession } from '../../services/gate/embed-sessions.ts';
+import type { EmbedSession } from '../../services/gate/embeds.ts';
 
 /** Whether browsers accept cookies for https only: also from this machine, because others cannot read what is sent. */
 export const acceptsSecureCookies = (baseUrl: string): boolean => {

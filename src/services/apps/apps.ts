@@ -10,7 +10,7 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { requireExpected } from '../expected-values.ts';
-import { EDITABLE_COLUMNS } from '../packages/loadable-app.ts';
+import { EDITABLE_COLUMNS } from '../packages/package-loading.ts';
 import type { Unit } from '../unit.ts';
 import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
 import { type AppFilter, appFilterValues, appMatches } from './app-filter.ts';

@@ -3,14 +3,14 @@ import type { Pool } from 'pg';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
-import { createPacer } from '../rate-limits/pacer.ts';
 import {
+  createPacer,
   createWindowCounter,
   hashKey,
   networkOf,
   secondsLeft,
   type WindowCount,
-} from '../rate-limits/window-counter.ts';
+} from '../rate-limits/counters.ts';
 
 /** Of each count of an account: that of unknown browsers, that of each known browser, and that of live sessions. */
 export const FAILURES_PER_ACCOUNT = 10;

@@ -1,13 +1,16 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
+import { newSessionSecret } from '../../lib/ids.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
+import { deriveKey } from '../../lib/sealed-box.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
-import { networkOf } from '../rate-limits/window-counter.ts';
+import { networkOf } from '../rate-limits/counters.ts';
 import type { Unit } from '../unit.ts';
 import type { AdmittedLogin, LoginSource } from './login-limits.ts';
 
@@ -163,4 +166,37 @@ export const passwordHashKinds = async (em: Db): Promise<string[]> => {
     )
     select kind from kinds where kind is not null`.execute(tables(em));
   return rows.map(({ kind }) => kind);
+};
+
+/** The account and password that a cookie is bound to. */
+export type DeviceOwner = { id: number; lastPasswordSet: Date };
+
+/** A random id and its signature. */
+const FORMAT = /^([\w-]{43})\.([\w-]{43})$/;
+
+/**
+ * Signs the cookies of browsers that have logged in: OWASP's "device cookies". Such a cookie is no credential: it only gives the
+ * browser a count of failed logins of its own. It is bound to the account and the password that was entered, so that an intruder
+ * cannot collect cookies for guessing the next password.
+ */
+export const createDeviceCookies = (secretKey: string) => {
+  const key = deriveKey(secretKey, 'device cookies');
+  const sign = (device: string, { id, lastPasswordSet }: DeviceOwner): Buffer =>
+    createHmac('sha256', key).update(`${device}\0${id}\0${lastPasswordSet.getTime()}`).digest();
+
+  return {
+    /** A new cookie for a browser in which the user has just entered or set this password. */
+    issue: (owner: DeviceOwner): string => {
+      const device = newSessionSecret();
+      return `${device}.${sign(device, owner).toString('base64url')}`;
+    },
+
+    /** The id of the browser, or null if the cookie is not one of this account, or was issued for a former password. */
+    deviceOf: (cookie: string, owner: DeviceOwner): string | null => {
+      const [, device, signature] = FORMAT.exec(cookie) ?? [];
+      if (device === undefined || signature === undefined) return null;
+      const isSigned = timingSafeEqual(Buffer.from(signature, 'base64url'), sign(device, owner));
+      return isSigned ? device : null;
+    },
+  };
 };

@@ -1,22 +1,20 @@
-import type { ListStream } from '../../db/list-stream.ts';
+import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { type Db, tables } from '../../db/kysely.ts';
+import type { ListStream, OpenList, RowEncoder } from '../../db/list-stream.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
+import type { TextRow } from '../../db/text-rows.ts';
+import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
-import { accessViewFoundBy } from '../access/visibility.ts';
+import {
+  accessViewFoundBy,
+  accessViewManagedBy,
+  accessViewVisibleTo,
+  type Manager,
+  type Viewer,
+} from '../access/visibility.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
 import type { Unit } from '../unit.ts';
-import { createAccessViewChanges } from './access-view-changes.ts';
-import {
-  type AccessViewEncoder,
-  type AccessViewRow,
-  type AccessViewUseEncoder,
-  accessViewRows,
-  accessViewUses,
-  listedAccessViews,
-  openAccessViewList,
-  openUseList,
-  readAccessView,
-} from './access-view-rows.ts';
 
 /** `app` is a slug. */
 type Filter = {
@@ -29,15 +27,12 @@ type Filter = {
  * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
  * found. A view is named by its id, or, by those who may see it, its key.
  */
-export const createAccessViews = (unit: Unit) => {
-  const { em, readRows } = unit;
+export const createAccessViews = ({ em, readRows }: Unit) => {
   const toRowFilter = async (reader: Actor, { app, ...filter }: Filter) => ({
     ...filter,
     appId: app === undefined ? undefined : await requireViewableAppId(em, reader, app),
   });
   return {
-    ...createAccessViewChanges(unit),
-
     /**
      * Newest first, without those that open an app once, soon. `cursor` is the id or key of the last view of the previous page.
      * @throws Problem `not-found` and `forbidden` about `app`, `invalid-input` on `cursor`
@@ -89,3 +84,119 @@ export const createAccessViews = (unit: Unit) => {
     },
   };
 };
+
+/** A key opens the app: only managers of the view get it. To others, it is empty. */
+const keyFor = (manager: Manager, key: RawBuilder<string>) =>
+  sql<string>`case when ${accessViewManagedBy(manager)} then ${key} else '' end`;
+
+/** The access views that the viewer may see, newest first, with the names of the API. */
+export const accessViewRows = (em: Db, viewer: Viewer) =>
+  tables(em)
+    .selectFrom('access_views')
+    .innerJoin('apps', 'apps.id', 'access_views.app_id')
+    .leftJoin('users', 'users.id', 'access_views.user_id')
+    .select(['access_views.id', 'apps.client_id', 'apps.id as app_id', 'is_one_time'])
+    .select(accessViewManagedBy(viewer).as('is_managed'))
+    .select(keyFor(viewer, sql.ref('access_views.key')).as('key'))
+    .select(['apps.slug as app', 'users.email as user', 'access_views.is_active'])
+    .select(['allowed_uses as allowed_uses_cnt', 'uses as usages_cnt', 'expires_at'])
+    .select(sql<Record<string, unknown>>`coalesce(data_permissions, '{}')`.as('data_permissions'))
+    .select(['selections', 'stack_slug', 'flags', 'autorotate'])
+    .select(sql<string>`array_to_string(allowed_networks, ',')`.as('allowed_networks'))
+    .select(['access_views.show_header', 'access_views.show_footer', 'language_code'])
+    .select(['access_views.created_at as created', 'modified_at as modified'])
+    .where(accessViewVisibleTo(viewer))
+    .orderBy('access_views.id', 'desc');
+
+export type AccessViewRow = InferResult<ReturnType<typeof accessViewRows>>[number];
+
+/** @throws Problem `not-found`, also for a view that the viewer may not see */
+export const readAccessView = (em: Db, viewer: Viewer, idOrKey: string): Promise<AccessViewRow> =>
+  accessViewRows(em, viewer)
+    .where(accessViewFoundBy(viewer, idOrKey))
+    .executeTakeFirstOrThrow(() => notFound('access view'));
+
+export type AccessViewFilter = {
+  /** The id of an app. */
+  appId?: string | undefined;
+  user?: string | undefined;
+  flags?: Record<string, string> | undefined;
+};
+
+/** The views that match, without those that were made to be opened once, soon. */
+export const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
+  let rows = accessViewRows(em, viewer).where('is_one_time', '=', false);
+  if (appId !== undefined) rows = rows.where('apps.id', '=', appId);
+  if (user !== undefined) rows = rows.where('users.email', '=', user);
+  for (const [flag, value] of Object.entries(flags))
+    rows = rows.where(sql<boolean>`flags ->> ${flag} = ${value}`);
+  return rows;
+};
+
+type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed';
+export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
+
+/** Opens the list of views. Each row starts with its id. */
+export const openAccessViewList = (
+  em: Db,
+  viewer: Viewer,
+  filter: AccessViewFilter,
+  encoder: AccessViewEncoder,
+): OpenList => ({
+  ...encoder,
+  statement: (after, limit) =>
+    tables(em)
+      .selectFrom(
+        afterCursor(listedAccessViews(em, viewer, filter), 'access_views.id', idOf(after), 'desc')
+          .limit(sql.lit(limit))
+          .as('view'),
+      )
+      .select('id')
+      .select(encoder.columns.map((name) => sql.ref(name === 'url' ? 'key' : name).as(`view_${name}`)))
+      .orderBy('id', 'desc')
+      .compile(),
+  encode: (row) => encoder.encode(row, 1),
+});
+
+const idOf = (row: TextRow | undefined): number | undefined => row && Number(row[0]);
+
+/** The uses of a view that the viewer may see, newest first, with the names of the API. */
+export const accessViewUses = (em: Db, viewer: Viewer, viewId: number) =>
+  tables(em)
+    .selectFrom('access_view_uses as used')
+    .innerJoin('access_views', 'access_views.id', 'used.access_view_id')
+    .innerJoin('apps', 'apps.id', 'access_views.app_id')
+    .leftJoin('users', 'users.id', 'used.user_id')
+    .select(['used.id', keyFor(viewer, sql.ref('raw_key')).as('raw_key')])
+    .select(sql<Record<string, unknown>>`coalesce(used.data_permissions, '{}')`.as('data_permissions'))
+    .select(['used.selections', 'apps.slug as app_slug', 'used.stack_slug', 'users.email as user_email'])
+    .select(['used.autorotate', 'used.show_header', 'used.show_footer', 'used.language_code'])
+    .select(['ip_address', 'user_agent', 'used_at as timestamp'])
+    .where('used.access_view_id', '=', viewId)
+    .where(accessViewVisibleTo(viewer))
+    .orderBy('used.id', 'desc');
+
+export type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[number];
+export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'id'>>;
+
+/** Opens the list of uses. Each row starts with its id. */
+export const openUseList = (
+  em: Db,
+  viewer: Viewer,
+  viewId: number,
+  encoder: AccessViewUseEncoder,
+): OpenList => ({
+  ...encoder,
+  statement: (after, limit) =>
+    tables(em)
+      .selectFrom(
+        afterCursor(accessViewUses(em, viewer, viewId), 'used.id', idOf(after), 'desc')
+          .limit(sql.lit(limit))
+          .as('used'),
+      )
+      .select('id')
+      .select(encoder.columns.map((name) => sql.ref(name).as(`view_${name}`)))
+      .orderBy('id', 'desc')
+      .compile(),
+  encode: (row) => encoder.encode(row, 1),
+});

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 
 /**
@@ -81,6 +81,11 @@ export const factsOfView = (user: OpenableAppOfUser, isBySuperuser: boolean): Ac
     ...user,
     has_access: user.has_access && (isBySuperuser || !(user.is_superuser || user.is_staff)),
   });
+
+/** SQL: whether a row of `access_views` opens from this address; without one, only views for any network do. */
+export const isInNetwork = (address: string | null): RawBuilder<boolean> => sql<boolean>`
+  (cardinality(allowed_networks) = 0
+    or coalesce(${address}::inet <<= any(allowed_networks::inet[]), false))`;
 
 /** The roles that a ticket names. */
 export const rolesOf = (user: OpenableAppOfUser): string[] => {

@@ -1,13 +1,17 @@
+import { sql } from 'kysely';
+import type { Read } from '../../db/batched-reads.ts';
+import { type Db, tables } from '../../db/kysely.ts';
+import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
+import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Unit } from '../unit.ts';
-import { findEmbeddedUse } from './embedded-uses.ts';
-import { claimsOf } from './issued-claims.ts';
-import { createLaunchCode } from './launch-codes.ts';
-import type { OpeningFacts } from './opening-facts.ts';
-import { accessOf, readFacts, type TicketSubject } from './ticket-facts.ts';
+import { openableAppsOfUsers } from './app-access.ts';
+import { findEmbeddedUse } from './embeds.ts';
+import { createLaunchCode } from './launches.ts';
+import { accessOf, claimsOf, readFacts, type TicketFacts, type TicketSubject } from './tickets.ts';
 
 /** Proxies and apps accept headers of 8 KiB and more; a ticket is a third larger than its claims. */
 const MAX_CLAIM_BYTES = 4_096;
@@ -87,3 +91,72 @@ export const createForwardAuth = (unit: Unit) => {
 
 /** Also for an app that does not exist. */
 const refused = (): Problem => new Problem('forbidden', { detail: 'You may not open this app.' });
+
+/** Facts of a user and an app, and when tickets for them were last revoked, in milliseconds; 0 means never. */
+export type OpeningFacts = TicketFacts & { revoked_ms: number };
+
+/** Of apps that users may open; every request to an app asks, so those of one event-loop tick share a statement. */
+export const createOpeningLookup = (em: Db, read: Read) => {
+  const load = async (keys: readonly string[]) => {
+    const parts = keys.map((key) => key.split(' '));
+    const userIds = parts.map(([id]) => Number(id));
+    const slugs = parts.map(([, slug = '']) => slug);
+    const rows = await read(openings(em, userIds, slugs));
+    return new Map(rows.map((row) => [`${row.user_id} ${row.app_slug}`, row]));
+  };
+  const loader = createBatchLoader(load);
+  return async (userId: number, slug: string): Promise<OpeningFacts | null> => {
+    // A slug that PostgreSQL cannot read would fail all requests of the batch.
+    if (!isSlug(slug)) return null;
+    const row = await loader(`${userId} ${slug}`);
+    if (!row) return null;
+    const { issued_ms, revoked_ms } = row;
+    return { app: row, user: row, view: null, issued_ms, revoked_ms };
+  };
+};
+
+/** SQL: the last revocation of tickets of a row of `users` for a row of `apps`. */
+const lastRevocation = sql<number>`coalesce((
+  select floor(extract(epoch from max(r.revoked_at)) * 1000)::float8 from ticket_revocations r
+  where r.user_id = users.id or r.app_id = apps.id
+    or num_nonnulls(r.user_id, r.app_id, r.access_view_id) = 0), 0)`;
+
+const openings = (em: Db, userIds: number[], slugs: string[]) =>
+  openableAppsOfUsers(tables(em))
+    .select(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`.as('issued_ms'))
+    .select(lastRevocation.as('revoked_ms'))
+    .where(
+      sql<boolean>`(users.id, apps.slug) in (select * from unnest(${userIds}::int[], ${slugs}::varchar[]))`,
+    );
+
+/** Tickets of people who make many requests; the oldest are evicted. */
+const MAX_TICKETS = 5_000;
+
+/** `exp` is in seconds, as in the ticket. */
+type Cached = { ticket: string; issuedMs: number; exp: number };
+type Limits = { revokedMs: number; expiresAfter: number };
+
+/**
+ * Keeps signed tickets, by their claims, for half of their lifetime: signing takes longer than the rest of a request. Whether a
+ * ticket may be given out is decided before, from the database.
+ */
+export const createTicketCache = () => {
+  const tickets = new Map<string, Cached>();
+  return {
+    /** A ticket with these claims that was issued after `revokedMs` and expires after `expiresAfter`, or null. */
+    find: (key: string, { revokedMs, expiresAfter }: Limits): string | null => {
+      const cached = tickets.get(key);
+      if (cached && cached.issuedMs > revokedMs && cached.exp > expiresAfter) return cached.ticket;
+      tickets.delete(key);
+      return null;
+    },
+
+    keep: (key: string, cached: Cached): void => {
+      tickets.set(key, cached);
+      const [oldest] = tickets.size > MAX_TICKETS ? tickets.keys() : [];
+      if (oldest !== undefined) tickets.delete(oldest);
+    },
+  };
+};
+
+export type TicketCache = ReturnType<typeof createTicketCache>;

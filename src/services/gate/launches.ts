@@ -1,11 +1,13 @@
-import { notFound } from '../../lib/problems.ts';
+import { sql } from 'kysely';
+import { type Db, tables } from '../../db/kysely.ts';
+import { newLaunchCode } from '../../lib/ids.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import { telemetry } from '../../lib/telemetry.ts';
 import type { Actor } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
+import { tokenDigest } from '../auth/credentials.ts';
 import type { Unit } from '../unit.ts';
-import { appAddress, withLaunchCode } from './launch-address.ts';
-import { createLaunchCode } from './launch-codes.ts';
-import type { TicketSubject } from './ticket-facts.ts';
-import { createTickets, type IssuedTicket } from './tickets.ts';
+import { createTickets, type IssuedTicket, type TicketSubject } from './tickets.ts';
 
 /** Opens apps for users who are logged in. */
 export const createLaunches = (unit: Unit) => {
@@ -34,4 +36,99 @@ export const createLaunches = (unit: Unit) => {
       return withLaunchCode(address, () => createLaunchCode(em, subject));
     },
   };
+};
+
+export const LAUNCH_CODE_SECONDS = 60;
+const PATTERN = /^[\w-]{43}$/;
+
+/**
+ * A code that the app exchanges for a ticket, once, within 60 seconds by the clock of the database. Only its digest is stored.
+ * Decide before whether the subject may open the app.
+ */
+export const createLaunchCode = async (tx: Db, subject: TicketSubject): Promise<string> => {
+  const code = newLaunchCode();
+  await tables(tx)
+    .insertInto('launch_codes')
+    .values({
+      digest: tokenDigest(code),
+      app_id: subject.appId,
+      user_id: subject.kind === 'user' ? subject.userId : null,
+      access_view_use_id: subject.kind === 'view' ? subject.useId : null,
+      stack_slug: subject.stackSlug ?? null,
+      expires_at: sql`clock_timestamp() + ${LAUNCH_CODE_SECONDS}::int * interval '1 second'`,
+    })
+    .execute();
+  return code;
+};
+
+/** Exchanges launch codes for tickets. */
+export const createLaunchCodes = (unit: Unit) => {
+  const { em, origin, launchThrottle } = unit;
+  const { issueTicket } = createTickets(unit);
+
+  return {
+    /**
+     * Also uses up a code that is refused: in the hands of another app, it has leaked.
+     * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
+     */
+    exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
+      const [used] = PATTERN.test(code) ? await redeemCode(em, code) : [];
+      if (!used?.is_unexpired || used.slug !== appSlug) {
+        telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
+        // Only wrong codes are limited: visitors of the app must not be able to block its launches.
+        const address = origin.address ?? '';
+        await launchThrottle.check(address);
+        await launchThrottle.recordFailure(address);
+        throw new Problem('invalid-launch-code');
+      }
+      return issueTicket(subjectOf(used)).catch((error: unknown) => {
+        // The app must not learn why.
+        throw error instanceof Problem && error.status < 500 ? new Problem('invalid-launch-code') : error;
+      });
+    },
+  };
+};
+
+type UsedCode = {
+  app_id: string;
+  slug: string;
+  user_id: number | null;
+  access_view_use_id: number | null;
+  stack_slug: string | null;
+  is_unexpired: boolean;
+};
+
+/** Of concurrent exchanges, one gets the row. */
+const redeemCode = async (em: Db, code: string): Promise<UsedCode[]> => {
+  const { rows } = await sql<UsedCode>`
+      delete from launch_codes using apps
+      where launch_codes.digest = ${tokenDigest(code)} and apps.id = launch_codes.app_id
+      returning app_id, apps.slug, user_id, access_view_use_id::float8 as access_view_use_id, stack_slug,
+        expires_at > clock_timestamp() as is_unexpired`.execute(tables(em));
+  return rows;
+};
+
+const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode): TicketSubject => {
+  const app = { appId, stackSlug };
+  if (code.access_view_use_id !== null) return { ...app, kind: 'view', useId: code.access_view_use_id };
+  if (code.user_id !== null) return { ...app, kind: 'user', userId: code.user_id };
+  throw new Error('a launch code has no subject'); // the table has a check
+};
+
+type Addressed = { app_id: string; app_slug: string; launch_url: string };
+
+/**
+ * Where an app opens: its own `launch_url`, or else the address that APP_URL makes.
+ * @param template with `{slug}` or `{id}`
+ */
+export const appAddress = ({ app_id, app_slug, launch_url }: Addressed, template: string): string =>
+  launch_url === '' ? template.replaceAll('{slug}', app_slug).replaceAll('{id}', app_id) : launch_url;
+
+/** Adds a code to the query of an address. A path of Steward itself needs none. */
+export const withLaunchCode = async (address: string, createCode: () => Promise<string>): Promise<string> => {
+  const url = URL.parse(address);
+  if (url === null) return address;
+  const code = await createCode();
+  url.search = url.search === '' ? `?code=${code}` : `${url.search}&code=${code}`;
+  return url.href;
 };

@@ -1,18 +1,58 @@
-import { compactVerify, createLocalJWKSet, errors, type JWK, SignJWT } from 'jose';
+import {
+  type CryptoKey,
+  calculateJwkThumbprint,
+  compactVerify,
+  createLocalJWKSet,
+  errors,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+  SignJWT,
+} from 'jose';
+import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
-import { TICKET_ALGORITHM, type TicketClaims } from '../../lib/ticket-claims.ts';
-import {
-  insertSigningKey,
-  lockSigningKeys,
-  PUBLISHED_FIRST_MS,
-  type RatedKey,
-  REREAD_MS,
-  rateKeys,
-  readSigningKeys,
-  type SigningKeyRow,
-} from './signing-key-rows.ts';
-import { createKeyVault, type KeyLogger } from './signing-key-vault.ts';
+import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
+import { MAX_TICKET_SECONDS, TICKET_ALGORITHM, type TicketClaims } from '../../lib/ticket-claims.ts';
+import type { Actor } from '../access/actor.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { Unit } from '../unit.ts';
+
+/** What superusers see and do about the keys that sign tickets. */
+export const createKeyRotation = ({
+  em,
+  audit,
+  signingKeys,
+}: Pick<Unit, 'em' | 'audit' | 'signingKeys'>) => ({
+  /** Newest first. */
+  list: () => signingKeys.list(em),
+
+  /**
+   * Adds a key that will sign instead of the current one; if there is one already, returns it.
+   * @param actor null for an operator
+   */
+  rotate: (actor: Actor | null) =>
+    em.transactional(async (tx) => {
+      const { id, isNew } = await signingKeys.rotate(tx);
+      if (isNew) await audit.record(tx, [{ action: 'signing-key.rotate', actor, target: id }]);
+      const key = (await signingKeys.list(tx)).find((row) => row.id === id);
+      if (!key) throw new Error('a new key is not in the list');
+      return key;
+    }),
+});
+
+/** Creates the first key, adds a new one when the last is old enough, and deletes those whose last ticket has expired. */
+export const maintainSigningKeys = async (em: Db, signingKeys: SigningKeys, audit: Audit): Promise<void> => {
+  await signingKeys.ensure();
+  await em.transactional(async (tx) => {
+    if (await signingKeys.isRotationDue(tx)) {
+      const { id, isNew } = await signingKeys.rotate(tx);
+      if (isNew) await audit.record(tx, [{ action: 'signing-key.rotate', actor: null, target: id }]);
+    }
+    await signingKeys.prune(tx);
+  });
+};
 
 type Deps = {
   /** A fork that only the signing keys use. */
@@ -125,6 +165,122 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     /** Creates the first key. */
     ensure: async (): Promise<void> => {
       await currentKeys();
+    },
+  };
+};
+
+/** How long others may cache the published keys. */
+export const JWKS_MAX_AGE_SECONDS = 300;
+/** The age at which an instance reads the keys again. */
+export const REREAD_MS = 30_000;
+/** From its creation until a key signs. By then, each cache of the published keys has it. */
+export const PUBLISHED_FIRST_MS = JWKS_MAX_AGE_SECONDS * 1000 + REREAD_MS;
+/** How far the clock of a verifier may be behind, twice the default tolerance. */
+const VERIFIER_DELAY_MS = 60_000;
+/** From the first signature of the next key until the last ticket of a key has expired. */
+const LAST_TICKET_MS = REREAD_MS + MAX_TICKET_SECONDS * 1000 + VERIFIER_DELAY_MS;
+
+export type SigningKeyRow = {
+  id: string;
+  sealed_key: Uint8Array;
+  public_key: Record<string, unknown>;
+  created_at: Date;
+  signs_from: Date;
+};
+
+/** `pending`: published, but does not sign yet. `retiring`: does not sign any more. `unreadable`: sealed with another secret key. */
+export type SigningKeyState = 'pending' | 'signing' | 'retiring' | 'retired' | 'unreadable';
+
+export type RatedKey = SigningKeyRow & { state: SigningKeyState; isPublished: boolean };
+
+/** Newest first. */
+export const readSigningKeys = async (em: Db): Promise<SigningKeyRow[]> =>
+  tables(em)
+    .selectFrom('signing_keys')
+    .select(['id', 'sealed_key', 'public_key', 'created_at', 'signs_from'])
+    .orderBy('signs_from', 'desc')
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .execute();
+
+/** @param rows newest first */
+export const rateKeys = (
+  rows: readonly SigningKeyRow[],
+  now: Date,
+  canOpen: (row: SigningKeyRow) => boolean,
+): RatedKey[] => {
+  const signing = rows.find((row) => row.signs_from <= now && canOpen(row));
+  return rows.map((row, index) => {
+    const next = rows[index - 1];
+    const isRetired = next !== undefined && now.getTime() > next.signs_from.getTime() + LAST_TICKET_MS;
+    const stateOf = (): SigningKeyState => {
+      if (row === signing) return 'signing';
+      if (isRetired) return 'retired';
+      if (!canOpen(row)) return 'unreadable';
+      return row.signs_from > now ? 'pending' : 'retiring';
+    };
+    return { ...row, state: stateOf(), isPublished: row === signing || !isRetired };
+  });
+};
+
+export const insertSigningKey = async (tx: Db, key: SigningKeyRow): Promise<void> => {
+  const row = { ...key, sealed_key: Buffer.from(key.sealed_key) };
+  await tables(tx).insertInto('signing_keys').values(row).execute();
+};
+
+/** Serializes changes of the keys by all instances, until the end of the transaction. */
+export const lockSigningKeys = async (tx: Db): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`.execute(tables(tx));
+};
+
+export type KeyLogger = { warn: (line: string) => unknown };
+
+/** Creates, seals and opens private keys. */
+export const createKeyVault = (secretKey: string, logger: KeyLogger) => {
+  const box = createSealedBox(deriveKey(secretKey, 'steward signing keys'));
+  /** By id; null if the key is sealed with another secret key. */
+  const opened = new Map<string, JWK | null>();
+  const imported = new Map<string, Promise<CryptoKey | Uint8Array>>();
+
+  const unseal = ({ id, sealed_key: sealed }: SigningKeyRow): JWK | null => {
+    const known = opened.get(id);
+    if (known !== undefined) return known;
+    const jwk = tryOpen(sealed, id);
+    opened.set(id, jwk);
+    if (jwk === null)
+      logger.warn(`The signing key ${id} cannot be opened: it was created with another SECRET_KEY.`);
+    return jwk;
+  };
+  const tryOpen = (sealed: Uint8Array, id: string): JWK | null => {
+    try {
+      return JSON.parse(box.open(sealed, id).toString('utf8')) as JWK; // as `create` seals it
+    } catch (_sealedWithAnotherKey) {
+      return null;
+    }
+  };
+
+  return {
+    canOpen: (row: SigningKeyRow): boolean => unseal(row) !== null,
+
+    /** @throws Error if the key was sealed with another secret key */
+    open: (row: SigningKeyRow): Promise<CryptoKey | Uint8Array> => {
+      const jwk = unseal(row);
+      if (jwk === null) throw new Error(`cannot open the signing key ${row.id}`);
+      const key = imported.get(row.id) ?? importJWK(jwk, TICKET_ALGORITHM);
+      imported.set(row.id, key);
+      return key;
+    },
+
+    create: async () => {
+      const { privateKey } = await generateKeyPair(TICKET_ALGORITHM, { extractable: true });
+      const jwk = await exportJWK(privateKey);
+      const { kty, crv, x, y } = jwk;
+      const id = await calculateJwkThumbprint(jwk);
+      return {
+        id,
+        sealed_key: box.seal(Buffer.from(JSON.stringify(jwk)), id),
+        public_key: { kty, crv, x, y, kid: id, use: 'sig', alg: TICKET_ALGORITHM },
+      };
     },
   };
 };

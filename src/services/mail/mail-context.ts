@@ -90,6 +90,13 @@ export type LetterContext = Pick<
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
 const hasPasswordLink = sql<boolean>`mail.kind in ('password-setup', 'password-reset')`;
 
+/**
+ * Password mails whose user was not looked up yet, or that have no link yet. The condition on `kind` must match the index
+ * `outbox_mails_due`.
+ */
+export const needsLink = sql<boolean>`(sent_at is null and failed_at is null and (kind = 'invitation') is false
+  and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
+
 /** Why not to tell a person when their password expires. */
 const whyUntold = sql<string | null>`case
   when not person.is_active then 'The account has been deactivated.'

@@ -1,15 +1,19 @@
 import { sql } from 'kysely';
 import type { Mail } from '../../adapters/smtp/smtp-mailer.ts';
-import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
-import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
+import { clientIdsOf, type Db, pickDefined, tables } from '../../db/kysely.ts';
+import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
+import { type ClientRow, readClient } from '../clients/clients.ts';
+import { detailedInvitations, type InvitationDetails } from '../invitations/invitation-lifecycle.ts';
+import { withInviters } from '../invitations/invitation-rows.ts';
 import type { Unit } from '../unit.ts';
 import {
+  type LetterContext,
   type MailContext,
   type MailRow,
   type MailStatus,
@@ -157,3 +161,100 @@ const makeDue = async (tx: Db, id: number, at: Date): Promise<void> => {
     .execute();
   await sql`select pg_notify('outbox_mails', '')`.execute(tables(tx));
 };
+
+type Texts = Pick<
+  ClientRow,
+  'name' | 'default_from_email' | 'invitation_subject' | 'invitation_body' | 'support_email'
+>;
+type Changes = { [Column in keyof Texts]?: Texts[Column] | undefined };
+
+export const createInvitationPreviews = ({ em, clock, mailWriter }: Unit) => ({
+  /** The invitation mail of a client, with some texts replaced. @throws Problem `not-found` */
+  read: async (actor: Actor, clientId: number, changes: Changes): Promise<Mail> => {
+    const given = pickDefined(changes) as Partial<Texts> | null; // without those that are undefined
+    const client = { ...(await readClient(em, actor, clientId)), ...given };
+    const now = clock.now();
+    return mailWriter.write({ ...EXAMPLE, ...client, client_name: client.name, created_at: now }, now);
+  },
+});
+
+/** An invitation that does not exist. */
+const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'> = {
+  id: 0,
+  kind: 'invitation',
+  recipient: 'ada@example.com',
+  client_name: null,
+  invitation_key: 'preview',
+  app_labels: [],
+  first_name: null,
+  request_address: null,
+  password_expires_at: null,
+  link_id: null,
+  link_user_id: null,
+  link_created_at: null,
+  link_expires_at: new Date(0),
+};
+
+/** `key` identifies the entry in the list: `mail-12`. */
+type EntryKey = { key: string; type: 'mail' | 'invitation'; id: number; at: Date };
+
+export type TimelineEntry = { key: string; at: Date } & (
+  | { mail: MailRow; invitation: null }
+  | { mail: null; invitation: InvitationDetails }
+);
+
+/** The mails and invitations of an address. Neither needs an account. */
+export const createTimeline = ({ em, clock, invitationDays }: Unit) => ({
+  /**
+   * Newest first, with at most four statements for a page.
+   * @throws Problem `invalid-input` on `cursor`
+   */
+  list: async (
+    actor: Actor,
+    email: string,
+    part: PageRequest & { cursor?: string | undefined },
+  ): Promise<TimelineEntry[]> => {
+    const now = clock.now();
+    let rows = entryKeys(em, actor, email);
+    if (part.cursor !== undefined) {
+      const { at, type, id } = await cursorRow(rows.where('key', '=', part.cursor));
+      rows = rows.where(sql<boolean>`(at, type, id) < (${at}, ${type}, ${id})`);
+    }
+    const keys = await readPage(rows, 'key', part);
+    const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
+    const [mails, invitations] = await Promise.all([
+      mailRows(em, { now, invitationDays })
+        .where(sql<boolean>`mail.id = any(${idsOf('mail')}::bigint[])`)
+        .execute(),
+      detailedInvitations(em, actor, now)
+        .where(sql<boolean>`invitations.id = any(${idsOf('invitation')}::int[])`)
+        .execute(),
+    ]);
+    const mailsById = new Map(mails.map((mail) => [mail.id, mail]));
+    const detailed = await withInviters(em, actor, invitations);
+    const invitationsById = new Map(detailed.map((invitation) => [invitation.id, invitation]));
+    return keys.flatMap(({ key, type, id, at }): TimelineEntry[] => {
+      const mail = type === 'mail' ? mailsById.get(id) : undefined;
+      if (mail) return [{ key, at, mail, invitation: null }];
+      const invitation = type === 'invitation' ? invitationsById.get(id) : undefined;
+      // Deleted since the keys were read.
+      return invitation ? [{ key, at, mail: null, invitation }] : [];
+    });
+  },
+});
+
+const entryKeys = (em: Db, actor: Actor, email: string) =>
+  tables(em)
+    .selectFrom(
+      sql<EntryKey>`(
+        select 'mail-' || mail.id as key, 'mail' as type, mail.id, mail.created_at as at
+        from outbox_mails mail where mail.recipient = ${email} and ${mailVisibleTo(actor)}
+        union all
+        select 'invitation-' || i.id, 'invitation', i.id, i.date_invited
+        from invitations i where i.email = ${email} and ${clientVisibleTo(actor, sql`i.client_id`)}
+      )`.as('entry'),
+    )
+    .select(['key', 'type', 'id', 'at'])
+    .orderBy('at', 'desc')
+    .orderBy('type', 'desc')
+    .orderBy('id', 'desc');

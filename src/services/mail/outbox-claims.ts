@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
-import { needsLink } from './outbox-links.ts';
+import { needsLink } from './mail-context.ts';
 
 /** An arbitrary key for the advisory lock, the same in every instance. */
 const RATE_LIMIT_LOCK = 7_305_130_502;

@@ -3,7 +3,7 @@ import type { Delivery, Mail } from '../../adapters/smtp/smtp-mailer.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';
-import { type MailContext, mailContexts, mailRows } from './mail-context.ts';
+import { linkLifetime, type MailContext, mailContexts, mailRows, needsLink } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
 import type { MailWriter } from './mail-writer.ts';
 import {
@@ -15,7 +15,6 @@ import {
   release,
   rescheduleLateMails,
 } from './outbox-claims.ts';
-import { anyNeedsLink, createLinks, lockWithoutLink } from './outbox-links.ts';
 
 /** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
 const LEASE_MS = 5 * MINUTE_MS;
@@ -135,4 +134,67 @@ const failAllObsolete = async (em: Db, terms: { now: Date; invitationDays: numbe
     .$narrowType<{ reason: string }>()
     .execute();
   await failObsolete(em, rows, terms.now);
+};
+
+type Terms = { now: Date; invitationDays: number };
+
+/** Mails per transaction. */
+const BATCH = 100;
+
+export const anyNeedsLink = async (em: Db): Promise<boolean> =>
+  (await tables(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
+
+/** Locks up to a batch of these mails, skipping those that another worker has locked. Returns their ids. */
+export const lockWithoutLink = async (tx: Db): Promise<number[]> => {
+  const rows = await tables(tx)
+    .selectFrom('outbox_mails')
+    .select('id')
+    .where(needsLink)
+    .orderBy('id')
+    .limit(BATCH)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  return rows.map(({ id }) => id);
+};
+
+/**
+ * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active
+ * user.
+ */
+export const createLinks = async (tx: Db, ids: readonly number[], terms: Terms): Promise<void> => {
+  if (ids.length === 0) return;
+  const db = tables(tx);
+  const these = sql`any(${[...ids]}::bigint[])`;
+  // Locks users before their links, in the same order as revoking access does: no link may outlive the access. Mails with a
+  // link are never locked here, so deleting a link cannot deadlock.
+  await sql`
+    select from users where id in (
+      select user_id from outbox_mails where id = ${these}
+      union
+      select person.id from outbox_mails mail join users person on person.email = mail.recipient
+      where mail.id = ${these} and mail.kind = 'password-reset')
+    order by id for share`.execute(db);
+  await sql`
+    update outbox_mails set user_id = person.id from users person
+    where outbox_mails.id = ${these} and kind = 'password-reset' and user_id is null
+      and person.email = recipient and person.is_active`.execute(db);
+  await sql`
+    delete from outbox_mails where id = ${these} and kind = 'password-reset' and user_id is null`.execute(db);
+
+  // No link if the password was set after the request, or if a new user already has one.
+  await sql`
+    with wanted as (
+      select mail.id, mail.user_id, mail.created_at + ${linkLifetime(terms.invitationDays)} as expires_at,
+        nextval(pg_get_serial_sequence('password_links', 'id')) as link_id
+      from outbox_mails mail join users person on person.id = mail.user_id
+      where mail.id = ${these} and mail.password_link_id is null and person.is_active
+        and mail.created_at + ${linkLifetime(terms.invitationDays)} > ${terms.now}::timestamptz
+        and case when mail.kind = 'password-setup' then person.password_hash is null
+          else person.last_password_set <= mail.created_at end),
+    made as (
+      insert into password_links (id, user_id, created_at, expires_at)
+      select link_id, user_id, ${terms.now}::timestamptz, expires_at from wanted)
+    update outbox_mails set password_link_id = wanted.link_id from wanted
+    where outbox_mails.id = wanted.id`.execute(db);
 };

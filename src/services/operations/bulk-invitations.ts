@@ -3,9 +3,8 @@ import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
 import type { Unit } from '../unit.ts';
-import { createCurrentActor } from './current-actor.ts';
+import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
 import { startOperation } from './operation-log.ts';
-import { type RowProblem, rowProblemOf } from './row-results.ts';
 
 export const INVITATION_ACTIONS = ['resend', 'revoke'] as const;
 

@@ -7,9 +7,8 @@ import type { Unit } from '../unit.ts';
 import type { UpdatePlan } from '../users/update-plan.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
-import { createCurrentActor } from './current-actor.ts';
+import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
 import { readOperation } from './operation-log.ts';
-import { type RowProblem, rowProblemOf } from './row-results.ts';
 
 /** What was not undone. `app_id` is null for the activation of the user. */
 export type SkippedChange = { email: string; app_id: string | null; problem: RowProblem };

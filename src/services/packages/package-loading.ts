@@ -1,11 +1,11 @@
+import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
+import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import { type Audit, type Changes, diffColumns } from '../audit/audit.ts';
-import type { FetchedPackage } from './fetched-packages.ts';
-import { type LoadableApp, MANIFEST_COLUMNS } from './loadable-app.ts';
+import type { FetchedPackage } from './app-packages.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { invalidPackage } from './package-rules.ts';
-import { replaceStacks, type StackChanges } from './package-stacks.ts';
 
 /** Limits of a log line; the audit trail has everything. */
 const MAX_NAMES = 20;
@@ -98,4 +98,148 @@ const abbreviate = (value: unknown): string => {
   const text = String(value);
   const cut = text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…` : text;
   return typeof value === 'string' ? JSON.stringify(cut) : cut;
+};
+
+/** The columns of an app that a package sets and admins may change. */
+export const EDITABLE_COLUMNS = [
+  'label',
+  'description',
+  'help_html',
+  'footer_html',
+  'show_help',
+  'show_footer',
+] as const;
+
+/** The columns of an app that a package sets, named as in its manifest. */
+export const MANIFEST_COLUMNS = [...EDITABLE_COLUMNS, 'launch_url'] as const;
+
+/** Locks the app, so that a load reports exactly what it changed. */
+export const findLoadableApp = (tx: Db, slug: string) =>
+  tables(tx)
+    .selectFrom('apps')
+    .select(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS])
+    .where('slug', '=', slug)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+
+export type LoadableApp = NonNullable<Awaited<ReturnType<typeof findLoadableApp>>>;
+
+/** Creates an app that is empty until its package is applied. */
+export const createApp = (tx: Db, app: { slug: string; clientId: number; createdAt: Date }) =>
+  tables(tx)
+    .insertInto('apps')
+    .values({
+      id: newAppId(),
+      slug: app.slug,
+      client_id: app.clientId,
+      label: '',
+      package_info: {},
+      created_at: app.createdAt,
+    })
+    .returning(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS])
+    .executeTakeFirstOrThrow();
+
+/**
+ * The client of a new app: the one that its package names, else the client of the requested host, else the client of the
+ * first site.
+ * @throws Problem `invalid-package`
+ */
+export const clientOfNewApp = async (tx: Db, named: number | undefined, host: string): Promise<number> => {
+  const clients = tables(tx)
+    .selectFrom('clients')
+    .innerJoin('sites', 'sites.id', 'clients.site_id')
+    .select('clients.id');
+  const client =
+    named === undefined
+      ? await clients
+          .orderBy((eb) => eb('sites.domain', '=', host), 'desc')
+          .orderBy('sites.id')
+          .limit(1)
+          .executeTakeFirst()
+      : await clients.where('clients.id', '=', named).executeTakeFirst();
+  if (client) return client.id;
+  throw invalidPackage(
+    named === undefined
+      ? 'There is no client that the app could belong to.'
+      : `app.yaml names client ${named}, which does not exist.`,
+  );
+};
+
+type OfferedStack = { id: string; slug: string; label: string };
+
+/** By slug. A stack that was removed and returns counts as added. */
+export type StackChanges = {
+  added: string[];
+  renamed: { slug: string; from: string; to: string }[];
+  removed: string[];
+};
+
+/**
+ * Replaces the stacks of an app by those of its package. A stack that the package no longer has is not offered any more, but
+ * keeps its row, because saved filters belong to it; if it returns, it has the same id.
+ */
+export const replaceStacks = async (tx: Db, appId: string, wanted: PackageManifest['stacks']) => {
+  const existing = new Map((await stacksOf(tx, appId)).map((stack) => [stack.slug, stack]));
+  const offered = await withIds(tx, wanted, existing);
+  const kept = offered.map(({ id }) => id);
+  await tables(tx)
+    .updateTable('stacks')
+    .set({ is_offered: false })
+    .where('app_id', '=', appId)
+    .where('is_offered', '=', true)
+    .where(sql<boolean>`id <> all(${kept}::varchar[])`)
+    .execute();
+  if (offered.length > 0)
+    await tables(tx)
+      .insertInto('stacks')
+      .values(offered.map((stack) => ({ ...stack, app_id: appId, is_offered: true })))
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet((eb) => ({ label: eb.ref('excluded.label'), is_offered: true })),
+      )
+      .execute();
+  return { offered, changes: compareStacks(offered, existing) };
+};
+
+const stacksOf = (tx: Db, appId: string) =>
+  tables(tx)
+    .selectFrom('stacks')
+    .select(['id', 'slug', 'label', 'is_offered'])
+    .where('app_id', '=', appId)
+    .orderBy('slug')
+    .execute();
+
+type Known = ReadonlyMap<string, Awaited<ReturnType<typeof stacksOf>>[number]>;
+
+/** Ids have 32 random bits, so collisions happen on a platform with many stacks: then all new ids are drawn again. */
+const withIds = async (
+  tx: Db,
+  wanted: PackageManifest['stacks'],
+  existing: Known,
+): Promise<OfferedStack[]> => {
+  const stacks = wanted.map(({ slug, label }) => ({
+    id: existing.get(slug)?.id ?? newStackId(),
+    slug,
+    label,
+  }));
+  const drawn = stacks.filter(({ slug }) => !existing.has(slug)).map(({ id }) => id);
+  return (await areFree(tx, drawn)) ? stacks : withIds(tx, wanted, existing);
+};
+
+const areFree = async (tx: Db, ids: readonly string[]): Promise<boolean> => {
+  if (ids.length === 0) return true;
+  const taken = await tables(tx).selectFrom('stacks').select('id').where('id', 'in', ids).execute();
+  return taken.length === 0 && new Set(ids).size === ids.length;
+};
+
+const compareStacks = (offered: readonly OfferedStack[], existing: Known): StackChanges => {
+  const before = new Map([...existing].filter(([, stack]) => stack.is_offered));
+  const changes: StackChanges = { added: [], renamed: [], removed: [] };
+  for (const { slug, label } of offered) {
+    const from = before.get(slug)?.label;
+    if (from === undefined) changes.added.push(slug);
+    else if (from !== label) changes.renamed.push({ slug, from, to: label });
+    before.delete(slug);
+  }
+  changes.removed.push(...before.keys());
+  return changes;
 };

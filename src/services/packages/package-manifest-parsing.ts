@@ -1,8 +1,8 @@
+import { isMap, isNode, isScalar, Lexer, type Node, parseDocument, visit, type YAMLMap } from 'yaml';
 import type { z } from 'zod';
 import { isJsonObject } from '../../lib/json-value.ts';
 import { type FieldErrors, Problem } from '../../lib/problems.ts';
 import { MANIFEST_FILE, PackageManifest } from './package-manifest.ts';
-import { parseYaml } from './package-yaml.ts';
 
 /** Keeps the response to a hostile file small. */
 const MAX_FAULTS = 50;
@@ -49,4 +49,105 @@ const invalidManifest = ({ issues }: z.core.$ZodError): Problem => {
   const shown = faults.slice(0, 10).map(({ field, message }) => `${field} ${message}`.trim());
   const more = issues.length > shown.length ? `, and ${issues.length - shown.length} more` : '';
   return new Problem('invalid-package', { detail: `${MANIFEST_FILE}: ${shown.join('; ')}${more}.`, fields });
+};
+
+export const MAX_YAML_BYTES = 1024 * 1024;
+
+/**
+ * Tokens, line ends and escapes. The library blocks the process for some 20 µs per invalid one: a MiB of wrong brackets took
+ * 24 s. 200 stacks have about 4,000.
+ */
+const MAX_TOKENS = 20_000;
+const MAX_ALIASES = 50;
+/** Of one anchor, with nested aliases multiplied. */
+const MAX_REPEATS = 50;
+/** In nodes of the tree: a mapping adds two, itself and the pair. */
+const MAX_DEPTH = 128;
+
+const OPTIONS = {
+  schema: 'core',
+  stringKeys: true,
+  resolveKnownTags: false,
+  // 'silent' would also accept a second document.
+  logLevel: 'error',
+  // Quadratic in the library, minutes for a hostile mapping: see checkDocument.
+  uniqueKeys: false,
+  // Excerpts in messages are quadratic in the length of the file.
+  prettyErrors: false,
+} as const;
+
+type Refuse = (why: string, cause?: unknown) => Problem;
+
+/**
+ * Parses one YAML 1.2 document (core schema, no custom tags) into plain data without cycles.
+ * @throws Problem `invalid-package` that names `file`
+ */
+export const parseYaml = (file: string, bytes: Uint8Array): unknown => {
+  const refuse: Refuse = (why, cause) =>
+    new Problem('invalid-package', { detail: `${file} ${why}.`, fields: { app_yaml: [why] }, cause });
+
+  if (bytes.length > MAX_YAML_BYTES) throw refuse('is larger than 1 MiB');
+  const text = attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes), refuse);
+  checkComplexity(text, refuse);
+  const document = attempt(() => parseDocument(text, OPTIONS), refuse);
+  // The library only warns about an unknown tag.
+  const [fault] = [...document.errors, ...document.warnings];
+  if (fault)
+    throw refuse(`is not valid YAML at line ${lineAt(text, fault.pos[0])}: ${summaryOf(fault)}`, fault);
+
+  checkDocument(document, refuse);
+  return attempt<unknown>(() => document.toJS({ maxAliasCount: MAX_REPEATS }), refuse);
+};
+
+/** The lexer alone is fast, does not validate, and can be stopped. */
+const checkComplexity = (text: string, refuse: Refuse): void => {
+  let tokens = 0;
+  for (const token of new Lexer().lex(text)) {
+    tokens += 1 + (token.match(/[\n\r\\]/g)?.length ?? 0);
+    if (tokens > MAX_TOKENS) throw refuse(`has more than ${MAX_TOKENS} tokens and lines`);
+  }
+};
+
+const attempt = <T>(work: () => T, refuse: Refuse): T => {
+  try {
+    return work();
+  } catch (cause) {
+    throw refuse(`cannot be read: ${summaryOf(cause)}`, cause);
+  }
+};
+
+const summaryOf = (error: unknown): string =>
+  error instanceof Error ? (error.message.split('\n', 1)[0] ?? '').slice(0, 200) : 'unknown error';
+
+const lineAt = (text: string, position: number): number => text.slice(0, position).split('\n').length;
+
+/** Rejects what the parser accepts and this service does not. */
+const checkDocument = (document: ReturnType<typeof parseDocument>, refuse: Refuse): void => {
+  let aliases = 0;
+  visit(document, {
+    Collection: (_key, node, path) => {
+      if (path.length > MAX_DEPTH) throw refuse('is nested too deeply');
+      const twice = isMap(node) ? duplicateKeyOf(node) : undefined;
+      if (twice !== undefined)
+        throw refuse(`has the key ${JSON.stringify(twice).slice(0, 100)} twice in one mapping`);
+    },
+    Alias: (_key, { source }, path) => {
+      aliases += 1;
+      if (aliases > MAX_ALIASES) throw refuse(`has more than ${MAX_ALIASES} aliases`);
+      if (path.some((above) => isNode(above) && anchorOf(above) === source))
+        throw refuse('contains itself through an alias');
+    },
+  });
+};
+
+const anchorOf = (node: Node): string | undefined => ('anchor' in node ? node.anchor : undefined);
+
+const duplicateKeyOf = (map: YAMLMap): string | undefined => {
+  const seen = new Set<string>();
+  for (const { key } of map.items) {
+    const name = String(isScalar(key) ? key.value : key);
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return undefined;
 };

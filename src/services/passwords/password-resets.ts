@@ -6,8 +6,7 @@ import { parsePasswordToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import type { Unit } from '../unit.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { type PasswordPolicy, readPolicyOfUser } from './password-policy.ts';
-import { rejectWeakPassword } from './password-rules.ts';
+import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';
 
 /** Minutes for which the link to reset a password is valid. */
 export const RESET_LINK_MINUTES = 60;

@@ -1,7 +1,7 @@
+import { type InferResult, sql } from 'kysely';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
-import type { PasswordPolicy } from './password-policy.ts';
-import { containsPersonalData, countCodePoints, foldText, type Person } from './personal-data.ts';
 
 /** In code points, like the limit of the login: a longer password could be set, but not used. */
 export const MAX_PASSWORD_LENGTH = 1024;
@@ -108,3 +108,113 @@ const activeRules = (policy: PasswordPolicy): (Omit<Rule, 'message'> & { message
 
 /** Bounds the comparisons. Keeps every password of valid length, since a code point has at most two UTF-16 units. */
 const truncate = (password: string): string => password.slice(0, 2 * MAX_PASSWORD_LENGTH);
+
+const policyRows = (em: Db) =>
+  tables(em)
+    .selectFrom('clients')
+    .select(['password_min_length as minLength', 'password_allow_common as allowCommon'])
+    .select(['password_require_numeric as requireNumeric', 'password_require_upper as requireUpper'])
+    .select(['password_require_lower as requireLower', 'password_require_special as requireSpecial']);
+
+/** What a password must contain. When it expires is part of its verification. */
+export type PasswordPolicy = InferResult<ReturnType<typeof policyRows>>[number];
+
+/** The policy of a new client, and of users without a client. */
+const DEFAULT_POLICY: PasswordPolicy = {
+  minLength: 8,
+  allowCommon: false,
+  requireNumeric: false,
+  requireUpper: false,
+  requireLower: false,
+  requireSpecial: false,
+};
+
+/** Combines policies into one that satisfies all of them, for users of several clients. */
+export const strictestPolicy = (policies: readonly PasswordPolicy[]): PasswordPolicy =>
+  policies.length === 0 ? DEFAULT_POLICY : policies.reduce(stricterPolicy);
+
+const stricterPolicy = (a: PasswordPolicy, b: PasswordPolicy): PasswordPolicy => ({
+  minLength: Math.max(a.minLength, b.minLength),
+  allowCommon: a.allowCommon && b.allowCommon,
+  requireNumeric: a.requireNumeric || b.requireNumeric,
+  requireUpper: a.requireUpper || b.requireUpper,
+  requireLower: a.requireLower || b.requireLower,
+  requireSpecial: a.requireSpecial || b.requireSpecial,
+});
+
+/** Reads the policy for members of this client. */
+export const readPolicyOfClient = async (em: Db, id: number): Promise<PasswordPolicy> =>
+  strictestPolicy(await policyRows(em).where('id', '=', id).execute());
+
+/** Reads the policy for a user, from all clients that they belong to. */
+export const readPolicyOfUser = async (em: Db, userId: number): Promise<PasswordPolicy> => {
+  const isOwn = sql<boolean>`id in (select client_id from memberships where user_id = ${userId})`;
+  return strictestPolicy(await policyRows(em).where(isOwn).execute());
+};
+
+/** The owner of a password. Names may be empty. */
+export type Person = { email: string; firstName: string; lastName: string };
+
+/**
+ * Parts of this length match only as separate words: Tom may use `tomorrow`, but not `Tom1234`. Shorter parts are
+ * ignored, or Al and Jo could hardly find a password.
+ */
+const SHORT_PART_LENGTH = 3;
+
+/** Letters that Unicode does not decompose into a base letter and a mark. */
+const UNDECOMPOSED: Record<string, string> = {
+  Ł: 'L',
+  Ø: 'O',
+  Đ: 'D',
+  Ð: 'D',
+  Æ: 'AE',
+  Œ: 'OE',
+  Þ: 'TH',
+  ẞ: 'SS',
+};
+
+/**
+ * Removes accents, invisible characters, case and width, so that texts that look alike compare equal. Upper case,
+ * because lower case depends on the next letter (Σ) and keeps ß distinct from ss.
+ */
+export const foldText = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
+    .toUpperCase()
+    .replace(/[ŁØĐÐÆŒÞẞ]/g, (letter) => UNDECOMPOSED[letter] ?? letter);
+
+/** Whether a password contains its owner's name or address, forwards or reversed, with any separators. */
+export const containsPersonalData = (password: string, person: Person): boolean => {
+  const text = normalizeWords(password);
+  const directions = [text, [...text].reverse().join('')];
+  return personalParts(person).some((part) => directions.some((direction) => containsPart(direction, part)));
+};
+
+const containsPart = (text: string, part: string): boolean => {
+  if (countCodePoints(part) > SHORT_PART_LENGTH) return text.includes(part);
+  // A part has only letters, digits and spaces, so it needs no escaping.
+  return new RegExp(`(?<!\\p{L})${part}(?!\\p{L})`, 'u').test(text);
+};
+
+/** Names and address as given, without spaces, and word by word. */
+const personalParts = ({ email, firstName, lastName }: Person): string[] => {
+  const [local = '', domain = ''] = email.split('@');
+  const names = [firstName, lastName, `${firstName} ${lastName}`, `${lastName} ${firstName}`];
+  const phrases = [...names, local, domain, email].map(normalizeWords);
+  const joined = phrases.map((phrase) => phrase.replaceAll(' ', ''));
+  // The top-level domain, such as com or shop, is not personal.
+  const identifying = [firstName, lastName, local, domain.replace(/\.[^.]*$/, '')].map(normalizeWords);
+  const words = identifying.flatMap((text) => text.split(' '));
+  const parts = new Set([...phrases, ...joined, ...words]);
+  return [...parts].filter((part) => countCodePoints(part) >= SHORT_PART_LENGTH);
+};
+
+/** Words separated by one space, so that `Ada.Lovelace` and `ada_lovelace` are equal. */
+const normalizeWords = (text: string): string =>
+  foldText(text)
+    .replace(/[^\p{L}\p{Nd}]+/gu, ' ')
+    .trim();
+
+/** Unlike `length`, counts an emoji, or a letter of a rare script, as one character. */
+export const countCodePoints = (text: string): number => [...text].length;

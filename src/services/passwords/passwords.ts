@@ -4,17 +4,24 @@ import { invalid } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
-import type { DeviceOwner } from '../auth/device-cookies.ts';
-import { rethrowAsWrongPassword, type VerifiedUser } from '../auth/password-verification.ts';
+import {
+  type DeviceOwner,
+  rethrowAsWrongPassword,
+  type VerifiedUser,
+} from '../auth/password-verification.ts';
 import { readClient } from '../clients/clients.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import type { Unit } from '../unit.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { readPolicyOfClient, readPolicyOfUser } from './password-policy.ts';
-import { checkPassword, rejectWeakPassword } from './password-rules.ts';
-import type { Person } from './personal-data.ts';
+import {
+  checkPassword,
+  type Person,
+  readPolicyOfClient,
+  readPolicyOfUser,
+  rejectWeakPassword,
+} from './password-rules.ts';
 
 type Replacement = { current: string; next: string; kept: Credential | null };
 type Transact<T> = (work: (tx: Db) => Promise<DeviceOwner>) => Promise<T>;

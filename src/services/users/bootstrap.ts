@@ -11,8 +11,7 @@ import { setPassword } from '../auth/credentials.ts';
 import { defaultBranding } from '../clients/clients.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { reactivationNotice } from '../passwords/password-expiry.ts';
-import { readPolicyOfUser, strictestPolicy } from '../passwords/password-policy.ts';
-import { rejectWeakPassword } from '../passwords/password-rules.ts';
+import { readPolicyOfUser, rejectWeakPassword, strictestPolicy } from '../passwords/password-rules.ts';
 import type { ServiceDeps } from '../unit.ts';
 import { addUser, type NewUser } from './new-user.ts';
 

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { type Db, tables } from '../../db/kysely.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { createWindowCounter } from '../rate-limits/window-counter.ts';
+import { createWindowCounter } from '../rate-limits/counters.ts';
 
 /** Accounts of other clients that an admin may find by trying to create them, in an hour. */
 export const DUPLICATES_PER_HOUR = 20;

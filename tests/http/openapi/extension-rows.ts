@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
-import { createLaunchCode } from '../../../src/services/gate/launch-codes.ts';
+import { createLaunchCode } from '../../../src/services/gate/launches.ts';
 import {
   ACME,
   ADA,

@@ -3,13 +3,13 @@ import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../../src/adapters/hashing/password-hasher.ts';
 import { Problem } from '../../../src/lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
-import { createDeviceCookies } from '../../../src/services/auth/device-cookies.ts';
 import {
   createLoginConcurrency,
   createLoginThrottle,
   type LoginThrottle,
 } from '../../../src/services/auth/login-limits.ts';
 import {
+  createDeviceCookies,
   createPasswordVerification,
   passwordHashKinds,
 } from '../../../src/services/auth/password-verification.ts';

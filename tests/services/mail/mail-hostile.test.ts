@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import type { Mailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
-import { createSmtpMailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
+import { createSmtpMailer, type Mailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
 import { html } from '../../../src/lib/html.ts';
 import { isMailAddress, oneLine } from '../../../src/services/mail/mail-layout.ts';
 import { anyCharacter } from '../../support/any-character.ts';

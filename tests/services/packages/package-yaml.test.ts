@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/lib/problems.ts';
-import { parseYaml } from '../../../src/services/packages/package-yaml.ts';
+import { parseYaml } from '../../../src/services/packages/package-manifest-parsing.ts';
 
 const MIB = 1024 ** 2;
 /** Parsing takes up to 0.5 s on a busy core. Without limits, some of these took 24 s. */

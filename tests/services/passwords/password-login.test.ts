@@ -1,7 +1,10 @@
 import * as assert from 'uvu/assert';
 import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
-import { strictestPolicy } from '../../../src/services/passwords/password-policy.ts';
-import { checkPassword, MAX_PASSWORD_LENGTH } from '../../../src/services/passwords/password-rules.ts';
+import {
+  checkPassword,
+  MAX_PASSWORD_LENGTH,
+  strictestPolicy,
+} from '../../../src/services/passwords/password-rules.ts';
 import { appSuite } from '../../support/app-suite.ts';
 import { GRACE, type TestApp } from '../../support/test-app.ts';
 

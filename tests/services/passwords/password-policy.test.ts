@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
-import { type PasswordPolicy, strictestPolicy } from '../../../src/services/passwords/password-policy.ts';
-import { checkPassword } from '../../../src/services/passwords/password-rules.ts';
+import {
+  checkPassword,
+  type PasswordPolicy,
+  strictestPolicy,
+} from '../../../src/services/passwords/password-rules.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
 const common = createCommonPasswords();

@@ -2,11 +2,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
 import { Problem } from '../../../src/lib/problems.ts';
-import { type PasswordPolicy, strictestPolicy } from '../../../src/services/passwords/password-policy.ts';
 import {
   checkPassword,
+  type PasswordPolicy,
   passwordRules,
   rejectWeakPassword,
+  strictestPolicy,
 } from '../../../src/services/passwords/password-rules.ts';
 
 const common = createCommonPasswords();

@@ -5,7 +5,7 @@ import {
   containsPersonalData,
   foldText,
   type Person,
-} from '../../../src/services/passwords/personal-data.ts';
+} from '../../../src/services/passwords/password-rules.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
 const person = (email: string, firstName = '', lastName = ''): Person => ({ email, firstName, lastName });
