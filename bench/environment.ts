@@ -6,9 +6,8 @@ import { attachToEmbeddedPostgres } from '../src/adapters/embedded-postgres/inde
 import { type Config, readConfig } from '../src/config/config.ts';
 import type { Connection } from '../src/config/connection.ts';
 import { withDatabaseHost } from '../src/server/database-host.ts';
-import { freePort } from '../tests/support/free-port.ts';
-import { npmScript } from '../tests/support/npm-script.ts';
-import { type Service, startService } from '../tests/support/service-process.ts';
+import { npmScript, type Service, startService } from '../tests/support/service-process.ts';
+import { freePort } from '../tests/support/tcp.ts';
 import { PASSWORD } from './data/content.ts';
 import { DatabaseNotEmpty, fillDatabase } from './data/fill.ts';
 import { ROOT } from './data/people.ts';

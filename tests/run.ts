@@ -2,15 +2,24 @@ import { existsSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { missingPrograms, PROGRAMS } from './failover/programs.ts';
-import { AWS_ENVIRONMENT } from './support/aws-environment.ts';
-import { PG_DUMP } from './support/debian-server.ts';
-import { hasPreviousVersion, PREVIOUS } from './support/previous-version.ts';
-import { CHROMIUM, OLD_PROGRAMS, PGBOUNCER } from './support/programs.ts';
-import { findTempFolder } from './support/temp-folder.ts';
-import { startTestProcess, type TestProcess, type TestProcessOptions } from './support/test-process.ts';
+import { missingPrograms, PG_DUMP, PROGRAMS } from './failover/programs.ts';
+import {
+  AWS_ENVIRONMENT,
+  CHROMIUM,
+  findTempFolder,
+  hasPreviousVersion,
+  OLD_PROGRAMS,
+  PGBOUNCER,
+  PREVIOUS,
+} from './support/environment.ts';
+import {
+  judge,
+  startTestProcess,
+  type TestProcess,
+  type TestProcessOptions,
+  type Verdict,
+} from './support/test-process.ts';
 import { startTestServer } from './support/test-server.ts';
-import { judge, type Verdict } from './support/uvu-totals.ts';
 
 /**
  * `node tests/run.ts [PART…]` runs the test files whose path contains one of the parts, or all quick files. `--all` runs the

@@ -9,11 +9,11 @@ import {
   startEmbeddedPostgres,
   waitForAttached,
 } from '../../src/adapters/embedded-postgres/index.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { startEmbeddedOwner } from '../support/start-embedded-owner.ts';
+import { startEmbeddedOwner } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { suite } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const isRoot = process.getuid?.() === 0;
 

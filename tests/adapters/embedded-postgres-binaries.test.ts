@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { canReach } from '../../src/adapters/embedded-postgres/account.ts';
 import { copyBinaries } from '../../src/adapters/embedded-postgres/binaries.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 
 const folder = await makeScratchFolder();
 const binaries = suite('copyBinaries');

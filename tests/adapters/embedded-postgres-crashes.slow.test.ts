@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
-import { failureOf } from '../support/rejects-as.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { EMBEDDED_OWNER, startEmbeddedOwner } from '../support/start-embedded-owner.ts';
+import { EMBEDDED_OWNER, startEmbeddedOwner } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { failureOf } from '../support/rejects.ts';
 import { queryOnce } from '../support/test-server.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderBackupStore } from '../../src/adapters/backup-store/folder-backup-store.ts';
 import { BackupStoreError } from '../../src/lib/backup-store-error.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 
 const NAME = 'steward-20260301T120000Z-0a1b2c.tar';
 const HOUR_MS = 3_600_000;

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
-import { problemOf, refuses, sha256 } from '../support/build-package.ts';
-import { CHECKSUM_FORMS } from '../support/checksum-forms.ts';
 import {
+  CHECKSUM_FORMS,
   makeSources,
   ONE,
   openedHash,
   publishBeforeReader,
   TWO,
   testPackageStore,
-} from '../support/package-store-rules.ts';
+} from '../support/package-stores.ts';
+import { problemOf, refuses, sha256 } from '../support/packages.ts';
 
 const sources = await makeSources();
 

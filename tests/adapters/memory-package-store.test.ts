@@ -1,4 +1,3 @@
-import { createMemoryPackageStore } from '../support/memory-package-store.ts';
-import { testPackageStore } from '../support/package-store-rules.ts';
+import { createMemoryPackageStore, testPackageStore } from '../support/package-stores.ts';
 
 testPackageStore('memory', createMemoryPackageStore);

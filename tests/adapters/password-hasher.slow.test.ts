@@ -2,7 +2,7 @@ import argon2 from 'argon2';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 
 const hasher = suite('password hasher');
 

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import * as assert from 'uvu/assert';
 import { createS3BackupStore } from '../../src/adapters/backup-store/s3-backup-store.ts';
 import { BackupStoreError } from '../../src/lib/backup-store-error.ts';
-import { KEYS } from '../support/aws-environment.ts';
+import { KEYS } from '../support/environment.ts';
 import { BUCKET, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { setCredentials } from '../support/s3-store.ts';
 import { suite } from '../support/suite.ts';

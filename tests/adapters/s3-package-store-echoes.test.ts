@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../src/lib/logger.ts';
-import { problemOf } from '../support/build-package.ts';
-import { makeSources, ONE } from '../support/package-store-rules.ts';
+import { makeSources, ONE } from '../support/package-stores.ts';
+import { problemOf } from '../support/packages.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 
 setCredentials();

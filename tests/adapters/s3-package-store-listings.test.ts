@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { problemOf } from '../support/build-package.ts';
+import { problemOf } from '../support/packages.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 
 setCredentials();

@@ -4,9 +4,15 @@ import { buffer } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
-import { problemOf, refuses, sha256 } from '../support/build-package.ts';
-import { CHECKSUM_FORMS } from '../support/checksum-forms.ts';
-import { makeSources, ONE, openedHash, publishBeforeReader, TWO } from '../support/package-store-rules.ts';
+import {
+  CHECKSUM_FORMS,
+  makeSources,
+  ONE,
+  openedHash,
+  publishBeforeReader,
+  TWO,
+} from '../support/package-stores.ts';
+import { problemOf, refuses, sha256 } from '../support/packages.ts';
 import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 

@@ -3,9 +3,10 @@ import * as assert from 'uvu/assert';
 import type { PackageStore } from '../../src/adapters/package-store/package-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { inspectPackage } from '../../src/services/packages/package-inspection.ts';
-import { packageOf, problemOf, tarEntry } from '../support/build-package.ts';
-import { makeSources, ONE } from '../support/package-store-rules.ts';
-import { KEYS, type S3Server, startS3Server } from '../support/s3-server.ts';
+import { KEYS } from '../support/environment.ts';
+import { makeSources, ONE } from '../support/package-stores.ts';
+import { packageOf, problemOf, tarEntry } from '../support/packages.ts';
+import { type S3Server, startS3Server } from '../support/s3-server.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 import { suite } from '../support/suite.ts';
 

@@ -1,12 +1,11 @@
 import { buffer } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { problemOf, refuses, sha256 } from '../support/build-package.ts';
-import { makeSources, ONE, openedHash, TWO } from '../support/package-store-rules.ts';
-import { until } from '../support/poll.ts';
-import { startS3Server } from '../support/s3-server.ts';
-import type { Conduct } from '../support/s3-server-conduct.ts';
+import { makeSources, ONE, openedHash, TWO } from '../support/package-stores.ts';
+import { problemOf, refuses, sha256 } from '../support/packages.ts';
+import { type Conduct, startS3Server } from '../support/s3-server.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
+import { until } from '../support/time.ts';
 
 setCredentials();
 const races = suite('concurrent publishers in one bucket');

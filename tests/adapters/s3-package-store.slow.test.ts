@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
-import { testPackageStore } from '../support/package-store-rules.ts';
+import { testPackageStore } from '../support/package-stores.ts';
 import { startS3Server } from '../support/s3-server.ts';
 import { setCredentials, storeOn } from '../support/s3-store.ts';
 

@@ -5,8 +5,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openBucket } from '../../src/adapters/package-store/s3-bucket.ts';
 import { tracing } from '../../src/lib/tracing.ts';
-import { recordSpans } from '../support/recorded-spans.ts';
 import { setCredentials } from '../support/s3-store.ts';
+import { recordSpans } from '../support/traces.ts';
 
 setCredentials();
 const s3 = suite('traces of S3 requests');

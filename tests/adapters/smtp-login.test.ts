@@ -4,8 +4,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createSmtpMailer, deliveryOfFailure, readSmtpUrl } from '../../src/adapters/smtp/smtp-mailer.ts';
 import { anyCharacter } from '../support/any-character.ts';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/certificates.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/test-certificate.ts';
 
 const MAIL = {
   messageId: 'steward.1.abc@acme.test',

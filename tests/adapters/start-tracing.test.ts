@@ -3,8 +3,8 @@ import * as assert from 'uvu/assert';
 import { startTracing } from '../../src/adapters/opentelemetry/start-tracing.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { tracing } from '../../src/lib/tracing.ts';
-import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { until } from '../support/poll.ts';
+import { until } from '../support/time.ts';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/traces.ts';
 
 const SAMPLED = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const EXPORTER_VARIABLES = [

@@ -2,7 +2,17 @@ import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { attachToEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
-import { initializeDataDir } from '../support/data-dir.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import {
+  killCommand,
+  runCommand,
+  type Service,
+  type Settings,
+  startService,
+} from '../support/service-process.ts';
+import { suite } from '../support/suite.ts';
+import { initializeDataDir, queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 import {
   describePackages,
   installPackages,
@@ -15,18 +25,7 @@ import {
   type TableSums,
   usePackages,
   without,
-} from '../support/drill.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import {
-  killCommand,
-  runCommand,
-  type Service,
-  type Settings,
-  startService,
-} from '../support/service-process.ts';
-import { suite } from '../support/suite.ts';
-import { queryOnce } from '../support/test-server.ts';
+} from './drill.ts';
 
 /** STEWARD_DRILL=full: as many rows as the figures of decision 79. */
 const SIZE =

@@ -10,9 +10,9 @@ import { type Orm, openDatabase } from '../../src/db/database.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { HOUR_MS } from '../../src/lib/clock.ts';
 import { readOperationalState } from '../../src/services/operational-state.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { createTestClock } from '../support/test-clock.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTestClock } from '../support/time.ts';
 
 const RUNNING = new AbortController().signal;
 const DAY_MS = 24 * HOUR_MS;

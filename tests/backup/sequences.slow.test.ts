@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { emptyDatabase, querying, restore, write } from '../support/backup-files.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { emptyDatabase, querying, restore, write } from '../support/backups.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { administer } from '../support/test-server.ts';

@@ -10,8 +10,8 @@ import { readConfig } from '../../src/config/config.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { suite } from '../support/suite.ts';
-import { createTestClock } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
+import { createTestClock } from '../support/time.ts';
 
 type Row = Record<string, unknown>;
 type Context = {

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import * as assert from 'uvu/assert';
-import { createView, viewOf } from '../support/access-views.ts';
+import { createView, setApp, viewOf } from '../support/access-views.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { setApp } from '../support/tickets.ts';
 
 const views = browserSuite('access views in Chromium');
 

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { setApp, ticketOf } from '../support/access-views.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, ROOT, STAFF } from '../support/test-app.ts';
-import { setApp, ticketOf } from '../support/tickets.ts';
 import { SALES } from '../support/usage.ts';
 
 const views = browserSuite('access views in the console');

@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole } from '../support/console.ts';
-import { addUsers } from '../support/many-users.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
 import { CHURN } from '../support/usage.ts';
+import { addUsers } from '../support/users.ts';
 
 const access = browserSuite('access matrix in the console');
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
-import { mailTo } from '../support/mail-fixtures.ts';
+import { mailTo } from '../support/mails.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ROOT } from '../support/test-app.ts';
 

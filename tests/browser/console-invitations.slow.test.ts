@@ -1,12 +1,19 @@
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
-import { loseResponses, openConsole, showing } from '../support/console.ts';
-import { addAddresses, mailsTo, pendingOf, send } from '../support/console-invitations.ts';
-import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../support/mail-fixtures.ts';
-import { until } from '../support/poll.ts';
+import {
+  addAddresses,
+  loseResponses,
+  mailsTo,
+  openConsole,
+  pendingOf,
+  send,
+  showing,
+} from '../support/console.ts';
+import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../support/mails.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
 import { ACME } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 
 const invitations = browserSuite('invitations that were created');
 

@@ -2,9 +2,16 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { loseResponses, openConsole, showing } from '../support/console.ts';
-import { addAddresses, mailsTo, pendingOf, send } from '../support/console-invitations.ts';
-import { emptyOutbox } from '../support/mail-fixtures.ts';
+import {
+  addAddresses,
+  loseResponses,
+  mailsTo,
+  openConsole,
+  pendingOf,
+  send,
+  showing,
+} from '../support/console.ts';
+import { emptyOutbox } from '../support/mails.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';

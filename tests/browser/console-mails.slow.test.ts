@@ -1,11 +1,11 @@
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
-import { backendOf, invite, mailTo, openWorker } from '../support/mail-fixtures.ts';
-import { until } from '../support/poll.ts';
+import { backendOf, invite, mailTo, openWorker } from '../support/mails.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
 import { ACME, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 
 const mails = browserSuite('mails in the console');
 

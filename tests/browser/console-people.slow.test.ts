@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
-import { eventually } from '../support/poll.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, type TestApp } from '../support/test-app.ts';
+import { eventually } from '../support/time.ts';
 import { CHURN } from '../support/usage.ts';
 
 const people = browserSuite('people in the console');

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole, waitForData } from '../support/console.ts';
-import { invite, mailTo } from '../support/mail-fixtures.ts';
+import { invite, mailTo } from '../support/mails.ts';
 import { ACME, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 

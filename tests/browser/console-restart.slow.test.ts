@@ -3,9 +3,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fillLogin, launchChromium, waitForHeading } from '../support/browser.ts';
 import { waitForData } from '../support/console.ts';
-import { freePort } from '../support/free-port.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
+import { freePort } from '../support/tcp.ts';
 import { ACME, DEMO_PASSWORD, GRACE } from '../support/test-app.ts';
 
 const restart = suite('the console during a restart of the service');

@@ -4,9 +4,9 @@ import type { KINDS } from '../../console/src/layout/roles.ts';
 import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole, waitForData } from '../support/console.ts';
-import { invite, mailTo } from '../support/mail-fixtures.ts';
-import { until } from '../support/poll.ts';
+import { invite, mailTo } from '../support/mails.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { SALES } from '../support/usage.ts';
 
 const roles = browserSuite('screens of the console');

@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole } from '../support/console.ts';
-import { addAddresses } from '../support/console-invitations.ts';
+import { addAddresses, openConsole } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ADA, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';

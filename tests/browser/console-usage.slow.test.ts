@@ -3,10 +3,9 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
-import { eventually } from '../support/poll.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
-import { NOON } from '../support/test-clock.ts';
+import { eventually, NOON } from '../support/time.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const usage = browserSuite('usage in the console');

@@ -1,9 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { fillLogin, launchChromium, waitForHeading } from '../support/browser.ts';
-import { makeDataDir } from '../support/data-dir.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { makeDataDir } from '../support/test-server.ts';
 
 const PASSWORD = 'steward-demo-1';
 

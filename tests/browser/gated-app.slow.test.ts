@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
 import { fillLogin, launchChromium } from '../support/browser.ts';
-import { freePort } from '../support/free-port.ts';
-import { until } from '../support/poll.ts';
-import { findPythonWithRequests } from '../support/programs.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { findPythonWithRequests } from '../support/environment.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { freePort } from '../support/tcp.ts';
+import { until } from '../support/time.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../docs/examples');
 /** It builds the client package and starts the CLI four times, which takes half a minute on a busy machine. */

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { inviteByLink } from '../support/mailed-links.ts';
+import { inviteByLink } from '../support/mails.ts';
 
 const invitation = browserSuite('invitation page in Chromium');
 

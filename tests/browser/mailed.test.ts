@@ -1,12 +1,12 @@
 import type { Browser } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { launchChromium, waitForHeading } from '../support/browser.ts';
-import { makeDataDir } from '../support/data-dir.ts';
-import { until } from '../support/poll.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
 import { DEMO_PASSWORD } from '../support/test-app.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 type Context = { service: Service; smtp: TestSmtpServer; browser: Browser; closing: AsyncDisposableStack };
 

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { mailedPasswordPath } from '../support/mailed-links.ts';
+import { mailedPasswordPath } from '../support/mails.ts';
 import { GRACE } from '../support/test-app.ts';
 
 const reset = browserSuite('password reset in Chromium');

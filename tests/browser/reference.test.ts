@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
-import { logIn, ORIGIN, openClient, openReference, sendRequest } from '../support/reference.ts';
+import { logInByForm, ORIGIN, openClient, openReference, sendRequest } from '../support/console.ts';
 import { ADA } from '../support/test-app.ts';
 
 const reference = browserSuite('API reference in Chromium');
@@ -16,7 +16,7 @@ reference('sends no requests to other hosts', async ({ browser }) => {
       return route.abort();
     },
   );
-  await logIn(page);
+  await logInByForm(page);
   await openReference(page);
   await page.keyboard.press('Control+k');
   await page.keyboard.type('invit');
@@ -51,7 +51,7 @@ reference(
   async ({ browser }) => {
     await using visit = await browser.open();
     const { page } = visit;
-    await logIn(page);
+    await logInByForm(page);
     await openClient(page);
     const request = await sendRequest(page);
 

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { inviteByLink } from '../support/mailed-links.ts';
+import { inviteByLink } from '../support/mails.ts';
 import { type Steps, testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, GLOBEX } from '../support/test-app.ts';
 

@@ -1,5 +1,5 @@
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { mailedPasswordPath } from '../support/mailed-links.ts';
+import { mailedPasswordPath } from '../support/mails.ts';
 import { type Steps, testAppearance } from '../support/screenshots.ts';
 import { ADA, DEMO_PASSWORD, GRACE } from '../support/test-app.ts';
 

@@ -1,5 +1,5 @@
 import { browserSuite } from '../support/browser.ts';
-import { logIn, openClient, openReference, sendRequest } from '../support/reference.ts';
+import { logInByForm, openClient, openReference, sendRequest } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 
 const appearance = browserSuite('appearance of the API reference');
@@ -7,7 +7,7 @@ const appearance = browserSuite('appearance of the API reference');
 testAppearance(appearance, {
   reference: openReference,
   'reference-try': async (page) => {
-    await logIn(page);
+    await logInByForm(page);
     await openClient(page);
     await sendRequest(page);
     await page.getByText('200 OK').waitFor();

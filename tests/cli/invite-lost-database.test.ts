@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { findParties, inviteRows } from '../../src/cli/invite-writing.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, appSuite } from '../support/test-app.ts';
 
 const CUT = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()

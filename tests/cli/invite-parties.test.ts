@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { findParties } from '../../src/cli/invite-writing.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const find = (app: TestApp, client: number, email?: string) => findParties(app.orm.em.fork(), client, email);
 

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { printable, sortByLine, summarizeErrors, writeReport } from '../../src/cli/reports.ts';
 import type { CsvFault } from '../../src/services/invitations/invitation-csv.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 
 const faultOf = (line: number, change: Partial<CsvFault> = {}): CsvFault => ({
   line,

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { findParties, inviteRows, type Parties } from '../../src/cli/invite-writing.ts';
 import type { Column, CsvRow } from '../../src/services/invitations/invitation-csv.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, type TestApp } from '../support/test-app.ts';
 
 const rowOf = (line: number, email: string, cells: Partial<Record<Column, string>> = {}): CsvRow => ({
   line,

@@ -4,11 +4,9 @@ import { rebuildAllUsage } from '../../src/cli/database-work.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rollupDifferences } from '../support/recount.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import type { TestApp } from '../support/test-app.ts';
-import { CHURN, SALES } from '../support/usage.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { appSuite, type TestApp } from '../support/test-app.ts';
+import { CHURN, rollupDifferences, SALES } from '../support/usage.ts';
 
 const rebuild = appSuite('steward usage rebuild');
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CLIENT_SOURCE } from '../support/steward-from-sources.ts';
+import { CLIENT_SOURCE } from '../fixtures/steward-from-sources.ts';
 
 const bundle = suite('client bundle');
 

@@ -2,11 +2,9 @@ import * as assert from 'uvu/assert';
 import { LARGE_CALLS } from '../../src/client/links.ts';
 import { createStewardClient, isProblem, MAX_BATCH_SIZE } from '../../src/client.ts';
 import { restEndpoints } from '../../src/http/rest/endpoints.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { createRecordedFetch } from '../support/recorded-fetch.ts';
-import { rejectsAs } from '../support/rejects-as.ts';
-import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
+import { createRecordedFetch } from '../support/http-clients.ts';
+import { rejectsAs } from '../support/rejects.ts';
+import { ACME, ADA, addressOf, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const calls = appSuite('client calls');

@@ -9,10 +9,8 @@ import {
   requestId,
   retryAfterSeconds,
 } from '../../src/client.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { failureOf, rejectsAs } from '../support/rejects-as.ts';
-import { ACME, ADA } from '../support/test-app.ts';
+import { failureOf, rejectsAs } from '../support/rejects.ts';
+import { ACME, ADA, addressOf, appSuite } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const errors = appSuite('client errors');

@@ -1,10 +1,8 @@
 import * as assert from 'uvu/assert';
 import { createStewardClient } from '../../src/client.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { createRecordedFetch } from '../support/recorded-fetch.ts';
-import { rejectsAs } from '../support/rejects-as.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+import { createRecordedFetch } from '../support/http-clients.ts';
+import { rejectsAs } from '../support/rejects.ts';
+import { ACME, ADA, addressOf, appSuite, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
 
 const logins = appSuite('client logins');
 

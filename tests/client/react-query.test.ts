@@ -2,10 +2,8 @@ import { QueryClient } from '@tanstack/react-query';
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import * as assert from 'uvu/assert';
 import { type AppRouter, createStewardClient, fieldErrors, isProblem } from '../../src/client.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { failureOf } from '../support/rejects-as.ts';
-import { ACME, ADA, type TestApp } from '../support/test-app.ts';
+import { failureOf } from '../support/rejects.ts';
+import { ACME, ADA, addressOf, appSuite, type TestApp } from '../support/test-app.ts';
 
 const queries = appSuite('client with TanStack Query');
 

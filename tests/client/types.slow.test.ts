@@ -3,11 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { compile } from '../support/compile.ts';
-import { readSample } from '../support/document-samples.ts';
-import { addressOf } from '../support/listen-address.ts';
+import { readSample } from '../support/openapi.ts';
+import { compile } from '../support/packaging.ts';
 import { suite } from '../support/suite.ts';
-import { ADA, startTestApp, type TestApp } from '../support/test-app.ts';
+import { ADA, addressOf, startTestApp, type TestApp } from '../support/test-app.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const file = (...names: string[]): string => join('tests', 'fixtures', 'client', ...names);

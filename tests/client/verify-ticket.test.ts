@@ -2,9 +2,8 @@ import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import * as assert from 'uvu/assert';
 import { TicketError, type TicketErrorCode, verifyTicket } from '../../src/client/tickets.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { GRACE, ROOT, type TestApp } from '../support/test-app.ts';
-import { claimsIn, resign, ticketOf } from '../support/tickets.ts';
+import { claimsIn, resign, ticketOf } from '../support/access-views.ts';
+import { appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const ISSUER = 'http://localhost:8000';
 const MINUTE_SECONDS = 60;

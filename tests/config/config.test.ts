@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config/config.ts';
-import { settingsFaults } from '../support/settings-faults.ts';
+import { settingsFaults } from '../support/rejects.ts';
 
 const config = suite('settings');
 

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { AUTHORITY, CLIENT, SERVER } from '../support/database-certificates.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { AUTHORITY, CLIENT, SERVER } from '../support/certificates.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { suite } from '../support/suite.ts';
 
 type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>> };

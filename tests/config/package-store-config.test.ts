@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config/config.ts';
-import { settingsFaults } from '../support/settings-faults.ts';
+import { settingsFaults } from '../support/rejects.ts';
 
 const store = suite('settings of the package store');
 

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadSecretKey } from '../../src/config/secret-file.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 
 const KEY = 'k'.repeat(32);
 const isRoot = process.getuid?.() === 0;

@@ -3,8 +3,7 @@ import type pg from 'pg';
 import * as assert from 'uvu/assert';
 import { createRead, type Read } from '../../src/db/batched-reads.ts';
 import { suite } from '../support/suite.ts';
-import { createTestDatabase } from '../support/test-database.ts';
-import { createTestPool } from '../support/test-pool.ts';
+import { createTestDatabase, createTestPool } from '../support/test-database.ts';
 
 type Context = { pool: pg.Pool; read: Read; drop: () => Promise<void> };
 const reads = suite<Context>('reads by small statements');

@@ -3,8 +3,7 @@ import * as assert from 'uvu/assert';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { suite } from '../support/suite.ts';
-import { createTestDatabase } from '../support/test-database.ts';
-import { createTestPool } from '../support/test-pool.ts';
+import { createTestDatabase, createTestPool } from '../support/test-database.ts';
 
 type Context = { pool: pg.Pool; drop: () => Promise<void> };
 const clocks = suite<Context>('database clock');

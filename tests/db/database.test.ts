@@ -7,8 +7,8 @@ import { BROKEN_CONSTRAINTS, IncompatibleDatabase } from '../../src/db/database-
 import { tables } from '../../src/db/kysely.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { startTestApp } from '../support/test-app.ts';
-import { NOON } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
+import { NOON } from '../support/time.ts';
 import { logEntry, SALES } from '../support/usage.ts';
 
 const database = suite('database');

@@ -6,7 +6,7 @@ import type { Connection } from '../../src/config/connection.ts';
 import { migrateDatabase } from '../../src/db/database.ts';
 import { previewMigrations, statementsOf } from '../../src/db/migration-preview.ts';
 import { openUnlimitedSession } from '../../src/db/single-client.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { administer } from '../support/test-server.ts';
 

@@ -7,10 +7,10 @@ import { ormConfig } from '../../mikro-orm.config.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { createPool, type DatabasePool } from '../../src/db/pool.ts';
 import { createTimeLimit } from '../../src/lib/time-limit.ts';
-import { until } from '../support/poll.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { until } from '../support/time.ts';
 
 const SLOTS = 3;
 

@@ -9,8 +9,7 @@ import {
   type TextRow,
 } from '../../src/db/text-rows.ts';
 import { suite } from '../support/suite.ts';
-import { createTestDatabase } from '../support/test-database.ts';
-import { createTestPool } from '../support/test-pool.ts';
+import { createTestDatabase, createTestPool } from '../support/test-database.ts';
 
 type Context = {
   pool: pg.Pool;

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';
 import { decodeJwt } from 'jose';
 import * as assert from 'uvu/assert';
-import { freePort } from '../support/free-port.ts';
-import { GATE_PROXIES, type GateProxy, startGateProxy } from '../support/gate-proxies.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { GATE_PROXIES, type GateProxy, startGateProxy } from '../support/proxies.ts';
 import { startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { freePort } from '../support/tcp.ts';
 import { SALES } from '../support/usage.ts';
 
 const PASSWORD = 'steward-demo-1';

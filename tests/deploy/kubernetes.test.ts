@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { parseAllDocuments } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
 import { Settings } from '../../src/config/settings.ts';
-import { compile } from '../support/compile.ts';
+import { compile } from '../support/packaging.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const MANIFESTS = await readFile(join(PROJECT, 'deploy/kubernetes/steward.yaml'), 'utf8');

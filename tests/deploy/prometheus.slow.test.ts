@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parse } from 'yaml';
-import { initializeDataDir } from '../support/data-dir.ts';
-import { freePort } from '../support/free-port.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
+import { freePort } from '../support/tcp.ts';
+import { initializeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const RULES = join(DEPLOY, 'prometheus/alerts.yml');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 
 const SCRIPT = join(import.meta.dirname, '../../deploy/systemd/steward.sh');
 const PRINT = '#!/bin/sh\nenv\nid -un\nprintf "[%s]\\n" "$@"\n';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { MEMORY_SETTINGS } from '../../src/cli/node-launcher.js';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
 
 const UNIT = join(import.meta.dirname, '../../deploy/systemd/steward.service');

@@ -1,12 +1,18 @@
 import * as assert from 'uvu/assert';
 import { type Timing, withCookiesOf, withRetries, withTimings } from '../../docs/examples/custom-fetch.ts';
 import { createStewardClient, type Send } from '../../src/client.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createInjectFetch } from '../support/inject-fetch.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { createRecordedFetch } from '../support/recorded-fetch.ts';
-import { failureOf } from '../support/rejects-as.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+import { createRecordedFetch } from '../support/http-clients.ts';
+import { failureOf } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  addressOf,
+  appSuite,
+  createInjectFetch,
+  DEMO_PASSWORD,
+  GRACE,
+  type TestApp,
+} from '../support/test-app.ts';
 
 const customFetch = appSuite("examples of the client's fetch option");
 

@@ -3,15 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { findPythonWithRequests } from '../support/programs.ts';
-import { ACME, type TestApp } from '../support/test-app.ts';
+import { findPythonWithRequests } from '../support/environment.ts';
+import { ACME, addressOf, appSuite, type TestApp } from '../support/test-app.ts';
 
 const examples = appSuite('command-line examples');
 
 const PROJECT = join(import.meta.dirname, '../..');
-const FROM_SOURCES = join(import.meta.dirname, '../support/steward-from-sources.ts');
+const FROM_SOURCES = join(import.meta.dirname, '../fixtures/steward-from-sources.ts');
 const file = (name: string): string => join(PROJECT, 'docs/examples', name);
 
 const COMMANDS: [name: string, command: string, ...args: string[]][] = [

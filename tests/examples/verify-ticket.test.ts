@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { UnsecuredJWT } from 'jose';
 import * as assert from 'uvu/assert';
-import { freePort } from '../support/free-port.ts';
+import { claimsIn, resign, ticketOf } from '../support/access-views.ts';
 import { suite } from '../support/suite.ts';
+import { freePort } from '../support/tcp.ts';
 import { GRACE, startTestApp, type TestApp } from '../support/test-app.ts';
-import { claimsIn, resign, ticketOf } from '../support/tickets.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../docs/examples/verify-ticket.py');
 /** Debian's python3-jwt and python3-cryptography belong to it. */

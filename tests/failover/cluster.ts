@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { appendFileSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { until } from '../support/poll.ts';
 import { queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 import { killPostgres, openProcesses } from './processes.ts';
 
 const TRIAL = join(import.meta.dirname, '../../deploy/ha/trial.sh');

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { type Cluster, startCluster } from './cluster.ts';
 import { startWriters, type Writers } from './writers.ts';
 

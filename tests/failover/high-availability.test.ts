@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import { until } from '../support/poll.ts';
-import { createRestClient } from '../support/rest-client.ts';
+import { createRestClient } from '../support/http-clients.ts';
 import { suite } from '../support/suite.ts';
 import { DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { type Cluster, type Part, startCluster } from './cluster.ts';
 import { startWriters, type Writers } from './writers.ts';
 

@@ -1,5 +1,5 @@
 import { existsSync, globSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const POSTGRES = globSync('/usr/lib/postgresql/*/bin/postgres').sort().at(-1);
 
@@ -12,5 +12,7 @@ export const PROGRAMS = {
 };
 
 export const POSTGRES_FOLDER = dirname(PROGRAMS.postgres);
+
+export const PG_DUMP = join(POSTGRES_FOLDER, 'pg_dump');
 
 export const missingPrograms = (): string[] => Object.values(PROGRAMS).filter((path) => !existsSync(path));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { createRestClient } from '../support/rest-client.ts';
+import type { createRestClient } from '../support/http-clients.ts';
 
 const PAUSE_MS = 20;
 const RETRY_MS = 100;

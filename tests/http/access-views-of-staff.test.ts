@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
+import { setApp } from '../support/access-views.ts';
 import { fillLists, readEndpoints } from '../support/every-read.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { setApp } from '../support/tickets.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const views = appSuite('access views, read by staff');
 views.before(async ({ app }) => {

@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const views = appSuite('access views over REST');
 

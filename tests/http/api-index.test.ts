@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ROOT } from '../support/test-app.ts';
+import { appSuite, ROOT } from '../support/test-app.ts';
 
 const index = appSuite('GET /api/v1/');
 

@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, ROOT } from '../support/test-app.ts';
+import { ADA, appSuite, ROOT } from '../support/test-app.ts';
 
 const lists = appSuite('apps.list over REST');
 

@@ -4,9 +4,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { until } from '../support/poll.ts';
-import { ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 
 const budget = appSuite('body budget');
 

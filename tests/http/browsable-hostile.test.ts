@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { runInNewContext } from 'node:vm';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const hostile = appSuite('browsable API with hostile data');
 

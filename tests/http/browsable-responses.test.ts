@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, DEMO_PASSWORD, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, ROOT, type TestApp } from '../support/test-app.ts';
 
 const browsable = appSuite('browsable API');
 

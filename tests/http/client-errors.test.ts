@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
+import { ADA, appSuite, DEMO_PASSWORD, type TestApp } from '../support/test-app.ts';
 
 const clientErrors = appSuite('client errors');
 

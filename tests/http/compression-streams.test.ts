@@ -7,8 +7,8 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { compressResponses } from '../../src/http/middleware/compression.ts';
-import { until } from '../support/poll.ts';
 import { suite } from '../support/suite.ts';
+import { until } from '../support/time.ts';
 
 const DECODERS = { gzip: createGunzip, br: createBrotliDecompress, zstd: createZstdDecompress };
 type Encoding = keyof typeof DECODERS;

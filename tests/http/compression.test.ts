@@ -5,9 +5,8 @@ import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { appRouter } from '../../routers/index.ts';
 import { compressResponses, isSecretProcedure } from '../../src/http/middleware/compression.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { ACME, ADA, DEMO_PASSWORD, STAFF } from '../support/test-app.ts';
+import { createScript } from '../support/http-clients.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, STAFF } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const DECODERS = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };

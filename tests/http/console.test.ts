@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
+import { appSuite } from '../support/test-app.ts';
 
 const serving = appSuite('console over HTTP');
 

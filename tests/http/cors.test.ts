@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD, ROOT, startTestApp, type TestApp } from '../support/test-app.ts';
+import { ADA, appSuite, DEMO_PASSWORD, ROOT, startTestApp, type TestApp } from '../support/test-app.ts';
 
 const SITE = 'https://app.example.com';
 

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { createScript } from '../support/http-clients.ts';
+import { ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const csrf = appSuite('csrf');
 

@@ -1,9 +1,8 @@
 import { parse } from 'csv-parse/sync';
 import * as assert from 'uvu/assert';
 import { csvFileName } from '../../src/http/rest/csv.ts';
-import { appSuite } from '../support/app-suite.ts';
 import { fillLists, listEndpoints, readEndpoints } from '../support/every-read.ts';
-import { ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const csv = appSuite('lists as CSV');

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { endpointOf } from '../../src/http/rest/endpoints.ts';
 import { openView, viewSuite } from '../support/access-views.ts';
-import { createScript } from '../support/cookie-jar.ts';
+import { createScript } from '../support/http-clients.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 

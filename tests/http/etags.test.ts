@@ -6,8 +6,7 @@ import {
   matchesWeakly,
   parseEtags,
 } from '../../src/http/rest/conditional-requests.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const etags = appSuite('ETag and If-None-Match');

@@ -1,10 +1,18 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { until } from '../support/poll.ts';
-import { restPath } from '../support/rest-path.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  restPath,
+  type TestApp,
+} from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { FLEET, GUEST, MISSING_ID, REFERENCES } from './foreign-references.ts';
 
 /** Path key, or `{folder} id`, to an id of the second client and to one that does not exist. */

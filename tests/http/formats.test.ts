@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+import { ADA, appSuite, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 
 const formats = appSuite('?format= and Accept');
 

@@ -1,8 +1,6 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { openedView } from '../support/gate.ts';
-import { ACME, ADA, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { setApp, setClient, ticketOf, usedView } from '../support/tickets.ts';
+import { openedView, setApp, setClient, ticketOf, usedView } from '../support/access-views.ts';
+import { ACME, ADA, appSuite, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 /** Every kind of person, in every state of an app, by every way in: all ways give the same answer. */

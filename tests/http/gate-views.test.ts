@@ -1,10 +1,8 @@
 import * as assert from 'uvu/assert';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { askGate, openedView } from '../support/gate.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
-import { claimsIn, setApp } from '../support/tickets.ts';
+import { askGate, claimsIn, openedView, setApp } from '../support/access-views.ts';
+import { createScript } from '../support/http-clients.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const gate = appSuite('forward authentication of access views');

@@ -1,9 +1,14 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { askGate, type GateOptions, openedView } from '../support/gate.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
-import { claimsIn, setApp, setClient } from '../support/tickets.ts';
+import {
+  askGate,
+  claimsIn,
+  type GateOptions,
+  openedView,
+  setApp,
+  setClient,
+} from '../support/access-views.ts';
+import { createScript } from '../support/http-clients.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
 
 const gate = appSuite('forward authentication');
 

@@ -1,9 +1,7 @@
 import * as assert from 'uvu/assert';
 import { restEndpoints } from '../../src/http/rest/endpoints.ts';
-import { appSuite } from '../support/app-suite.ts';
 import { fillLists, readEndpoints } from '../support/every-read.ts';
-import { restPath } from '../support/rest-path.ts';
-import { ROOT, type TestApp } from '../support/test-app.ts';
+import { appSuite, ROOT, restPath, type TestApp } from '../support/test-app.ts';
 
 const head = appSuite('HEAD and OPTIONS');
 head.before(({ app }) => fillLists(app));

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
+import { appSuite } from '../support/test-app.ts';
 
 const health = appSuite('health');
 

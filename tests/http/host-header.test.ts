@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { appSuite, type TestApp } from '../support/test-app.ts';
 
 const hosts = appSuite('Host header');
 

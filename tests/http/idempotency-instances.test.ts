@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, appSuite, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const AT_ONCE = 10;

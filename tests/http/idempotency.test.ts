@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { pruneResponses } from '../../src/services/pruning.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const idempotency = appSuite('Idempotency-Key');

@@ -1,6 +1,5 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, STAFF } from '../support/test-app.ts';
+import { ADA, appSuite, STAFF } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const complexity = appSuite('JSON complexity limit');

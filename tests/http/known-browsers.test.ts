@@ -1,10 +1,18 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { hashKey } from '../../src/services/rate-limits/counters.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { inviteByLink, mailedPasswordPath } from '../support/mailed-links.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { createScript } from '../support/http-clients.ts';
+import { inviteByLink, mailedPasswordPath } from '../support/mails.ts';
+import {
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 
 const known = appSuite('known browsers');
 

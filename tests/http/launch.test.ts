@@ -1,10 +1,9 @@
 import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
-import { claimsIn, setApp, setClient } from '../support/tickets.ts';
-import { createVisitor } from '../support/visitor.ts';
+import { claimsIn, setApp, setClient } from '../support/access-views.ts';
+import { createVisitor } from '../support/http-clients.ts';
+import { ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const launch = appSuite('/launch/{app_slug}/');
 

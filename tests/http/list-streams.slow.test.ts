@@ -4,11 +4,10 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { busySessions } from '../support/busy-sessions.ts';
-import { addUsers } from '../support/many-users.ts';
-import { until } from '../support/poll.ts';
-import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { busySessions } from '../support/database-sessions.ts';
+import { ACME, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
+import { addUsers } from '../support/users.ts';
 
 const streams = appSuite('streamed lists');
 

@@ -3,8 +3,7 @@ import { connect, type Socket } from 'node:net';
 import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, DEMO_PASSWORD } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD } from '../support/test-app.ts';
 
 const logs = appSuite('logs');
 

@@ -1,9 +1,17 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { createVisitor } from '../support/http-clients.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  ROOT,
+  type TestApp,
+} from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
-import { createVisitor } from '../support/visitor.ts';
 
 const home = appSuite('home page');
 

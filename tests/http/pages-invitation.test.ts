@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { inviteByLink } from '../support/mailed-links.ts';
-import { ACME, ADA, DEMO_PASSWORD, GLOBEX, IDLE, type TestApp } from '../support/test-app.ts';
-import { createVisitor } from '../support/visitor.ts';
+import { createVisitor } from '../support/http-clients.ts';
+import { inviteByLink } from '../support/mails.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GLOBEX, IDLE, type TestApp } from '../support/test-app.ts';
 
 const invitations = appSuite('invitation page');
 

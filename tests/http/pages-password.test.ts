@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { mailedPasswordPath } from '../support/mailed-links.ts';
-import { ADA, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
-import { createVisitor } from '../support/visitor.ts';
+import { createVisitor } from '../support/http-clients.ts';
+import { mailedPasswordPath } from '../support/mails.ts';
+import { ADA, appSuite, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
 
 const passwords = appSuite('password pages');
 

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
-import { createVisitor } from '../support/visitor.ts';
+import { createVisitor } from '../support/http-clients.ts';
+import { ADA, appSuite, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 
 const responses = appSuite('responses of pages');
 

@@ -1,8 +1,6 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
 import { fillLists, listEndpoints } from '../support/every-read.ts';
-import { restPath } from '../support/rest-path.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, restPath, type TestApp } from '../support/test-app.ts';
 
 const BASE = 'https://steward.test/base';
 const PATH = '/api/v1/jb/users/';

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, type TestApp } from '../support/test-app.ts';
 
 const pipelining = appSuite('pipelined requests');
 

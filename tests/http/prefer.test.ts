@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
 import { preferredReturn } from '../../src/http/rest/negotiation.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const prefer = appSuite('Prefer');
 

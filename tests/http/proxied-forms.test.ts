@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD } from '../support/test-app.ts';
-import { createVisitor } from '../support/visitor.ts';
+import { createVisitor } from '../support/http-clients.ts';
+import { ADA, appSuite, DEMO_PASSWORD } from '../support/test-app.ts';
 
 const forms = appSuite('forms behind a proxy');
 

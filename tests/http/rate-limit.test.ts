@@ -3,11 +3,11 @@ import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { type AppRouter, transformer } from '../../src/client.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
+import { createScript } from '../support/http-clients.ts';
 import {
   ACME,
   ADA,
+  appSuite,
   DEMO_PASSWORD,
   EDSGER,
   GRACE,

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { until } from '../support/poll.ts';
-import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { administer } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const readOnly = appSuite('a read-only database');
 

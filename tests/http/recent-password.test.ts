@@ -1,10 +1,9 @@
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { createScript } from '../support/http-clients.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const recent = appSuite('recent password');
 

@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
 import { java, php, python } from '../fixtures/recorded-requests.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { fetchPackage, publish } from '../support/published-packages.ts';
-import { sendBytes } from '../support/raw-request.ts';
-import { ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { sendBytes } from '../support/http-clients.ts';
+import { fetchPackage, publish } from '../support/packages.ts';
+import { appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const recorded = appSuite('recorded requests of legacy clients');
 

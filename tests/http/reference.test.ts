@@ -1,7 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { appSuite, type TestApp } from '../support/test-app.ts';
 
 const reference = appSuite('API reference');
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRequestQueues } from '../../src/http/middleware/request-queues.ts';
-import { until } from '../support/poll.ts';
+import { until } from '../support/time.ts';
 
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 const MIB = 1024 * 1024;

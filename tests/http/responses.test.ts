@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { problemDocument } from '../../src/http/rest/problem-document.ts';
 import { invalid } from '../../src/lib/problems.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, ROOT, startTestApp } from '../support/test-app.ts';
+import { ADA, appSuite, ROOT, startTestApp } from '../support/test-app.ts';
 
 const OF_DATA = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",

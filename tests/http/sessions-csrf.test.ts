@@ -1,8 +1,7 @@
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, type TestApp } from '../support/test-app.ts';
+import { createScript } from '../support/http-clients.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, EDSGER, type TestApp } from '../support/test-app.ts';
 
 const sessions = appSuite('browser sessions: CSRF');
 

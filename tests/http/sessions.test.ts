@@ -3,9 +3,17 @@ import superjson from 'superjson';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, type TestApp } from '../support/test-app.ts';
+import { createScript } from '../support/http-clients.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  IDLE,
+  type TestApp,
+} from '../support/test-app.ts';
 
 const sessions = appSuite('browser sessions');
 

@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { ACME, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, addressOf, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 
 const slow = appSuite('slow bodies');
 

@@ -2,9 +2,8 @@ import { getHTTPStatusCodeFromError } from '@trpc/server/http';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { addUsers, setUnusualValues } from '../support/many-users.ts';
-import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { addUsers, setUnusualValues } from '../support/users.ts';
 
 const texts = appSuite('lists as JSON text');
 /** More users than one chunk holds and one query returns. */

@@ -1,9 +1,8 @@
 import pg from 'pg';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { busySessions } from '../support/busy-sessions.ts';
-import { until } from '../support/poll.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { busySessions } from '../support/database-sessions.ts';
+import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { CHURN } from '../support/usage.ts';
 
 /** The time limit is 10 s; the rest allows for a busy machine. */

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
 import { newToken } from '../../src/lib/ids.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
+import { ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
 
 const paths = appSuite('paths that refresh and verify tokens');
 

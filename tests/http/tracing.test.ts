@@ -5,10 +5,9 @@ import { SpanStatusCode } from '@opentelemetry/api';
 import * as assert from 'uvu/assert';
 import { createApp } from '../../src/app.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { until } from '../support/poll.ts';
-import { recordSpans } from '../support/recorded-spans.ts';
-import { ADA, GRACE, ROOT } from '../support/test-app.ts';
+import { ADA, appSuite, GRACE, ROOT } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
+import { recordSpans } from '../support/traces.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const UNSAMPLED = `00-${TRACE_ID}-b7ad6b7169203331-00`;

@@ -1,11 +1,17 @@
 import { createTRPCClient, httpBatchLink, httpBatchStreamLink, TRPCClientError } from '@trpc/client';
 import * as assert from 'uvu/assert';
 import { type AppRouter, MAX_BATCH_SIZE, transformer } from '../../src/client.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createScript } from '../support/cookie-jar.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { sendBytes } from '../support/raw-request.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { createScript, sendBytes } from '../support/http-clients.ts';
+import {
+  ACME,
+  ADA,
+  addressOf,
+  appSuite,
+  DEMO_PASSWORD,
+  GRACE,
+  ROOT,
+  type TestApp,
+} from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const rpc = appSuite('tRPC queries by POST and limits');

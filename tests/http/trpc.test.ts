@@ -1,8 +1,7 @@
 import { createTRPCClient, httpBatchLink, httpBatchStreamLink, TRPCClientError } from '@trpc/client';
 import * as assert from 'uvu/assert';
 import { type AppRouter, MAX_BATCH_SIZE, transformer } from '../../src/client.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const rpc = appSuite('tRPC over HTTP');

@@ -5,11 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { busySessions } from '../support/busy-sessions.ts';
-import { until } from '../support/poll.ts';
-import { ACME, ADA, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { NOON } from '../support/test-clock.ts';
+import { busySessions } from '../support/database-sessions.ts';
+import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { NOON, until } from '../support/time.ts';
 import { collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
 
 const streams = appSuite('usage streams');

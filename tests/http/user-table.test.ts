@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { addUsers } from '../support/many-users.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { addUsers } from '../support/users.ts';
 
 const table = appSuite('users.table');
 

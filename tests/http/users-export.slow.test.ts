@@ -4,10 +4,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { unzip } from '../support/files.ts';
+import { ADA, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
-import { unzip } from '../support/zip.ts';
 
 const exporting = appSuite('export of many entries');
 

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, type TestApp } from '../support/test-app.ts';
-import { setApp } from '../support/tickets.ts';
+import { setApp } from '../support/access-views.ts';
+import { ACME, appSuite, type TestApp } from '../support/test-app.ts';
 
 const networks = appSuite('networks of access views', { TRUST_PROXY: '1' });
 

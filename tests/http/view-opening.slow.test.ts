@@ -5,11 +5,11 @@ import {
   LAUNCH_URL,
   openView,
   PERSON,
+  setApp,
   viewOf,
   viewSuite,
 } from '../support/access-views.ts';
 import { ACME, ADA, GRACE } from '../support/test-app.ts';
-import { setApp } from '../support/tickets.ts';
 import { SALES } from '../support/usage.ts';
 
 const FRAME = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' };

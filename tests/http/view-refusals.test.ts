@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createView, type NewView, openView, viewOf, viewSuite } from '../support/access-views.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 

@@ -2,8 +2,8 @@ import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ensureDirectory } from '../../src/lib/files.ts';
-import { problemOf } from '../support/build-package.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { problemOf } from '../support/packages.ts';
 
 const folders = suite('ensureDirectory');
 

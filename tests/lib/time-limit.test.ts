@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../src/lib/problems.ts';
 import { createTimeLimit } from '../../src/lib/time-limit.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 
 const NEVER = () => new Promise<never>(() => {});
 

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { migrateDatabase } from '../../src/db/database.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
 import { suite } from '../support/suite.ts';
 import { administer } from '../support/test-server.ts';
 

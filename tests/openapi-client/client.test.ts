@@ -4,11 +4,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { readSample } from '../support/document-samples.ts';
-import { addressOf } from '../support/listen-address.ts';
-import { openApi } from '../support/openapi.ts';
-import { ACME, DEMO_PASSWORD } from '../support/test-app.ts';
+import { openApi, readSample } from '../support/openapi.ts';
+import { ACME, addressOf, appSuite, DEMO_PASSWORD } from '../support/test-app.ts';
 
 /** Compiled by this test, because it imports generated types. */
 type Program = { tenCalls: (url: string, username: string, password: string) => Promise<string[]> };

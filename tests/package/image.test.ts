@@ -1,10 +1,10 @@
 import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { npmScript } from '../support/npm-script.ts';
-import { buildImage, startContainer } from '../support/oci-image.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { npmScript } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { buildImage, startContainer } from './oci-image.ts';
 
 type Built = Awaited<ReturnType<typeof buildImage>>;
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
 import manifest from '../../package.json' with { type: 'json' };
-import { installWorkspace } from '../support/installed-package.ts';
-import { findOlderNode } from '../support/programs.ts';
+import { findOlderNode } from '../support/environment.ts';
+import { installWorkspace } from '../support/packaging.ts';
 import { startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findObstacles, type ReleaseState } from '../../packaging/release-checks.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 
 const run = promisify(execFile);
 const SCRIPT = join(import.meta.dirname, '../../packaging/release.ts');

@@ -1,16 +1,87 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chown, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { startPgBouncer } from '../support/pgbouncer.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { PGBOUNCER } from '../support/environment.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { type Service, type Settings, startService } from '../support/service-process.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
+import { freePort } from '../support/tcp.ts';
 import { administer, SERVER_VARIABLE } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
+
+const IMPATIENT = { connectionTimeoutMillis: 2_000 };
+
+/** Debian's PgBouncer in transaction mode, with so few server connections that clients must share them. */
+const startPgBouncer = async ({ host, port: serverPort, user, password }: Connection) => {
+  const folder = await makeScratchFolder();
+  const port = await freePort();
+  await writeFile(folder.join('users.txt'), `"${user}" "${password}"\n`);
+  await writeFile(
+    folder.join('pgbouncer.ini'),
+    `[databases]
+* = host=${host} port=${serverPort}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${folder.join('users.txt')}
+pool_mode = transaction
+default_pool_size = 3
+max_client_conn = 500
+ignore_startup_parameters = options
+`,
+  );
+  // PgBouncer refuses to run as root, and only the owner of the socket may connect to the server.
+  const { uid, gid } = await stat(host);
+  if (process.getuid?.() === 0)
+    for (const file of ['.', 'users.txt', 'pgbouncer.ini']) await chown(folder.join(file), uid, gid);
+  const child = spawn(PGBOUNCER, ['-q', folder.join('pgbouncer.ini')], {
+    ...(process.getuid?.() === 0 && { uid, gid }),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const ended = once(child, 'exit');
+  const answers = async (): Promise<boolean> => {
+    if (child.exitCode !== null) throw new Error(`PgBouncer has ended:\n${log}`);
+    const client = new Client({
+      host: '127.0.0.1',
+      port,
+      user,
+      password,
+      database: 'postgres',
+      ...IMPATIENT,
+    });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await client.end();
+    }
+  };
+  await until('PgBouncer answers', answers);
+
+  return {
+    port,
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      child.kill('SIGKILL');
+      await ended;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+};
 
 const ADMIN = { ADMIN_EMAIL: 'chief@example.test', ADMIN_PASSWORD: 'correct horse battery' };
 /** Allows for a busy machine. */

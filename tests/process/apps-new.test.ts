@@ -3,12 +3,10 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { createScaffold } from '../../src/cli/apps-new-scaffold.ts';
 import { packDirectory, publishPackageFile } from '../../src/services/packages/package-packing.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { fetchPackage, loadPackage } from '../support/published-packages.ts';
-import { assertRefused } from '../support/refusals.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { runCommand } from '../support/service-process.ts';
-import { ROOT } from '../support/test-app.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { fetchPackage, loadPackage } from '../support/packages.ts';
+import { assertRefused, runCommand } from '../support/service-process.ts';
+import { appSuite, ROOT } from '../support/test-app.ts';
 
 const scaffold = appSuite('steward apps new');
 

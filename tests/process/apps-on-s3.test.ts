@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
-import { assertRefused } from '../support/refusals.ts';
-import { BUCKET, KEYS, type S3Server, startS3Server } from '../support/s3-server.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { runCommand, type Settings } from '../support/service-process.ts';
+import { KEYS } from '../support/environment.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { BUCKET, type S3Server, startS3Server } from '../support/s3-server.ts';
+import { assertRefused, runCommand, type Settings } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;

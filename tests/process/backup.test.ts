@@ -1,9 +1,9 @@
 import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { ADMIN, BACKUP_PASSPHRASE, makeDemoBackup, PASSWORD } from '../support/demo-backup.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { ADMIN, BACKUP_PASSPHRASE, makeDemoBackup, PASSWORD } from '../support/backups.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 

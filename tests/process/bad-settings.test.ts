@@ -1,9 +1,8 @@
 import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { assertRefused } from '../support/refusals.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { runCommand } from '../support/service-process.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { assertRefused, runCommand } from '../support/service-process.ts';
 
 const SECRET_KEY = 'a secret key that only tests ever use';
 

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { assertRefused } from '../support/refusals.ts';
-import { runCommand, type Service, startService } from '../support/service-process.ts';
+import { assertRefused, runCommand, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { makeDataDir } from '../support/test-server.ts';
 
 type Context = { folder: Awaited<ReturnType<typeof makeDataDir>>; service: Service };
 

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addMembers, countRows, mailLinks, revokeFromAll, statusesOf } from '../support/bulk-changes.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
 import { startService } from '../support/service-process.ts';
+import { addMembers, countRows, mailLinks, revokeFromAll, statusesOf } from '../support/users.ts';
 
 const instances = suite('two instances that get a bulk change with one Idempotency-Key at once');
 

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addMembers, countRows, revokeFromAll, statusesOf, undoAt } from '../support/bulk-changes.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { until } from '../support/poll.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
 import { type Service, startService } from '../support/service-process.ts';
+import { until } from '../support/time.ts';
+import { addMembers, countRows, revokeFromAll, statusesOf, undoAt } from '../support/users.ts';
 
 const killed = suite('a service that is killed during a bulk change');
 

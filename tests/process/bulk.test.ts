@@ -1,9 +1,7 @@
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { npmScript } from '../support/npm-script.ts';
-import { peakMemoryMb } from '../support/server-processes.ts';
-import { type Service, startService } from '../support/service-process.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { npmScript, peakMemoryMb, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 
 const SIZE = 10_000;

@@ -2,9 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { assertRefused, STACK } from '../support/refusals.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { runCommand } from '../support/service-process.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { assertRefused, runCommand, STACK } from '../support/service-process.ts';
 
 const help = suite('steward --help');
 

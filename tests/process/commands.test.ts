@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, type Settings, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { makeDataDir } from '../support/test-server.ts';
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 type Server = Awaited<ReturnType<typeof startExternalDatabase>>;

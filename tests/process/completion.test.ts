@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { Command } from 'commander';
 import * as assert from 'uvu/assert';
 import { createProgram } from '../../src/cli/program.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { runCommand } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 

@@ -6,11 +6,11 @@ import { acquireInstanceLock } from '../../src/adapters/embedded-postgres/instan
 import { readConfig } from '../../src/config/config.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { type DatabaseHost, withDatabaseHost } from '../../src/server/database-host.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { startEmbeddedOwner } from '../support/start-embedded-owner.ts';
+import { startEmbeddedOwner } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { suite } from '../support/suite.ts';
 import { queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const LOOKED = `select from pg_stat_activity
   where pid <> pg_backend_pid() and state = 'idle' and query like '%pg_stat_activity%'`;

@@ -3,9 +3,9 @@ import { parseDatabaseUrl } from '../../src/config/database-url.ts';
 import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
 import { listenToDatabase } from '../../src/db/pg-listener.ts';
 import { createClient } from '../../src/db/single-client.ts';
-import { until } from '../support/poll.ts';
+import { startSilentHost, startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
 import { suite } from '../support/suite.ts';
-import { startSilentHost, startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
+import { until } from '../support/time.ts';
 
 /** The servers have different passwords. */
 const TRUST = 'host all all all trust';

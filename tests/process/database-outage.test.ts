@@ -2,10 +2,10 @@ import { createTRPCClient, httpBatchLink, TRPCClientError } from '@trpc/client';
 import superjson from 'superjson';
 import * as assert from 'uvu/assert';
 import type { AppRouter } from '../../src/client.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { until } from '../support/poll.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { until } from '../support/time.ts';
 
 const PASSWORD = 'steward-demo-1';
 const ROOT = 'root@steward.test';

@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
 import { createClient, settleTls } from '../../src/db/single-client.ts';
-import { until } from '../support/poll.ts';
-import { assertRefused } from '../support/refusals.ts';
-import { runCommand, startService } from '../support/service-process.ts';
+import { TEST_CERTIFICATE } from '../support/certificates.ts';
+import { startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
+import { assertRefused, runCommand, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
-import { startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
-import { TEST_CERTIFICATE } from '../support/test-certificate.ts';
 import { queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const SECRET_KEY = 'a secret key that only tests ever use';
 

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { peakMemoryMb } from '../support/server-processes.ts';
-import { runCommand, type Service, startService } from '../support/service-process.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { peakMemoryMb, runCommand, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 
 const PASSWORD = 'steward-demo-1';

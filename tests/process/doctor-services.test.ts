@@ -5,13 +5,12 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { KEYS } from '../support/aws-environment.ts';
-import { makeDataDir } from '../support/data-dir.ts';
-import { examine } from '../support/doctor.ts';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/certificates.ts';
+import { KEYS } from '../support/environment.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { BUCKET, startS3Server } from '../support/s3-server.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { startService } from '../support/service-process.ts';
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/test-certificate.ts';
+import { examine, startService } from '../support/service-process.ts';
+import { makeDataDir } from '../support/test-server.ts';
 
 const doctor = suite('steward doctor, with buckets and proxies');
 

@@ -2,13 +2,12 @@ import { access, mkdir, readdir, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/initdb.ts';
 import { migrateDatabase } from '../../src/db/database.ts';
-import { examine } from '../support/doctor.ts';
-import { freePort } from '../support/free-port.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { runCommand, startService } from '../support/service-process.ts';
+import { startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { examine, runCommand, startService } from '../support/service-process.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
-import { startTcpDatabase, type TcpDatabase } from '../support/tcp-database.ts';
+import { freePort } from '../support/tcp.ts';
 import { administer, queryOnce } from '../support/test-server.ts';
 
 const SECRET_KEY = 'a secret key that only tests ever use';

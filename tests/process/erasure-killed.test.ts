@@ -3,10 +3,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openDatabase } from '../../src/db/database.ts';
 import { tables } from '../../src/db/kysely.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
 import { rowsWith } from '../support/person.ts';
-import { until } from '../support/poll.ts';
 import { type Service, startService } from '../support/service-process.ts';
+import { until } from '../support/time.ts';
 
 const killed = suite('a service that is killed during an erasure');
 

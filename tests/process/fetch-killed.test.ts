@@ -2,11 +2,12 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { until } from '../support/poll.ts';
-import { BUCKET, KEYS, startS3Server } from '../support/s3-server.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { KEYS } from '../support/environment.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { BUCKET, startS3Server } from '../support/s3-server.ts';
 import { startService } from '../support/service-process.ts';
+import { until } from '../support/time.ts';
 
 const killed = suite('a service that is killed while it fetches a package');
 

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { until } from '../support/poll.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { until } from '../support/time.ts';
 import { SALES } from '../support/usage.ts';
 
 const PASSWORD = 'steward-demo-1';

@@ -3,10 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { npmScript } from '../support/npm-script.ts';
-import { peakMemoryMb } from '../support/server-processes.ts';
-import { type Service, startService } from '../support/service-process.ts';
+import { npmScript, peakMemoryMb, type Service, startService } from '../support/service-process.ts';
+import { makeDataDir } from '../support/test-server.ts';
 
 const CONNECTIONS = 20;
 const PIPELINED_BYTES = 48_000_000;

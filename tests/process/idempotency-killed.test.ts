@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { until } from '../support/poll.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
 import { type Service, startService } from '../support/service-process.ts';
+import { until } from '../support/time.ts';
 
 const killed = suite('a service that is killed during a request with an Idempotency-Key');
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { djangoUser } from '../fixtures/django/records.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { runCommand } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 

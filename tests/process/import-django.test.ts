@@ -6,10 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { djangoUser } from '../fixtures/django/records.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { assertRefused, STACK } from '../support/refusals.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { runCommand, type Settings } from '../support/service-process.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { assertRefused, runCommand, type Settings, STACK } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/django');

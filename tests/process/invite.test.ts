@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import { initializeDataDir } from '../support/data-dir.ts';
-import { assertRefused } from '../support/refusals.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { runCommand, type Service, startService } from '../support/service-process.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { assertRefused, runCommand, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { initializeDataDir } from '../support/test-server.ts';
 
 const SIZE = 10_000;
 /** Only ends a hanging run. The time is printed and not asserted, because machines differ. */

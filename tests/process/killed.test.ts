@@ -2,10 +2,9 @@ import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
-import { makeDataDir } from '../support/data-dir.ts';
-import { until } from '../support/poll.ts';
-import { serverProcesses } from '../support/server-processes.ts';
-import { type Service, startService } from '../support/service-process.ts';
+import { type Service, serverProcesses, startService } from '../support/service-process.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const WRITERS = 6;
 const ENOUGH = 60;

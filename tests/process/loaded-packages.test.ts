@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
 
-const RECORDER = join(import.meta.dirname, '../support/loaded-packages.ts');
+const RECORDER = join(import.meta.dirname, '../fixtures/loaded-packages.ts');
 
 /** Packages that a start without mails, S3 and app packages does not need, and what loading them costs. */
 const NOT_NEEDED = [

@@ -6,11 +6,11 @@ import { migrateDatabase, type Orm, openDatabase } from '../../src/db/database.t
 import { tables } from '../../src/db/kysely.ts';
 import { listenToDatabase, type Notifications } from '../../src/db/pg-listener.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { openWorker } from '../support/mail-fixtures.ts';
-import { until } from '../support/poll.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { openWorker } from '../support/mails.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
+import { until } from '../support/time.ts';
 
 type Context = {
   database: Awaited<ReturnType<typeof startExternalDatabase>>;

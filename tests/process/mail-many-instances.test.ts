@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { MAILS_IN_FLIGHT } from '../../src/services/mail/mail-worker.ts';
-import { emptyOutbox, invite } from '../support/mail-fixtures.ts';
-import { until } from '../support/poll.ts';
+import { emptyOutbox, invite } from '../support/mails.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 
-const WORKER = join(import.meta.dirname, '../support/mail-worker-process.ts');
+const WORKER = join(import.meta.dirname, '../fixtures/mail-worker.ts');
 const MAILS = 1000;
 const FEWER = 400;
 /** Short, so that other workers soon send the mails of a killed one. */

@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { until } from '../support/poll.ts';
 import { startService } from '../support/service-process.ts';
 import { parseMail, startSmtpServer } from '../support/smtp-server.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const service = suite('a service with a mail server');
 

@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../src/lib/clock.ts';
-import { backendOf, emptyOutbox, invite, openWorker } from '../support/mail-fixtures.ts';
-import { until } from '../support/poll.ts';
+import { backendOf, emptyOutbox, invite, openWorker } from '../support/mails.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 
 type Context = { app: TestApp; smtp: TestSmtpServer };
 

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { freePort } from '../support/free-port.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, startService } from '../support/service-process.ts';
+import { freePort } from '../support/tcp.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const ADMIN = 'root@steward.test';
 const PASSWORD = 'steward-demo-1';

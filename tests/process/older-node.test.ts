@@ -4,12 +4,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import manifest from '../../package.json' with { type: 'json' };
 import { MEMORY_SETTINGS } from '../../src/cli/node-launcher.js';
-import { npmScript } from '../support/npm-script.ts';
-import { until } from '../support/poll.ts';
-import { findOlderNode } from '../support/programs.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { serverProcesses } from '../support/server-processes.ts';
-import { runCommand, startService } from '../support/service-process.ts';
+import { findOlderNode } from '../support/environment.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { npmScript, runCommand, serverProcesses, startService } from '../support/service-process.ts';
+import { until } from '../support/time.ts';
 
 const SOURCES = join(import.meta.dirname, '../../src');
 const MISUSED = 2;

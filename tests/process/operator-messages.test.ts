@@ -3,14 +3,12 @@ import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import manifest from '../../package.json' with { type: 'json' };
-import { packageOf } from '../support/build-package.ts';
-import { makeDataDir } from '../support/data-dir.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { until } from '../support/poll.ts';
-import { assertRefused } from '../support/refusals.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { runCommand, startService } from '../support/service-process.ts';
-import { queryOnce } from '../support/test-server.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { packageOf } from '../support/packages.ts';
+import { assertRefused, runCommand, startService } from '../support/service-process.ts';
+import { makeDataDir, queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const messages = suite('messages to operators');
 

@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
 import { nullIfMissing } from '../../src/lib/errno.ts';
-import { ADMIN, BACKUP_PASSPHRASE, makeDemoBackup, PASSWORD } from '../support/demo-backup.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { ADMIN, BACKUP_PASSPHRASE, makeDemoBackup, PASSWORD } from '../support/backups.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { killCommand, runCommand, type Settings, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { until } from '../support/time.ts';
 
 type Context = { folder: Awaited<ReturnType<typeof makeScratchFolder>>; file: string };
 const killed = suite<Context>('steward restore, killed while it reads the backup');

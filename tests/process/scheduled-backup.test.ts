@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { initializeDataDir } from '../support/data-dir.ts';
-import { freePort } from '../support/free-port.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, startService } from '../support/service-process.ts';
+import { freePort } from '../support/tcp.ts';
+import { initializeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const scheduled = suite('scheduled backups of a service');
 

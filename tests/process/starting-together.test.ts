@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { migrations } from '../../migrations/index.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
 
 const INSTANCES = 3;

@@ -4,10 +4,9 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { until } from '../support/poll.ts';
-import { serverProcesses } from '../support/server-processes.ts';
-import { type Service, startService } from '../support/service-process.ts';
+import { type Service, serverProcesses, startService } from '../support/service-process.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const CONNECTIONS = 32;
 const WARM_UP_REQUESTS = 500;

@@ -3,11 +3,10 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { until } from '../support/poll.ts';
-import { serverProcesses } from '../support/server-processes.ts';
-import { type Service, startService } from '../support/service-process.ts';
+import { type Service, serverProcesses, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const REQUESTS = 8;
 const INVITATIONS_EACH = 400;

@@ -1,10 +1,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { until } from '../support/poll.ts';
 import { startService } from '../support/service-process.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
+import { type ReceivedSpan, startOtlpReceiver } from '../support/traces.ts';
 
 const ADMIN = 'admin@acme.test';
 const PASSWORD = 'steward-demo-1';

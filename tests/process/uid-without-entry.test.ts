@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { serverProcesses } from '../support/server-processes.ts';
-import { runCommand, startService } from '../support/service-process.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { runCommand, serverProcesses, startService } from '../support/service-process.ts';
 
 /** Like `docker run --user`: without an entry in /etc/passwd. */
 const UID = 52_345;

@@ -7,12 +7,10 @@ import { tables } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { errorCodeOf } from '../../src/lib/errno.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
-import { makeDataDir } from '../support/data-dir.ts';
-import { until } from '../support/poll.ts';
-import { rollupDifferences } from '../support/recount.ts';
-import { serverProcesses } from '../support/server-processes.ts';
-import { type Service, startService } from '../support/service-process.ts';
-import { CHURN, SALES } from '../support/usage.ts';
+import { type Service, serverProcesses, startService } from '../support/service-process.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
+import { CHURN, rollupDifferences, SALES } from '../support/usage.ts';
 
 const KILLS = 10;
 const BATCH = 40;

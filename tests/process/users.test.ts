@@ -1,11 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { makeScratchFolder, unzip } from '../support/files.ts';
 import { runCommand, type Settings } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
-import { unzip } from '../support/zip.ts';
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 type Server = Awaited<ReturnType<typeof startExternalDatabase>>;

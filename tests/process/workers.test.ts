@@ -2,12 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import * as assert from 'uvu/assert';
-import { makeDataDir } from '../support/data-dir.ts';
-import { until } from '../support/poll.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
-import { serverProcesses } from '../support/server-processes.ts';
-import { runCommand, type Service, startService } from '../support/service-process.ts';
+import { makeScratchFolder } from '../support/files.ts';
+import { runCommand, type Service, serverProcesses, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { makeDataDir } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 const WORKERS = 2;
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;

@@ -3,10 +3,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
 import { lockAccessChange } from '../../src/services/access/access-locks.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { until } from '../support/poll.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ADA, appSuite, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { SALES } from '../support/usage.ts';
 
 const ORIGIN = { requestId: 'in-process', address: '127.0.0.1' };

@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, GRACE } from '../support/test-app.ts';
-import { setApp } from '../support/tickets.ts';
+import { setApp } from '../support/access-views.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, GRACE } from '../support/test-app.ts';
 
 const view = appSuite('access view');
 

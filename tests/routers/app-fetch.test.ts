@@ -2,12 +2,11 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { createMemoryPackageStore } from '../support/memory-package-store.ts';
-import { fetchPackage, loadPackage, publish, staffPackages } from '../support/published-packages.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { runConcurrently } from '../support/run-concurrently.ts';
-import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { runConcurrently } from '../support/database-sessions.ts';
+import { createMemoryPackageStore } from '../support/package-stores.ts';
+import { fetchPackage, loadPackage, publish, staffPackages } from '../support/packages.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const fetching = appSuite('appPackages.fetch');
 

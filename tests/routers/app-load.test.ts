@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { fetchPackage, install, loadPackage, publish, staffPackages } from '../support/published-packages.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { runConcurrently } from '../support/run-concurrently.ts';
-import { ACME, ADA, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { runConcurrently } from '../support/database-sessions.ts';
+import { fetchPackage, install, loadPackage, publish, staffPackages } from '../support/packages.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const loading = appSuite('appPackages.load');
 

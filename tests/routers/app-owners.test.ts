@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { fetchPackage, install, loadPackage, publish } from '../support/published-packages.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { fetchPackage, install, loadPackage, publish } from '../support/packages.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const owners = appSuite('a package that names a client');
 

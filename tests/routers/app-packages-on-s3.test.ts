@@ -1,11 +1,10 @@
 import { rm, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import { BUCKET, startS3Server } from '../support/s3-server.ts';
 import { setCredentials } from '../support/s3-store.ts';
-import { ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 setCredentials();
 const server = await startS3Server();

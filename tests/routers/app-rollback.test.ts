@@ -1,9 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { fetchPackage, install, loadPackage, publish, staffPackages } from '../support/published-packages.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { fetchPackage, install, loadPackage, publish, staffPackages } from '../support/packages.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const rollbacks = appSuite('apps.rollback');
 

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { install } from '../support/published-packages.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { install } from '../support/packages.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const stacks = appSuite('stacks of app packages');
 

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { fetchPackage, install, loadPackage, publish } from '../support/published-packages.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { fetchPackage, install, loadPackage, publish } from '../support/packages.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const versions = appSuite('apps.versions');
 

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GRACE, ROOT, STAFF } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 import { FLEET, logEntry } from '../support/usage.ts';
 
 const apps = appSuite('apps');

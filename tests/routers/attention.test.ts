@@ -1,10 +1,20 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { emptyOutbox, outboxOf } from '../support/mail-fixtures.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { emptyOutbox, outboxOf } from '../support/mails.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 
 const SALES = 'zylTKNVx';
 const CHURN = 'Qm3vR8pa';

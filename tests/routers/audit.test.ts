@@ -1,8 +1,18 @@
 import * as assert from 'uvu/assert';
 import { Problem } from '../../src/lib/problems.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+} from '../support/test-app.ts';
 
 const audit = appSuite('audit trail');
 

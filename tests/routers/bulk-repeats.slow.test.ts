@@ -2,12 +2,11 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { interruptedAt } from '../support/interruption.ts';
-import { emptyOutbox } from '../support/mail-fixtures.ts';
-import { addUsers } from '../support/many-users.ts';
-import { until } from '../support/poll.ts';
-import { ACME, ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { interruptedAt } from '../support/database-sessions.ts';
+import { emptyOutbox } from '../support/mails.ts';
+import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
+import { addUsers } from '../support/users.ts';
 
 const repeats = appSuite('a bulk request that is repeated with its Idempotency-Key');
 

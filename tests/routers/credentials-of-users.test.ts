@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
   ADA,
+  appSuite,
   DEMO_PASSWORD,
   EDSGER,
   GLOBEX,

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const erased = appSuite('an erased person');

@@ -1,9 +1,17 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { HOUR_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  IDLE,
+  ROOT,
+  type TestApp,
+} from '../support/test-app.ts';
 
 const notice = appSuite('notice of failed logins');
 

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, appSuite, DEMO_PASSWORD, ROOT } from '../support/test-app.ts';
 
 const domains = appSuite('internationalized domains of email addresses');
 

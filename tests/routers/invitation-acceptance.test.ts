@@ -1,12 +1,11 @@
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { until } from '../support/poll.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
   ADA,
+  appSuite,
   DEMO_PASSWORD,
   EDSGER,
   GLOBEX,
@@ -16,6 +15,7 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 
 const acceptance = appSuite('accepting an invitation');
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
 const answers = appSuite('invitations.create: responses');

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { emptyOutbox, outboxOf } from '../support/mail-fixtures.ts';
-import { ACME, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+import { emptyOutbox, outboxOf } from '../support/mails.ts';
+import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 
 const search = appSuite('search of invitations', { INVITATION_DAYS: '14' });
 

@@ -3,10 +3,9 @@ import * as assert from 'uvu/assert';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { createLaunchCode } from '../../src/services/gate/launches.ts';
 import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GRACE, startTestApp, type TestApp } from '../support/test-app.ts';
-import { claimsIn, setApp, setClient, usedView } from '../support/tickets.ts';
+import { claimsIn, setApp, setClient, usedView } from '../support/access-views.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GRACE, startTestApp, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const codes = appSuite('launch codes');

@@ -5,9 +5,8 @@ import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createLoginThrottle, paceOf } from '../../src/services/auth/login-limits.ts';
 import { hashKey } from '../../src/services/rate-limits/counters.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, STAFF, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHEAP_HASH } from '../support/test-server.ts';
 
 const throttle = appSuite('login throttle');

@@ -4,10 +4,19 @@ import { createCaller } from '../../routers/index.ts';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { Problem } from '../../src/lib/problems.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { until } from '../support/poll.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
 const VIEW = { app: 'sales' };

@@ -1,7 +1,6 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, outboxOf } from '../support/mail-fixtures.ts';
-import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { emptyOutbox, invite, mailTo, outboxOf } from '../support/mails.ts';
+import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const INVITATION_LINK = /\/invitation\/[\w-]+\/\?signature=[\w-]+/;
 const PASSWORD_LINK = /\/password\/reset\/\?token=[\w.-]+/;

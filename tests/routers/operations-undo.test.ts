@@ -1,14 +1,23 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { restoreGrants } from '../support/demo-grants.ts';
-import { interruptedAt } from '../support/interruption.ts';
-import { addUsers } from '../support/many-users.ts';
+import { interruptedAt } from '../support/database-sessions.ts';
 import { erase } from '../support/person.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
+import { addUsers, restoreGrants } from '../support/users.ts';
 
 const undo = appSuite('operations.undo');
 

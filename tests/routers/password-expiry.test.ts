@@ -1,10 +1,10 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
   ADA,
+  appSuite,
   DEMO_PASSWORD,
   EDSGER,
   GLOBEX,

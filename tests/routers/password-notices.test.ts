@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { mailedPasswordPath } from '../support/mailed-links.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { mailedPasswordPath } from '../support/mails.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ADA, appSuite, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const notice = appSuite('notice of a changed password');
 

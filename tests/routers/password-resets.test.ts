@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { createSignedLinks } from '../../src/services/auth/signed-links.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ADA, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ADA, appSuite, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const resets = appSuite('password resets');
 

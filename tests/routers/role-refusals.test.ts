@@ -1,9 +1,7 @@
 import * as assert from 'uvu/assert';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { restPath } from '../support/rest-path.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, ROOT, restPath } from '../support/test-app.ts';
 import { FLEET } from '../support/usage.ts';
 
 const refusals = appSuite('403 by role');

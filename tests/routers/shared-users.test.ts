@@ -3,9 +3,8 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { appRouter } from '../../routers/index.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const shared = appSuite('a user of two clients');

@@ -3,10 +3,9 @@ import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS } from '../../src/lib/clock.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { createSigningKeys, maintainSigningKeys } from '../../src/services/gate/signing-keys.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, GRACE, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
-import { isActive, ticketOf } from '../support/tickets.ts';
+import { isActive, ticketOf } from '../support/access-views.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, appSuite, GRACE, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
 
 const keys = appSuite('signing keys', { TOKEN_IDLE_DAYS: '0' });
 

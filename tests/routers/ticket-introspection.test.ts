@@ -1,8 +1,15 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF } from '../support/test-app.ts';
-import { claimsIn, isActive, resign, setApp, setClient, ticketOf, usedView } from '../support/tickets.ts';
+import {
+  claimsIn,
+  isActive,
+  resign,
+  setApp,
+  setClient,
+  ticketOf,
+  usedView,
+} from '../support/access-views.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const introspection = appSuite('tickets.introspect');

@@ -2,11 +2,19 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createLaunchCode } from '../../src/services/gate/launches.ts';
 import { pruneTickets } from '../../src/services/gate/ticket-revocations.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { openedView } from '../support/gate.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { claimsIn, isActive, setApp, ticketOf, usedView } from '../support/tickets.ts';
+import { claimsIn, isActive, openedView, setApp, ticketOf, usedView } from '../support/access-views.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
 const revocation = appSuite('tickets.revoke');

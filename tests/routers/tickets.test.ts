@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GRACE, ROOT, STAFF } from '../support/test-app.ts';
-import { claimsIn, setApp, setClient, ticketOf, usedView } from '../support/tickets.ts';
+import { claimsIn, setApp, setClient, ticketOf, usedView } from '../support/access-views.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
 const tickets = appSuite('apps.openTicket');

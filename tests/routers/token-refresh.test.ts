@@ -3,9 +3,17 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { newToken } from '../../src/lib/ids.ts';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  ROOT,
+  type TestApp,
+} from '../support/test-app.ts';
 
 const tokens = appSuite('tokens.refresh and tokens.verify');
 

@@ -2,9 +2,8 @@ import argon2 from 'argon2';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const tokens = appSuite('tokens');
 

@@ -2,9 +2,8 @@ import * as assert from 'uvu/assert';
 import { usageEncoder } from '../../routers/schemas/usage.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { CHURN, collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
 
 const usage = appSuite('usage.listByUserInAllApps');

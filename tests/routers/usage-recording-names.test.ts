@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, EDSGER, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { NOON } from '../support/test-clock.ts';
+import { ACME, ADA, appSuite, EDSGER, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { NOON } from '../support/time.ts';
 import { logEntry, SALES } from '../support/usage.ts';
 
 const names = appSuite('user names of usage');

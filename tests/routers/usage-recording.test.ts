@@ -1,12 +1,10 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rollupDifferences } from '../support/recount.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { NOON } from '../support/test-clock.ts';
-import { collectPages, SALES } from '../support/usage.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { NOON } from '../support/time.ts';
+import { collectPages, rollupDifferences, SALES } from '../support/usage.ts';
 
 const recording = appSuite('usage.record');
 

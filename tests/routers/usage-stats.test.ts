@@ -1,9 +1,8 @@
 import * as assert from 'uvu/assert';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, STAFF } from '../support/test-app.ts';
-import { NOON } from '../support/test-clock.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, STAFF } from '../support/test-app.ts';
+import { NOON } from '../support/time.ts';
 import { collectPages, FLEET, logEntry, SALES } from '../support/usage.ts';
 
 const charts = appSuite('usage charts');

@@ -1,11 +1,21 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { restoreGrants } from '../support/demo-grants.ts';
-import { outboxOf } from '../support/mail-fixtures.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { outboxOf } from '../support/mails.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
+import { restoreGrants } from '../support/users.ts';
 
 const bulk = appSuite('users.bulkUpdate');
 

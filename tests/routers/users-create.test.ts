@@ -1,9 +1,8 @@
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { until } from '../support/poll.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, ROOT, STAFF } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GLOBEX, ROOT, STAFF } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 
 const create = appSuite('users.create');
 

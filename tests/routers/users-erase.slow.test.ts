@@ -2,13 +2,10 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
-import { appSuite } from '../support/app-suite.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
-import { rollupDifferences } from '../support/recount.ts';
-import { failureOf } from '../support/rejects-as.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
+import { failureOf, rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, STAFF } from '../support/test-app.ts';
+import { rollupDifferences, SALES } from '../support/usage.ts';
 
 const erasing = appSuite('users.erase');
 

@@ -2,9 +2,19 @@ import * as assert from 'uvu/assert';
 
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { USER_SORTS } from '../../src/services/users/user-order.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
 const filters = appSuite('filters of users');

@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { anyCharacter } from '../support/any-character.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { rejectsWith } from '../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, EDSGER, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const search = appSuite('search of users');
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const updating = appSuite('users.update');

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { telemetry } from '../../src/lib/telemetry.ts';
 import { createScheduler } from '../../src/server/scheduler.ts';
-import { until } from '../support/poll.ts';
+import { until } from '../support/time.ts';
 
 const INTERVAL_MS = 50;
 const NEVER = new Promise<never>(() => {});

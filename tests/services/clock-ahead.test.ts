@@ -7,12 +7,10 @@ import { maintainUsage } from '../../src/services/usage/usage-maintenance.ts';
 import { rebuildUsage } from '../../src/services/usage/usage-rebuild.ts';
 import { dayOf, refreshStaleWindows } from '../../src/services/usage/usage-windows.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { emptyOutbox, invite, outboxOf } from '../support/mail-fixtures.ts';
-import { rollupDifferences } from '../support/recount.ts';
-import { ROOT, type TestApp } from '../support/test-app.ts';
-import { NOON } from '../support/test-clock.ts';
-import { CHURN, logEntry, SALES } from '../support/usage.ts';
+import { emptyOutbox, invite, outboxOf } from '../support/mails.ts';
+import { appSuite, ROOT, type TestApp } from '../support/test-app.ts';
+import { NOON } from '../support/time.ts';
+import { CHURN, logEntry, rollupDifferences, SALES } from '../support/usage.ts';
 
 const AHEAD = new Date(NOON.getTime() + 40 * DAY_MS);
 const clock = appSuite('after the clock was 40 days ahead');

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { pruneEmbeds } from '../../src/services/gate/embeds.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { ACME, ADA, type TestApp } from '../support/test-app.ts';
-import { setApp } from '../support/tickets.ts';
+import { setApp } from '../support/access-views.ts';
+import { ACME, ADA, appSuite, type TestApp } from '../support/test-app.ts';
 
 const pruning = appSuite('pruning of embeds');
 

@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { pruneCounts, pruneCredentials } from '../../src/services/pruning.ts';
-import { appSuite } from '../support/app-suite.ts';
-import type { TestApp } from '../support/test-app.ts';
+import { appSuite, type TestApp } from '../support/test-app.ts';
 
 const pruning = appSuite('pruning of logins');
 

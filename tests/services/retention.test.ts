@@ -3,9 +3,8 @@ import * as assert from 'uvu/assert';
 import { tables } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { pruneAudit, pruneInvitations, pruneOperations } from '../../src/services/pruning.ts';
-import { appSuite } from '../support/app-suite.ts';
-import { failureOf } from '../support/rejects-as.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
+import { failureOf } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const retention = appSuite('retention of the audit trail and invitations');
 

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CHROMIUM } from './programs.ts';
+import { CHROMIUM } from './environment.ts';
 import { suite } from './suite.ts';
 import { DEMO_PASSWORD, startTestApp, type TestApp } from './test-app.ts';
 

@@ -1,9 +1,9 @@
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { logIn, waitForHeading } from './browser.ts';
-import { until } from './poll.ts';
+import { fillLogin, logIn, waitForHeading } from './browser.ts';
 import type { Steps } from './screenshots.ts';
-import { ACME, type TestApp } from './test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, type TestApp } from './test-app.ts';
+import { until } from './time.ts';
 
 /** Opens a screen of the console as this user. */
 export const openConsole = async (page: Page, path: string, email = ACME): Promise<void> => {
@@ -45,4 +45,59 @@ export const loseResponses = async (page: Page, app: TestApp, procedure: string)
     await route.abort('aborted');
   });
   return () => page.unroute(calls);
+};
+
+/** In the form of Invite. */
+export const addAddresses = async (page: Page, text: string): Promise<void> => {
+  await page.getByLabel('Email addresses').fill(text);
+  await page.getByRole('button', { name: 'Add to the list' }).click();
+};
+
+/** The button that sends `2 invitations`. */
+export const send = (page: Page, count: string) => page.getByRole('button', { name: `Send ${count}` });
+
+/** Pending invitations whose address or name has these words. */
+export const pendingOf = async (app: TestApp, search: string) =>
+  (await app.as(ACME).invitations.search({ search, limit: 200 })) as {
+    email: string;
+    initial_apps: string[];
+  }[];
+
+/** @param recipient an address, or a pattern of SQL */
+export const mailsTo = (app: TestApp, recipient: string) =>
+  app.db().selectFrom('outbox_mails').selectAll().where('recipient', 'like', recipient).execute();
+
+export const ORIGIN = 'http://localhost:8000';
+const SITES = '/api/v1/jb/sites/';
+
+/** Logs in by the form, and waits for the home page. */
+export const logInByForm = async (page: Page): Promise<void> => {
+  await page.goto('/login/');
+  await fillLogin(page, ADA, DEMO_PASSWORD);
+  await waitForHeading(page, 'Hello Ada');
+  // Leaving the page while images are loading would fail their requests.
+  await page.waitForLoadState();
+};
+
+/** Opens the reference and waits until Scalar has rendered it. */
+export const openReference = async (page: Page): Promise<void> => {
+  await page.goto('/docs/');
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.getByLabel('Value', { exact: true }).waitFor();
+};
+
+/** Opens Scalar's client for the list of sites. */
+export const openClient = async (page: Page): Promise<void> => {
+  await page.goto(`/docs/#tag/sites/GET${SITES}`);
+  await page.getByRole('button', { name: /Test Request.*get.*\/jb\/sites\/\W*$/ }).click();
+  await page.getByRole('dialog', { name: 'API Client' }).waitFor();
+};
+
+/** Presses Send in Scalar's client and returns the request. */
+export const sendRequest = async (page: Page): Promise<Request> => {
+  const [request] = await Promise.all([
+    page.waitForRequest(ORIGIN + SITES),
+    page.getByRole('button', { name: /^Send get request/ }).click(),
+  ]);
+  return request;
 };

@@ -1,7 +1,6 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
-import { restPath } from './rest-path.ts';
-import { ADA, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from './test-app.ts';
+import { ADA, DEMO_PASSWORD, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
 
 const STACK = 'a0a91e46';

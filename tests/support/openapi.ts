@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import manifest from '../../package.json' with { type: 'json' };
@@ -136,4 +138,15 @@ export const assertDocumented = (method: string, url: string, answer: ReceivedRe
   const faults = responseErrors(found.operation, method, answer);
   if (faults.length > 0)
     throw new Error(`${method} ${found.path} answers what is not documented: ${faults.join('; ')}`);
+};
+
+const PROJECT = join(import.meta.dirname, '../..');
+
+/** The first TypeScript sample below a heading of a Markdown document, such as `## Generated clients` of `docs/rest.md`. */
+export const readSample = async (document: string, heading: string): Promise<string> => {
+  const text = await readFile(join(PROJECT, document), 'utf8');
+  const [, section] = text.split(`\n${heading}\n`);
+  const [, sample] = /^```ts\n([\s\S]*?)^```$/m.exec(section ?? '') ?? [];
+  if (sample === undefined) throw new Error(`${document} has no TypeScript sample below ${heading}.`);
+  return sample;
 };

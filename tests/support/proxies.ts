@@ -3,11 +3,21 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { until } from './poll.ts';
-import { makeScratchFolder } from './scratch-folder.ts';
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './test-certificate.ts';
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './certificates.ts';
+import { makeScratchFolder } from './files.ts';
+import { until } from './time.ts';
 
-const FILES = join(import.meta.dirname, '../../deploy/proxy');
+const PROJECT = join(import.meta.dirname, '../..');
+const FILES = join(PROJECT, 'deploy/proxy');
+
+/** What nginx needs around a server. As root, its workers would be `nobody`, who cannot write to the folder. */
+const nginxStart = (folder: string): string => {
+  const user = process.getuid?.() === 0 ? 'user root;\n' : '';
+  const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};\n`,
+  );
+  return `${user}daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${folders.join('')}`;
+};
 
 type Ports = { http: number; https: number; service: number };
 type Replacements = readonly (readonly [string | RegExp, string])[];
@@ -30,12 +40,7 @@ const SETUPS = {
       ['listen 443', `listen 127.0.0.1:${https}`],
       [/\/etc\/ssl\/steward/g, `${folder}/steward`],
     ],
-    wrap: (folder) => ({
-      // Its workers are `nobody` otherwise, who cannot write to the folder.
-      before: `${process.getuid?.() === 0 ? 'user root;\n' : ''}daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;
-${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}\n`,
-      after: '}\n',
-    }),
+    wrap: (folder) => ({ before: nginxStart(folder), after: '}\n' }),
     command: (config) => ['/usr/sbin/nginx', '-c', config],
   },
   haproxy: {
@@ -134,4 +139,82 @@ const accepts = async (port: number): Promise<boolean> => {
   } finally {
     socket.destroy();
   }
+};
+
+const GATE = join(PROJECT, 'docs/gate.md');
+const LUA = join(PROJECT, 'deploy/proxy/steward-gate.lua');
+
+type GatePorts = { proxy: number; service: number; app: number };
+
+/** Replaces the ports of documented files. */
+const adapt = (text: string, { proxy, service, app }: GatePorts): string =>
+  text
+    .replaceAll('127.0.0.1:8000', `127.0.0.1:${service}`)
+    .replaceAll('127.0.0.1:8080', `127.0.0.1:${proxy}`)
+    .replaceAll('127.0.0.1:4010', `127.0.0.1:${app}`);
+
+const nginx = async (ports: GatePorts, folder: string) => {
+  const documented = await readFile(join(PROJECT, 'docs/examples/gated-app/nginx.conf'), 'utf8');
+  return `${nginxStart(folder)}${adapt(documented, ports)}}\n`;
+};
+
+/** The example at the top of the script. */
+const haproxy = async (ports: GatePorts, folder: string, changeScript = (script: string) => script) => {
+  const script = await readFile(LUA, 'utf8');
+  await writeFile(`${folder}/gate.lua`, changeScript(script));
+  const documented = [...script.matchAll(/^-- {3}(.*\n)/gm)]
+    .map(([, line]) => line)
+    .join('')
+    .replace('/etc/haproxy/steward-gate.lua', `${folder}/gate.lua`)
+    .replace('frontend apps\n', 'frontend apps\n  bind 127.0.0.1:8080\n');
+  const example = `defaults
+  mode http
+  timeout client 10s
+  timeout connect 2s
+  timeout server 10s
+${documented}
+backend apps
+  server app 127.0.0.1:4010
+`;
+  return adapt(example, ports);
+};
+
+/** The example of docs/gate.md. */
+const caddy = async (ports: GatePorts) => {
+  const [, example] = /^# Caddy\n(.+?)^```/ms.exec(await readFile(GATE, 'utf8')) ?? [];
+  if (!example) throw new Error('docs/gate.md has no example for Caddy.');
+  return `{\n\tadmin off\n\tauto_https off\n}\nhttp://localhost:${ports.proxy} {\n\tbind 127.0.0.1\n${adapt(example, ports)}}\n`;
+};
+
+type GateSetup = {
+  config: (ports: GatePorts, folder: string, changeScript?: (script: string) => string) => Promise<string>;
+  command: (file: string) => string[];
+};
+
+const GATE_SETUPS = {
+  nginx: { config: nginx, command: (file: string) => ['/usr/sbin/nginx', '-c', file] },
+  haproxy: { config: haproxy, command: (file: string) => ['/usr/sbin/haproxy', '-db', '-f', file] },
+  caddy: {
+    config: caddy,
+    command: (file: string) => ['/usr/bin/caddy', 'run', '--adapter', 'caddyfile', '--config', file],
+  },
+} satisfies Record<string, GateSetup>;
+
+export type GateProxy = keyof typeof GATE_SETUPS;
+export const GATE_PROXIES = ['nginx', 'haproxy', 'caddy'] as const satisfies GateProxy[];
+
+/**
+ * Starts a proxy, as documented, that asks the service about each request to the app.
+ * @param changeScript changes the script of HAProxy
+ */
+export const startGateProxy = async (
+  name: GateProxy,
+  ports: GatePorts,
+  changeScript?: (script: string) => string,
+) => {
+  const { config, command }: GateSetup = GATE_SETUPS[name];
+  const folder = await makeScratchFolder();
+  const file = folder.join('config');
+  await writeFile(file, await config(ports, folder.path, changeScript));
+  return runProxy(command(file), { name, port: ports.proxy, folder });
 };

@@ -1,11 +1,11 @@
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import S3rver, { type Middleware } from '@20minutes/s3rver';
-import { type Conduct, injectFaults, supportConditions } from './s3-server-conduct.ts';
-import { listByPages } from './s3-server-lists.ts';
-import { makeScratchFolder } from './scratch-folder.ts';
+import { Readable } from 'node:stream';
+import S3rver, { type Context, type Middleware, type Page } from '@20minutes/s3rver';
+import createAuthentication from '@20minutes/s3rver/lib/middleware/authentication.js';
+import S3Error from '@20minutes/s3rver/lib/models/error.js';
+import { makeScratchFolder } from './files.ts';
 
-export { KEYS } from './aws-environment.ts';
 export const BUCKET = 'packages';
 
 export type S3Server = Awaited<ReturnType<typeof startS3Server>>;
@@ -100,3 +100,132 @@ const makeWritesAtomic = ({ store }: S3rver): void => {
   // Metadata such as the content type, which is not written atomically either.
   store.putMetadata = async () => {};
 };
+
+/** How the server handles `If-None-Match: *`: obeys it like S3, ignores it, or refuses it as not implemented. */
+export type Condition = 'obeyed' | 'ignored' | 'unknown';
+
+/**
+ * How it fails. `hangs` never responds; `stalls` and `breaks` send half of an object, then nothing more or the end of the
+ * connection; the others are error codes of S3.
+ */
+export type Fault =
+  | 'hangs'
+  | 'stalls'
+  | 'breaks'
+  | 'AccessDenied'
+  | 'ConditionalRequestConflict'
+  | 'InternalError';
+
+export type Conduct = {
+  condition: Condition;
+  fault: Fault | null;
+  /** Selects the requests that fail. Default: all. */
+  affects?: (method: string, path: string) => boolean;
+  /** Runs before each response. */
+  before?: (method: string, path: string) => Promise<void>;
+};
+
+/** Statuses of error codes that the package does not know. */
+const STATUS: Record<string, { status: number }> = { ConditionalRequestConflict: { status: 409 } };
+
+/** Injects the faults, and records the requests that failed. */
+export const injectFaults =
+  (conduct: Conduct, failedRequests: string[]): Middleware =>
+  async (context, next) => {
+    const { fault, affects = () => true } = conduct;
+    if (fault === null || !affects(context.method, context.path)) return next();
+    failedRequests.push(`${context.method} ${context.path}`);
+    if (fault === 'hangs') {
+      context.respond = false;
+    } else if (fault === 'stalls' || fault === 'breaks') {
+      await next();
+      await sendHalf(context, fault);
+    } else {
+      throw Object.assign(new S3Error(fault, `The test configured the fault ${fault}.`), STATUS[fault]);
+    }
+  };
+
+const sendHalf = async (context: Context, fault: 'stalls' | 'breaks'): Promise<void> => {
+  if (!(context.body instanceof Readable)) return;
+  const bytes = Buffer.concat(await context.body.toArray());
+  context.respond = false;
+  context.res.writeHead(200, { 'content-length': bytes.length });
+  context.res.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => {
+    if (fault === 'breaks') context.res.destroy();
+  });
+};
+
+/** Adds conditional writes, which the package lacks. Those of the same key run one after another. */
+export const supportConditions = ({ store }: S3rver, conduct: Conduct): Middleware => {
+  const lastRequests = new Map<string, Promise<void>>();
+
+  return async (context, next) => {
+    const isConditional = context.method === 'PUT' && context.headers['if-none-match'] === '*';
+    if (!isConditional || conduct.condition === 'ignored') return next();
+    if (conduct.condition === 'unknown') {
+      throw new S3Error(
+        'NotImplemented',
+        'A header you provided implies functionality that is not implemented.',
+      );
+    }
+    const [, bucket = '', key = ''] = /^\/([^/]+)\/(.+)$/.exec(decodeURIComponent(context.path)) ?? [];
+    const request = (lastRequests.get(key) ?? Promise.resolve()).then(async () => {
+      if (!(await store.existsObject(bucket, key))) return next();
+      throw new S3Error(
+        'PreconditionFailed',
+        'At least one of the pre-conditions you specified did not hold',
+      );
+    });
+    lastRequests.set(
+      key,
+      request.catch(() => {}),
+    );
+    return request;
+  };
+};
+
+const BUCKET_FORM = /^\/([^/]+)\/$/;
+const authenticate = createAuthentication();
+
+/**
+ * Lists a bucket as S3 does. This works around two bugs of the package: it verifies the signature of `/bucket/` as if it were
+ * `/bucket`, and it encrypts continuation tokens with DES, which OpenSSL no longer supports.
+ */
+export const listByPages =
+  ({ store }: S3rver): Middleware =>
+  async (context, next) => {
+    const [, bucket] = BUCKET_FORM.exec(context.path) ?? [];
+    if (context.method !== 'GET' || bucket === undefined) return next();
+
+    await verify(context, bucket);
+    const { 'continuation-token': token, ...query } = context.query;
+    context.query = token === undefined ? query : { ...query, 'start-after': decode(token) };
+
+    let isTruncated = false;
+    context.store = Object.create(store);
+    context.store.listObjects = async (name, options) => {
+      const page = await store.listObjects(name, options);
+      isTruncated = page.isTruncated;
+      return { ...page, isTruncated: false };
+    };
+    await next();
+    if (isTruncated) setNextPage(context);
+  };
+
+/** Rewrites the path to the only form that the package verifies correctly, then skips its own verification. */
+const verify = async (context: Context, bucket: string): Promise<void> => {
+  context.params = { bucket };
+  context.state.vhost = true;
+  context.mountPath = '/';
+  await authenticate(context, async () => {});
+  delete context.headers.authorization;
+};
+
+const setNextPage = ({ body }: Context): void => {
+  const { ListBucketResult: page } = body as { ListBucketResult: Page }; // the package's response to a list request
+  page.IsTruncated = true;
+  page.NextContinuationToken = encode(page.Contents.at(-1)?.Key ?? '');
+};
+
+const encode = (key: string): string => Buffer.from(key).toString('base64');
+const decode = (token: string): string => Buffer.from(token, 'base64').toString();

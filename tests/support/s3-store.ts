@@ -1,6 +1,8 @@
-import type { S3StoreLimits } from '../../src/adapters/package-store/s3-package-store.ts';
-import { createS3PackageStore } from '../../src/adapters/package-store/s3-package-store.ts';
-import { AWS_ENVIRONMENT } from './aws-environment.ts';
+import {
+  createS3PackageStore,
+  type S3StoreLimits,
+} from '../../src/adapters/package-store/s3-package-store.ts';
+import { AWS_ENVIRONMENT } from './environment.ts';
 import { BUCKET } from './s3-server.ts';
 
 /** Sets credentials in the environment. A test that sets others must call this again to restore the defaults. */

@@ -1,8 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRestClient } from './rest-client.ts';
+import * as assert from 'uvu/assert';
+import manifest from '../../package.json' with { type: 'json' };
+import type { Finding } from '../../src/doctor/finding.ts';
+import { createRestClient } from './http-clients.ts';
 
 export type Settings = Record<string, string>;
 
@@ -141,4 +146,77 @@ export const startService = async (
       await kill('SIGKILL');
     },
   };
+};
+
+export const STACK = /^\s+at /m;
+
+/** Asserts that a command refused: this many lines on standard error, no stack and no output. */
+export const assertRefused = ({ code, stdout, stderr }: Outcome, lines: number, expected = 1): void => {
+  assert.is(code, expected, stderr);
+  assert.is(stdout, '');
+  assert.not.match(stderr, STACK);
+  assert.is(stderr.trimEnd().split('\n').length, lines, stderr);
+};
+
+/** Runs `steward doctor`, and selects messages from its findings. */
+export const examine = async (settings: Settings) => {
+  const { code, stdout, stderr } = await runCommand(['doctor', '--json'], settings);
+  assert.is(stderr, '');
+  const findings: Finding[] = JSON.parse(stdout);
+  const lines = (status: Finding['status'], check?: string): string[] =>
+    findings
+      .filter((finding) => finding.status === status && (check === undefined || finding.check === check))
+      .map(({ message, action }) => `${message} ${action ?? ''}`.trim());
+  return { code, stdout, findings, lines };
+};
+
+/**
+ * The environment and the Node options with which `npm start` and `npm run demo` start the service. They limit memory use: see
+ * docs/architecture.md.
+ */
+export const npmScript = (name: 'start' | 'demo') => {
+  const script = manifest.scripts[name];
+  const [, settings, options] = /^((?:\w+=\S+ )+)exec node (--.+) src\/cli\.js \w+$/.exec(script) ?? [];
+  if (settings === undefined || options === undefined) throw new Error(`Cannot read the script: ${script}`);
+  const pairs = [...settings.matchAll(/(\w+)=(\S+) /g)].map(([, name = '', value = '']) => [name, value]);
+  return { settings: Object.fromEntries(pairs) as Record<string, string>, nodeOptions: options.split(' ') };
+};
+
+/** The working directory of a process; '' if it has ended or belongs to another user. */
+const cwdOf = (pid: string): Promise<string> => readlink(`/proc/${pid}/cwd`).catch((_gone: unknown) => '');
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: the process exists but belongs to another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+};
+
+/** The process in the lock file of a cluster, for systems without /proc. */
+const postmasterOf = async (cluster: string): Promise<number[]> => {
+  const file = join(cluster, 'postmaster.pid');
+  const [pid = ''] = existsSync(file) ? (await readFile(file, 'utf8')).split('\n') : [];
+  return pid !== '' && isAlive(Number(pid)) ? [Number(pid)] : [];
+};
+
+/** The ids of the PostgreSQL processes of the embedded database in `dataDir`. */
+export const serverProcesses = async (dataDir: string): Promise<number[]> => {
+  const cluster = join(dataDir, 'postgres');
+  if (!existsSync('/proc/self/cwd')) return postmasterOf(cluster);
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const cwds = await Promise.all(pids.map(cwdOf));
+  return pids.filter((_pid, index) => cwds[index] === cluster).map(Number);
+};
+
+/**
+ * The peak memory of a process in MB; undefined on systems without /proc. `getrusage` is no alternative: Linux keeps the peak
+ * of the parent across `exec`.
+ */
+export const peakMemoryMb = (pid: number): number | undefined => {
+  const file = `/proc/${pid}/status`;
+  if (!existsSync(file)) return undefined;
+  const [, kb] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, 'utf8')) ?? [];
+  return kb === undefined ? undefined : Math.round(Number(kb) / 1000);
 };

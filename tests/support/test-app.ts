@@ -1,19 +1,22 @@
-import type { InjectOptions } from 'fastify';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { Test } from 'uvu';
 import type { Context } from '../../routers/context.ts';
 import { createCaller } from '../../routers/index.ts';
 import type { Argon2Cost } from '../../src/adapters/hashing/argon2-hash.ts';
 import { createApp } from '../../src/app.ts';
+import type { Send } from '../../src/client.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { newToken } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { Problem } from '../../src/lib/problems.ts';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
+import { makeScratchFolder } from './files.ts';
 import { assertDocumented } from './openapi.ts';
-import { makeScratchFolder } from './scratch-folder.ts';
-import { createTestClock } from './test-clock.ts';
+import { suite } from './suite.ts';
 import { createTestDatabase } from './test-database.ts';
 import { CHEAP_HASH } from './test-server.ts';
+import { createTestClock } from './time.ts';
 
 export { DEMO_PASSWORD } from './test-server.ts';
 
@@ -157,3 +160,51 @@ export const ADA = 'ada@acme.test';
 export const GRACE = 'grace@acme.test';
 export const EDSGER = 'edsger@globex.test';
 export const IDLE = 'idle@acme.test';
+
+/** A suite whose tests share one app with a new demo workspace. */
+export const appSuite = (
+  name: string,
+  settings: Record<string, string> = {},
+  options: Parameters<typeof startTestApp>[1] = {},
+): Test<{ app: TestApp }> => {
+  const tests = suite<{ app: TestApp }>(name);
+  tests.before(async (context) => {
+    context.app = await startTestApp(settings, options);
+  });
+  tests.after(async (context) => {
+    await context.app.close();
+    // The runner keeps the module loaded, and the context would keep the app in memory.
+    Object.assign(context, { app: undefined });
+  });
+  return tests;
+};
+
+/** The address of the app. The first call makes it listen. */
+export const addressOf = async ({ server }: TestApp): Promise<string> => {
+  if (!server.server.listening) await server.listen({ port: 0, host: '127.0.0.1' });
+  return server.listeningOrigin;
+};
+
+const NULL_BODY_STATUSES = new Set([204, 304]);
+
+/** A `fetch` that passes requests to the server in-process. It buffers the response and keeps no cookies. */
+export const createInjectFetch =
+  (server: Pick<FastifyInstance, 'inject'>): Send =>
+  async (url, { method = 'GET', headers, body } = {}) => {
+    const answer = await server.inject({
+      method: method === 'POST' ? 'POST' : 'GET',
+      url,
+      headers: Object.fromEntries(new Headers(headers)),
+      payload: String(body ?? ''),
+    });
+    return new Response(NULL_BODY_STATUSES.has(answer.statusCode) ? null : answer.body, {
+      status: answer.statusCode,
+      headers: Object.entries(answer.headers).flatMap(([name, values]) =>
+        [values].flat().map((value): [string, string] => [name, String(value)]),
+      ),
+    });
+  };
+
+/** The path as `TestApp.send` takes it: without `/api/v1`, or after a `!` if it is elsewhere. */
+export const restPath = (url: string): string =>
+  url.startsWith('/api/v1/') ? url.slice('/api/v1'.length) : `!${url}`;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Connection } from '../../src/config/connection.ts';
+import { createPool, type DatabasePool } from '../../src/db/pool.ts';
 import { administer, dropStatements, SERVER_VARIABLE, type TestServer } from './test-server.ts';
 
 export type TestDatabase = { connection: Connection; drop(): Promise<void> };
@@ -25,3 +26,14 @@ export const createTestDatabase = async (content: 'empty' | 'demo' = 'empty'): P
     drop: () => administer(connection, ...dropStatements(database)),
   };
 };
+
+type Options = { max?: number; limitMs?: number | null };
+
+/**
+ * The service's connection pool, for a test that needs no service. `end` does not wait until the server has closed the connections, so
+ * dropping the database afterwards may terminate some of them.
+ */
+export const createTestPool = (
+  connection: Connection,
+  { limitMs = null, max = 10 }: Options = {},
+): DatabasePool => createPool({ ...connection, poolSize: max }, limitMs);

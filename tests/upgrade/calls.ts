@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
-import { until } from '../support/poll.ts';
-import type { RestOptions } from '../support/rest-client.ts';
+import type { RestOptions } from '../support/http-clients.ts';
 import type { Service } from '../support/service-process.ts';
 import { parseMail, type TestSmtpServer } from '../support/smtp-server.ts';
 import { DEMO_PASSWORD } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 export const ROOT = 'root@steward.test';
 export const ACME = 'admin@acme.test';

@@ -1,21 +1,50 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
+import { makeTempDir, serverAccount } from '../../src/adapters/embedded-postgres/account.ts';
+import { locateBinaries } from '../../src/adapters/embedded-postgres/binaries.ts';
+import { DATABASE, ensureCluster, SERVICE_ROLE } from '../../src/adapters/embedded-postgres/cluster.ts';
+import { waitUntilReady } from '../../src/adapters/embedded-postgres/readiness.ts';
+import { openLogFile, spawnServer, stopServer } from '../../src/adapters/embedded-postgres/server.ts';
 import { createPasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Connection } from '../../src/config/connection.ts';
+import { loadSecretKey } from '../../src/config/secret-file.ts';
 import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
 import { fillDemo } from '../../src/demo/fill.ts';
 import { withDatabaseHost } from '../../src/server/database-host.ts';
-import { createOldCluster } from '../support/old-cluster.ts';
-import { OLD_PROGRAMS } from '../support/programs.ts';
-import { makeScratchFolder } from '../support/scratch-folder.ts';
+import { OLD_PROGRAMS } from '../support/environment.ts';
+import { makeScratchFolder } from '../support/files.ts';
 import { killCommand, runCommand, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { administer, CHEAP_HASH, DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
+
+/** Creates an embedded database of the old version, as an older Steward did, and runs `fill` on it. */
+const createOldCluster = async (
+  dataDir: string,
+  fill: (connection: Connection) => Promise<void>,
+): Promise<void> => {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await loadSecretKey(dataDir);
+  const clusterDir = join(dataDir, 'postgres');
+  const account = await serverAccount(dataDir, clusterDir);
+  const binaries = await locateBinaries(account, dataDir, join(OLD_PROGRAMS, 'node_modules'));
+  await using closing = new AsyncDisposableStack();
+  const log = await openLogFile(dataDir);
+  closing.defer(log.close);
+  const options = { dataDir, clusterDir, account, binaries, log, settings: {} };
+  const password = await ensureCluster(options);
+  const socketDir = await makeTempDir(account);
+  closing.defer(() => rm(socketDir, { recursive: true, force: true }));
+  const server = spawnServer({ ...options, socketDir });
+  closing.defer(() => stopServer(server));
+  const connection = { host: socketDir, port: 5432, user: SERVICE_ROLE, password, database: DATABASE };
+  await waitUntilReady(server, connection, log);
+  await fill(connection);
+};
 
 /** More by STEWARD_UPGRADE_KILLS: each takes several seconds. */
 const KILLS = Number(process.env.STEWARD_UPGRADE_KILLS ?? 2);

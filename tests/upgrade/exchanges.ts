@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
-import { until } from '../support/poll.ts';
 import type { TestSmtpServer } from '../support/smtp-server.ts';
 import { DEMO_PASSWORD } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 import {
   ACME,
   ADA,

@@ -2,9 +2,8 @@ import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { freePort } from '../support/free-port.ts';
-import { extractPreviousVersion, PREVIOUS } from '../support/previous-version.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { extractPreviousVersion, PREVIOUS } from '../support/environment.ts';
 import {
   type Outcome,
   type Program,
@@ -14,6 +13,7 @@ import {
 } from '../support/service-process.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
+import { freePort } from '../support/tcp.ts';
 import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
 import { exchanges, runExchanges } from './exchanges.ts';
 

@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { PROGRAMS } from '../failover/programs.ts';
 import { startWriters } from '../failover/writers.ts';
-import { startExternalDatabase } from '../support/external-database.ts';
-import { freePort } from '../support/free-port.ts';
-import { until } from '../support/poll.ts';
-import { extractPreviousVersion, PREVIOUS } from '../support/previous-version.ts';
-import { createRestClient } from '../support/rest-client.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
+import { extractPreviousVersion, PREVIOUS } from '../support/environment.ts';
+import { createRestClient } from '../support/http-clients.ts';
 import { type Program, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
+import { freePort } from '../support/tcp.ts';
 import { DEMO_PASSWORD, queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
 /** HAProxy checks every 250 ms. */
 const SETTLE_MS = 1_000;

@@ -2,9 +2,7 @@
 // in-process, so nothing listens on a port.
 import * as assert from 'uvu/assert';
 import { createStewardClient, fieldErrors, type StewardClient } from '../../../src/client.ts';
-import { appSuite } from '../../../tests/support/app-suite.ts';
-import { createInjectFetch } from '../../../tests/support/inject-fetch.ts';
-import { ACME, ADA, DEMO_PASSWORD } from '../../../tests/support/test-app.ts';
+import { ACME, ADA, appSuite, createInjectFetch, DEMO_PASSWORD } from '../../../tests/support/test-app.ts';
 
 const frontEnd = appSuite('example: front-end code on the real router');
 

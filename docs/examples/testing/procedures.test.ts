@@ -1,9 +1,8 @@
 // Tests procedures in-process with createCaller: no HTTP, no client. In this checkout a test like this belongs in
 // tests/routers, where `npm run test:one routers/sites` runs it.
 import * as assert from 'uvu/assert';
-import { appSuite } from '../../../tests/support/app-suite.ts';
-import { rejectsWith } from '../../../tests/support/rejects-with.ts';
-import { ADA, ROOT } from '../../../tests/support/test-app.ts';
+import { rejectsWith } from '../../../tests/support/rejects.ts';
+import { ADA, appSuite, ROOT } from '../../../tests/support/test-app.ts';
 
 // One PostgreSQL database with the demo data, for all tests of the suite.
 const sites = appSuite('example: procedures called with createCaller');

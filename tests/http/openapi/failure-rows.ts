@@ -1,5 +1,5 @@
 import { restEndpoints } from '../../../src/http/rest/endpoints.ts';
-import { restPath } from '../../support/rest-path.ts';
+import { restPath } from '../../support/test-app.ts';
 
 type FailureRow = { line: string; payload?: string; headers: Record<string, string> };
 

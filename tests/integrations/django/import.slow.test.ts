@@ -7,7 +7,7 @@ import { addUser } from '../../../src/services/users/new-user.ts';
 import { type ImportDatabase, openImportDatabase } from '../../fixtures/django/import-database.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';
 import { djangoPython, runDjango } from '../../fixtures/django/run-django.ts';
-import { rejectsWith } from '../../support/rejects-with.ts';
+import { rejectsWith } from '../../support/rejects.ts';
 
 const RECORDED = readFileSync(join(import.meta.dirname, '../../fixtures/django/dump.json'), 'utf8');
 

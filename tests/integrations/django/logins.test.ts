@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import recorded from '../../fixtures/django/hashes.json' with { type: 'json' };
-import { appSuite } from '../../support/app-suite.ts';
-import { rejectsWith } from '../../support/rejects-with.ts';
-import { ACME, type TestApp } from '../../support/test-app.ts';
+import { rejectsWith } from '../../support/rejects.ts';
+import { ACME, appSuite, type TestApp } from '../../support/test-app.ts';
 
 const logins = appSuite('logins with Django hashes');
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import { errorsOf, importSuite } from '../../fixtures/django/import-suite.ts';
 import { djangoUser } from '../../fixtures/django/records.ts';
-import { rejectsWith } from '../../support/rejects-with.ts';
+import { rejectsWith } from '../../support/rejects.ts';
 
 const fields = importSuite('mapped and dropped fields');
 

@@ -14,7 +14,7 @@ import {
   passwordHashKinds,
 } from '../../../src/services/auth/password-verification.ts';
 import recorded from '../../fixtures/django/hashes.json' with { type: 'json' };
-import { rejectsWith } from '../../support/rejects-with.ts';
+import { rejectsWith } from '../../support/rejects.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { CHEAP_HASH } from '../../support/test-server.ts';
 

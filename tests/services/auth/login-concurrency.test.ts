@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLoginConcurrency } from '../../../src/services/auth/login-limits.ts';
-import { rejectsWith } from '../../support/rejects-with.ts';
+import { rejectsWith } from '../../support/rejects.ts';
 
 const concurrency = suite('login concurrency');
 

@@ -6,10 +6,19 @@ import { eraseAccount, findPerson } from '../../../src/services/data-rights/eras
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
 import { finishErasure, resumeErasures } from '../../../src/services/data-rights/erasure-work.ts';
 import { writeUsage } from '../../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../../support/app-suite.ts';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../../support/person.ts';
-import { until } from '../../support/poll.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, IDLE, ROOT, type TestApp } from '../../support/test-app.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  IDLE,
+  ROOT,
+  type TestApp,
+} from '../../support/test-app.ts';
+import { until } from '../../support/time.ts';
 import { CHURN, FLEET, logEntry, SALES } from '../../support/usage.ts';
 
 const races = appSuite('erasure beside other requests');

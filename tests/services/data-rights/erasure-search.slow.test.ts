@@ -5,12 +5,11 @@ import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { eraseAccount, findPerson } from '../../../src/services/data-rights/erase-account.ts';
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
 import { finishErasure } from '../../../src/services/data-rights/erasure-work.ts';
-import { appSuite } from '../../support/app-suite.ts';
 import { erase, rowsWith } from '../../support/person.ts';
-import { until } from '../../support/poll.ts';
-import { ADA, EDSGER, GRACE, IDLE, type TestApp } from '../../support/test-app.ts';
+import { ADA, appSuite, EDSGER, GRACE, IDLE, type TestApp } from '../../support/test-app.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import { administer } from '../../support/test-server.ts';
+import { until } from '../../support/time.ts';
 
 const search = appSuite('search of an erasure');
 

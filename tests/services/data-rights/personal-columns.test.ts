@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { KEPT, REPLACED, SEARCHED } from '../../../src/services/data-rights/personal-columns.ts';
-import { appSuite } from '../../support/app-suite.ts';
+import { appSuite } from '../../support/test-app.ts';
 
 const columns = appSuite('personal columns');
 

@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, INVITATION_DAYS, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
-import type { TestApp } from '../../support/test-app.ts';
+import { emptyOutbox, INVITATION_DAYS, invite, mailTo, outboxOf } from '../../support/mails.ts';
+import { appSuite, type TestApp } from '../../support/test-app.ts';
 
 const results = appSuite('delivery results');
 

@@ -4,8 +4,7 @@ import { createSmtpMailer, type Mailer } from '../../../src/adapters/smtp/smtp-m
 import { html } from '../../../src/lib/html.ts';
 import { isMailAddress, oneLine } from '../../../src/services/mail/mail-layout.ts';
 import { anyCharacter } from '../../support/any-character.ts';
-import { invitationContext, passwordContext } from '../../support/mail-contexts.ts';
-import { MAIL_FROM, testWriter } from '../../support/mail-fixtures.ts';
+import { invitationContext, MAIL_FROM, passwordContext, testWriter } from '../../support/mails.ts';
 import {
   parseMail,
   startSmtpServer,

@@ -2,11 +2,11 @@ import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../../support/mail-fixtures.ts';
-import { until } from '../../support/poll.ts';
+import { backendOf, emptyOutbox, invite, mailTo, openWorker } from '../../support/mails.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../../support/smtp-server.ts';
 import { suite } from '../../support/suite.ts';
 import { ACME, ADA, startTestApp, type TestApp } from '../../support/test-app.ts';
+import { until } from '../../support/time.ts';
 
 type Context = { app: TestApp; smtp: TestSmtpServer };
 type Settings = NonNullable<Parameters<typeof openWorker>[1]>;

@@ -1,8 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { isMailAddress, oneLine, plainText } from '../../../src/services/mail/mail-layout.ts';
-import { invitationContext, passwordContext } from '../../support/mail-contexts.ts';
-import { MAIL_FROM, testWriter } from '../../support/mail-fixtures.ts';
+import { invitationContext, MAIL_FROM, passwordContext, testWriter } from '../../support/mails.ts';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 const LINK = /http:\/\/localhost:8000\/invitation\/KEY\/\?signature=[\w-]{43}/;

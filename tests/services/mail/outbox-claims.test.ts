@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
-import { ACME, ADA, GRACE } from '../../support/test-app.ts';
+import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mails.ts';
+import { ACME, ADA, appSuite, GRACE } from '../../support/test-app.ts';
 
 const claims = appSuite('claims of due mails');
 

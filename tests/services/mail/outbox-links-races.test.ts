@@ -2,10 +2,9 @@ import { type Kysely, sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { Database } from '../../../entities/index.ts';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, outboxOf } from '../../support/mail-fixtures.ts';
-import { until } from '../../support/poll.ts';
-import { ADA, type TestApp } from '../../support/test-app.ts';
+import { emptyOutbox, outboxOf } from '../../support/mails.ts';
+import { ADA, appSuite, type TestApp } from '../../support/test-app.ts';
+import { until } from '../../support/time.ts';
 
 const races = appSuite('concurrent changes of password links');
 

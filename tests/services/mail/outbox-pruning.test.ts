@@ -1,8 +1,7 @@
 import * as assert from 'uvu/assert';
 import { DAY_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mail-fixtures.ts';
-import { ADA, type TestApp } from '../../support/test-app.ts';
+import { emptyOutbox, invite, mailTo, outboxOf } from '../../support/mails.ts';
+import { ADA, appSuite, type TestApp } from '../../support/test-app.ts';
 
 const pruning = appSuite('pruning of the outbox');
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
-import { END, manifestEntry, packageOf, refuses, tarEntry } from '../../support/build-package.ts';
-import { inspect } from '../../support/inspected-package.ts';
+import { END, inspect, manifestEntry, packageOf, refuses, tarEntry } from '../../support/packages.ts';
 
 const archives = suite('inspectPackage: broken archives');
 

@@ -2,8 +2,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { manifestEntry, packageOf, paxHeader, refuses, tarEntry } from '../../support/build-package.ts';
-import { inspect } from '../../support/inspected-package.ts';
+import { inspect, manifestEntry, packageOf, paxHeader, refuses, tarEntry } from '../../support/packages.ts';
 
 const MIB = 1024 ** 2;
 const GIB_IN_MIB = 1024;

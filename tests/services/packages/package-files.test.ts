@@ -6,9 +6,8 @@ import * as tar from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { listFiles, packDirectory } from '../../../src/services/packages/package-packing.ts';
-import { manifestText, refuses } from '../../support/build-package.ts';
-import { makeScratchFolder } from '../../support/scratch-folder.ts';
-import { writeFiles } from '../../support/write-files.ts';
+import { makeScratchFolder, writeFiles } from '../../support/files.ts';
+import { manifestText, refuses } from '../../support/packages.ts';
 
 type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 const files = suite<{ folder: Folder }>('files to pack');

@@ -6,8 +6,10 @@ import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inspectPackage } from '../../../src/services/packages/package-inspection.ts';
+import { makeScratchFolder } from '../../support/files.ts';
 import {
   END,
+  inspect,
   manifestEntry,
   manifestText,
   packageOf,
@@ -17,9 +19,7 @@ import {
   sha256,
   stored,
   tarEntry,
-} from '../../support/build-package.ts';
-import { inspect } from '../../support/inspected-package.ts';
-import { makeScratchFolder } from '../../support/scratch-folder.ts';
+} from '../../support/packages.ts';
 
 const MIB = 1024 ** 2;
 const EXPECTED = { slug: 'sales', version: '1.0.0' };

@@ -1,6 +1,13 @@
 import { suite } from 'uvu';
-import { packageOf, paxHeader, refuses, tarEntry } from '../../support/build-package.ts';
-import { inspect, inspectEntry, type OddEntry } from '../../support/inspected-package.ts';
+import {
+  inspect,
+  inspectEntry,
+  type OddEntry,
+  packageOf,
+  paxHeader,
+  refuses,
+  tarEntry,
+} from '../../support/packages.ts';
 
 const links = suite('inspectPackage: links and devices');
 

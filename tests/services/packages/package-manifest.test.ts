@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/lib/problems.ts';
 import { parseManifest } from '../../../src/services/packages/package-manifest-parsing.ts';
-import { manifestText } from '../../support/build-package.ts';
+import { manifestText } from '../../support/packages.ts';
 
 const MIB = 1024 ** 2;
 const parse = (text: string | Uint8Array) => parseManifest(Buffer.from(text));

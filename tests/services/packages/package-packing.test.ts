@@ -9,16 +9,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { inspectPackage } from '../../../src/services/packages/package-inspection.ts';
 import { packDirectory, publishPackageFile } from '../../../src/services/packages/package-packing.ts';
-import {
-  manifestText,
-  packageOf,
-  problemOf,
-  refuses,
-  sha256,
-  tarEntry,
-} from '../../support/build-package.ts';
-import { createMemoryPackageStore } from '../../support/memory-package-store.ts';
-import { writeFiles } from '../../support/write-files.ts';
+import { writeFiles } from '../../support/files.ts';
+import { createMemoryPackageStore } from '../../support/package-stores.ts';
+import { manifestText, packageOf, problemOf, refuses, sha256, tarEntry } from '../../support/packages.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'steward-test-'));
 const fresh = (): string => join(root, randomUUID());

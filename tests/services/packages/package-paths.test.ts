@@ -4,8 +4,16 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Problem } from '../../../src/lib/problems.ts';
 import { createPathRules } from '../../../src/services/packages/package-rules.ts';
-import { manifestText, packageOf, paxHeader, refuses, tarEntry } from '../../support/build-package.ts';
-import { inspect, inspectEntry, type OddEntry } from '../../support/inspected-package.ts';
+import {
+  inspect,
+  inspectEntry,
+  manifestText,
+  type OddEntry,
+  packageOf,
+  paxHeader,
+  refuses,
+  tarEntry,
+} from '../../support/packages.ts';
 
 const paths = suite('inspectPackage: unsafe paths');
 

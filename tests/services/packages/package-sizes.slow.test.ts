@@ -3,8 +3,16 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { manifestEntry, packageOf, paxHeader, refuses, tarEntry } from '../../support/build-package.ts';
-import { countBytes, inspect, inspectEntry } from '../../support/inspected-package.ts';
+import {
+  countBytes,
+  inspect,
+  inspectEntry,
+  manifestEntry,
+  packageOf,
+  paxHeader,
+  refuses,
+  tarEntry,
+} from '../../support/packages.ts';
 
 const MIB = 1024 ** 2;
 

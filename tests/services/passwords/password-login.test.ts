@@ -5,8 +5,7 @@ import {
   MAX_PASSWORD_LENGTH,
   strictestPolicy,
 } from '../../../src/services/passwords/password-rules.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { GRACE, type TestApp } from '../../support/test-app.ts';
+import { appSuite, GRACE, type TestApp } from '../../support/test-app.ts';
 
 const longPasswords = appSuite('login with long passwords');
 

@@ -2,10 +2,9 @@ import type { Pool } from 'pg';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { type Caller, createRequestLimits } from '../../../src/services/rate-limits/request-limits.ts';
-import { until } from '../../support/poll.ts';
 import { suite } from '../../support/suite.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
-import { createTestPool } from '../../support/test-pool.ts';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../../support/test-database.ts';
+import { until } from '../../support/time.ts';
 
 type Context = { database: TestDatabase; pool: Pool };
 

@@ -7,11 +7,9 @@ import { dropOldMonths, maintainUsage } from '../../../src/services/usage/usage-
 import { ensureMonths } from '../../../src/services/usage/usage-partitions.ts';
 import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
 import { writeUsage } from '../../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { eventually } from '../../support/poll.ts';
-import { failureOf } from '../../support/rejects-as.ts';
-import { STAFF, type TestApp } from '../../support/test-app.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { failureOf } from '../../support/rejects.ts';
+import { appSuite, STAFF, type TestApp } from '../../support/test-app.ts';
+import { eventually, NOON } from '../../support/time.ts';
 import { logEntry, SALES } from '../../support/usage.ts';
 
 const months = appSuite('monthly partitions of usage');

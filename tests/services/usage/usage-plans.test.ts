@@ -6,9 +6,8 @@ import { VIEWS_ALL } from '../../../src/services/access/visibility.ts';
 import { appRows } from '../../../src/services/apps/app-rows.ts';
 import { type UsageFilter, usageRows } from '../../../src/services/usage/usage-rows.ts';
 import { usageWindows } from '../../../src/services/usage/usage-windows.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { ADA, type TestApp } from '../../support/test-app.ts';
-import { NOON } from '../../support/test-clock.ts';
+import { ADA, appSuite, type TestApp } from '../../support/test-app.ts';
+import { NOON } from '../../support/time.ts';
 import { SALES } from '../../support/usage.ts';
 
 const plans = appSuite('query plans of usage');

@@ -4,14 +4,10 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { rebuildUsage } from '../../../src/services/usage/usage-rebuild.ts';
 import { dayOf, refreshStaleWindows } from '../../../src/services/usage/usage-windows.ts';
-import type { UsageEntryInput } from '../../../src/services/usage/usage-writes.ts';
-import { writeUsage } from '../../../src/services/usage/usage-writes.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { until } from '../../support/poll.ts';
-import { rollupDifferences } from '../../support/recount.ts';
-import type { TestApp } from '../../support/test-app.ts';
-import { NOON } from '../../support/test-clock.ts';
-import { CHURN, FLEET, logEntry, SALES } from '../../support/usage.ts';
+import { type UsageEntryInput, writeUsage } from '../../../src/services/usage/usage-writes.ts';
+import { appSuite, type TestApp } from '../../support/test-app.ts';
+import { NOON, until } from '../../support/time.ts';
+import { CHURN, FLEET, logEntry, rollupDifferences, SALES } from '../../support/usage.ts';
 
 const rollups = appSuite('rollups of usage');
 

@@ -2,10 +2,9 @@ import pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createUsageWriteLimiter } from '../../../src/services/usage/usage-recording.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { until } from '../../support/poll.ts';
-import { rejectsWith } from '../../support/rejects-with.ts';
-import { ADA, EDSGER, STAFF } from '../../support/test-app.ts';
+import { rejectsWith } from '../../support/rejects.ts';
+import { ADA, appSuite, EDSGER, STAFF } from '../../support/test-app.ts';
+import { until } from '../../support/time.ts';
 import { CHURN, SALES } from '../../support/usage.ts';
 
 const writers = suite('createUsageWriteLimiter');

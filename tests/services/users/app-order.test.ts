@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../../support/app-suite.ts';
-import { ACME, ADA, ROOT, type TestApp } from '../../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, type TestApp } from '../../support/test-app.ts';
 
 const order = appSuite('apps of users in a list');
 

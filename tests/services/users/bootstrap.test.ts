@@ -4,8 +4,8 @@ import { openDatabase } from '../../../src/db/database.ts';
 import { tables } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { bootstrap } from '../../../src/services/users/bootstrap.ts';
-import { NOON } from '../../support/test-clock.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
+import { NOON } from '../../support/time.ts';
 
 const bootstrapping = suite('bootstrap');
 

@@ -4,9 +4,8 @@ import { createCommonPasswords } from '../../../src/adapters/hashing/common-pass
 import { tables } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { createAdmin } from '../../../src/services/users/bootstrap.ts';
-import { appSuite } from '../../support/app-suite.ts';
-import { until } from '../../support/poll.ts';
-import { ACME, ADA, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
+import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
+import { until } from '../../support/time.ts';
 
 const promote = ({ orm, hasher, clock }: TestApp, email: string) =>
   createAdmin(

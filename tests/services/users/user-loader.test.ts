@@ -1,9 +1,18 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { appSuite } from '../../support/app-suite.ts';
-import { until } from '../../support/poll.ts';
-import { rejectsWith } from '../../support/rejects-with.ts';
-import { ACME, ADA, EDSGER, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../../support/test-app.ts';
+import { rejectsWith } from '../../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../../support/test-app.ts';
+import { until } from '../../support/time.ts';
 
 const reading = appSuite('reading users');
 

@@ -1,0 +1,187 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { createSmtpMailer, type SmtpTimeouts } from '../../src/adapters/smtp/smtp-mailer.ts';
+import type { Connection } from '../../src/config/connection.ts';
+import { listenToDatabase } from '../../src/db/pg-listener.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { createSignedLinks } from '../../src/services/auth/signed-links.ts';
+import type { MailContext } from '../../src/services/mail/mail-context.ts';
+import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from '../../src/services/mail/mail-worker.ts';
+import { createMailWriter } from '../../src/services/mail/mail-writer.ts';
+import { createOutbox } from '../../src/services/mail/outbox.ts';
+import type { TestApp } from './test-app.ts';
+
+export const MAIL_FROM = 'steward@steward.test';
+export const INVITATION_DAYS = 14;
+
+export const testWriter = createMailWriter({
+  links: createSignedLinks({
+    secretKey: 'a secret key that only tests ever use',
+    baseUrl: 'http://localhost:8000',
+  }),
+  mailFrom: MAIL_FROM,
+  invitationDays: INVITATION_DAYS,
+});
+
+type Backend = { em: SqlEntityManager; clock: Clock };
+type OutboxSettings = { perMinute?: number; leaseMs?: number; backoffMs?: number };
+
+const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
+  createOutbox({
+    em,
+    clock,
+    writer: testWriter,
+    invitationDays: INVITATION_DAYS,
+    perMinute: 0,
+    retentionDays: 30,
+    ...settings,
+  });
+
+type WorkerSettings = OutboxSettings & {
+  /** Absent: no mail server. */
+  smtpUrl?: string;
+  timeoutsMs?: Partial<SmtpTimeouts>;
+  pollMs?: number;
+  retryMs?: number;
+  stopMs?: number;
+  /** Lines of its log. */
+  log?: string[];
+};
+
+/** A mail worker as the service creates it, not started yet. */
+export const openWorker = (backend: Backend & { connection: Connection }, settings: WorkerSettings = {}) => {
+  const { smtpUrl: url, timeoutsMs = {}, pollMs, retryMs, stopMs, log = [], ...rest } = settings;
+  const logger = createLogger('debug', { destination: { write: (line) => log.push(line) } });
+  return createMailWorker({
+    outbox: openOutbox(backend, rest),
+    mailer: url ? createSmtpMailer({ url, connections: MAILS_IN_FLIGHT, timeoutsMs }) : null,
+    listen: (onHeard) =>
+      listenToDatabase({
+        connection: backend.connection,
+        channel: MAIL_CHANNEL,
+        onHeard,
+        warn: (line) => logger.warn(line),
+      }),
+    clock: backend.clock,
+    logger,
+    ...(pollMs !== undefined && { pollMs }),
+    ...(retryMs !== undefined && { retryMs }),
+    ...(stopMs !== undefined && { stopMs }),
+  });
+};
+
+/** The database and the clock of the app. */
+export const backendOf = ({ orm, clock, connection }: TestApp) => ({ em: orm.em, clock, connection });
+
+/** Not imported from `test-app.ts`, so that a worker process does not load the whole service. */
+const INVITER = 'admin@acme.test';
+
+/** The outbox of the app, with the settings of the test. */
+export const outboxOf = (app: TestApp, settings: OutboxSettings = {}) => openOutbox(backendOf(app), settings);
+
+let invited = 0;
+
+/** Invites new people to the first demo client and returns their addresses. */
+export const invite = async (app: TestApp, count: number): Promise<string[]> => {
+  const emails = Array.from({ length: count }, () => `guest-${++invited}@guest.test`);
+  const items = emails.map((email) => ({ email, client: 1, initial_apps: ['zylTKNVx'] }));
+  await app.as(INVITER).invitations.create({ items });
+  return emails;
+};
+
+export const mailTo = (app: TestApp, recipient: string) =>
+  app
+    .db()
+    .selectFrom('outbox_mails')
+    .selectAll()
+    .where('recipient', '=', recipient)
+    .executeTakeFirstOrThrow();
+
+/** Deletes the mails of earlier tests. */
+export const emptyOutbox = (app: TestApp) => app.db().deleteFrom('outbox_mails').execute();
+
+type Invited = { email: string; client?: number; apps?: string[]; by?: string };
+
+/** Invites a person and returns the path of the mailed link. */
+export const inviteByLink = async (app: TestApp, invited: Invited): Promise<{ id: number; path: string }> => {
+  const { email, client = 1, apps = [], by = INVITER } = invited;
+  const { id } = await app.as(by).clients.invite({ id: client, email, initial_apps: apps });
+  const { url } = await app.as(by).invitations.copyLink({ id });
+  return { id, path: pathOf(url) };
+};
+
+/** Sends pending mails and returns the path of the user's newest password link. */
+export const mailedPasswordPath = async (app: TestApp, email: string): Promise<string> => {
+  await app.mailWorker.drain();
+  const { id, user_id, created_at } = await app
+    .db()
+    .selectFrom('password_links')
+    .innerJoin('users', 'users.id', 'password_links.user_id')
+    .select(['password_links.id', 'password_links.user_id', 'password_links.created_at'])
+    .where('users.email', '=', email)
+    .orderBy('password_links.id', 'desc')
+    .executeTakeFirstOrThrow();
+  return pathOf(app.links.passwordLink({ id, userId: user_id, createdAt: created_at }));
+};
+
+const pathOf = (url: string): string => {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+};
+
+const NOON = new Date('2026-11-21T12:00:00.000Z');
+
+/** The mail context of an invitation. */
+export const invitationContext = (changes: Partial<MailContext> = {}): MailContext => ({
+  id: 7,
+  kind: 'invitation',
+  recipient: 'ada@guest.test',
+  client_id: 1,
+  invitation_id: 3,
+  user_id: null,
+  created_at: NOON,
+  attempts: 1,
+  last_attempt_at: NOON,
+  next_attempt_at: NOON,
+  last_error: null,
+  sent_at: null,
+  failed_at: null,
+  status: 'queued',
+  client_name: 'Acme Analytics',
+  invitation_subject: '',
+  obsolete: null,
+  default_from_email: '',
+  invitation_body: '',
+  support_email: 'help@acme.test',
+  invitation_key: 'KEY',
+  first_name: null,
+  request_address: null,
+  traceparent: null,
+  link_id: null,
+  link_user_id: null,
+  link_created_at: null,
+  link_expires_at: NOON,
+  password_expires_at: null,
+  app_labels: ['Sales', 'Churn'],
+  ...changes,
+});
+
+/** The mail context of a password mail of the same client. */
+export const passwordContext = (
+  kind: 'password-setup' | 'password-reset' | 'password-changed',
+  changes: Partial<MailContext> = {},
+): MailContext =>
+  invitationContext({
+    kind,
+    client_id: null,
+    invitation_id: null,
+    invitation_key: null,
+    app_labels: [],
+    user_id: 5,
+    first_name: 'Ada',
+    link_id: 11,
+    link_user_id: 5,
+    link_created_at: NOON,
+    link_expires_at: new Date('2026-11-21T13:00:00.000Z'),
+    ...changes,
+  });

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A port that is free at the moment. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, 'localhost');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // of a TCP server
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+/**
+ * Forwards TCP connections to a PostgreSQL socket directory. After `dropPackets`, connections stay open but no data gets
+ * through; `forwardPackets` affects only new connections.
+ */
+export const startTcpProxy = async (socketDirectory: string) => {
+  const sockets = new Set<Socket>();
+  let isForwarding = true;
+
+  const server = createServer((client) => {
+    const upstream = connect(`${socketDirectory}/.s.PGSQL.5432`);
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => sockets.delete(socket));
+      socket.on('end', () => other.end());
+    }
+    if (!isForwarding) return;
+    client.pipe(upstream);
+    upstream.pipe(client);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+
+  return {
+    port: address !== null && typeof address === 'object' ? address.port : 0,
+    dropPackets: (): void => {
+      isForwarding = false;
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+        socket.removeAllListeners('end');
+      }
+    },
+    forwardPackets: (): void => {
+      isForwarding = true;
+    },
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+};
