@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import { createProgress, type Progress } from '../../src/cli/progress.ts';
 import type { Connection } from '../../src/config/connection.ts';
-import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
 import { ensureMonths, partitionOf } from '../../src/services/usage/usage-partitions.ts';
 import { rebuildUsage } from '../../src/services/usage/usage-rebuild.ts';
 import { makeContent } from './content.ts';

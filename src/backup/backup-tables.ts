@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { MIGRATIONS_TABLE } from '../db/schema-state.ts';
+import { MIGRATIONS_TABLE } from '../db/migrate.ts';
 import type { BackupHeader, TableSummary } from './backup-format.ts';
 
 type Table = BackupHeader['tables'][number];

@@ -3,7 +3,7 @@ import { constants, zstdCompress } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
-import { readMigrations, readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
+import { readMigrations, readSchemaState, UnfinishedRestore } from '../db/migrate.ts';
 import { packageFileName } from '../lib/package-name.ts';
 import { Problem } from '../lib/problems.ts';
 import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-partitions.ts';

@@ -1,6 +1,6 @@
 import { rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UnfinishedRestore } from '../db/schema-state.ts';
+import { UnfinishedRestore } from '../db/migrate.ts';
 import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../lib/files.ts';
 

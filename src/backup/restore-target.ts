@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { tryAdvisoryLock } from '../db/advisory-lock.ts';
-import { MIGRATION_LOCK } from '../db/database.ts';
-import { RESTORE_TABLE, readMigrations, readSchemaState } from '../db/schema-state.ts';
+import { MIGRATION_LOCK, RESTORE_TABLE, readMigrations, readSchemaState } from '../db/migrate.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
 import { Problem } from '../lib/problems.ts';
 import type { BackupHeader } from './backup-format.ts';

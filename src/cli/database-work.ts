@@ -1,8 +1,9 @@
 import { createCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
-import { migrateDatabase, type Orm, openDatabase } from '../db/database.ts';
+import { type Orm, openDatabase } from '../db/database.ts';
 import { tables } from '../db/kysely.ts';
+import { migrateDatabase } from '../db/migrate.ts';
 import { systemClock } from '../lib/clock.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';

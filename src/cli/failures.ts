@@ -1,8 +1,8 @@
 import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres/index.ts';
 import { InvalidSettings } from '../config/config.ts';
 import { SecretFileError } from '../config/secret-file.ts';
-import { IncompatibleDatabase, problemOfDatabaseError } from '../db/database-errors.ts';
-import { UnfinishedRestore } from '../db/schema-state.ts';
+import { problemOfDatabaseError } from '../db/database-errors.ts';
+import { IncompatibleDatabase, UnfinishedRestore } from '../db/migrate.ts';
 import { BackupStoreError } from '../lib/backup-store-error.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';

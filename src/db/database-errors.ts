@@ -92,14 +92,3 @@ const isLostConnection = (error: Error, code: string): boolean =>
 /** Errors of the file system share the codes, but name a path. A host of several addresses fails at all of them. */
 const isOfSocket = (error: Error): boolean =>
   error instanceof AggregateError || ('syscall' in error && !('path' in error));
-
-/** The database was migrated by a version with other migrations. The message is one line for the operator. */
-export class IncompatibleDatabase extends Error {
-  constructor(name: string) {
-    super(
-      `The database has migration ${name}, which this version of Steward does not know, and lacks others. ` +
-        'Run the version that created it, or use an empty database or DATA_DIR.',
-    );
-    this.name = 'IncompatibleDatabase';
-  }
-}

@@ -4,9 +4,9 @@ import { attachToEmbeddedPostgres } from '../adapters/embedded-postgres/index.ts
 import { requireUnmarkedFolder } from '../backup/restore-folder.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
-import { openDatabase, readMigrationLevel } from '../db/database.ts';
+import { openDatabase } from '../db/database.ts';
 import type { Db } from '../db/kysely.ts';
-import { readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
+import { readMigrationLevel, readSchemaState, UnfinishedRestore } from '../db/migrate.ts';
 import { warnOfLostSettings } from '../db/session-settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/format-count.ts';

@@ -6,7 +6,7 @@ import { createCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { Tracing } from '../adapters/opentelemetry/start-tracing.ts';
 import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import { migrateDatabase, readMigrationLevel } from '../db/database.ts';
+import { migrateDatabase, readMigrationLevel } from '../db/migrate.ts';
 import type { ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createOperatorOutput } from '../lib/logger.ts';

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { migrations } from '../../migrations/index.ts';
 import type { Connection } from '../../src/config/connection.ts';
-import { migrateDatabase } from '../../src/db/database.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
 import { previewMigrations, statementsOf } from '../../src/db/migration-preview.ts';
 import { openUnlimitedSession } from '../../src/db/single-client.ts';
 import { rejectsWith } from '../support/rejects.ts';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
-import { migrateDatabase } from '../../src/db/database.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { suite } from '../support/suite.ts';
 import { administer } from '../support/test-server.ts';

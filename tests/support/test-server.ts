@@ -111,7 +111,7 @@ export const queryOnce = async (
 
 const makeTemplate = async (connection: Connection): Promise<string> => {
   // Loaded here, because a run with an existing server does not need it.
-  const { migrateDatabase } = await import('../../src/db/database.ts');
+  const { migrateDatabase } = await import('../../src/db/migrate.ts');
   const template = `steward_template_${randomBytes(4).toString('hex')}`;
   await administer(connection, `create database ${template}`);
   await migrateDatabase({ ...connection, database: template });

@@ -13,7 +13,8 @@ import { createPasswordHasher } from '../../src/adapters/hashing/password-hasher
 import { readConfig } from '../../src/config/config.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { loadSecretKey } from '../../src/config/secret-file.ts';
-import { migrateDatabase, openDatabase } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { migrateDatabase } from '../../src/db/migrate.ts';
 import { fillDemo } from '../../src/demo/fill.ts';
 import { withDatabaseHost } from '../../src/server/database-host.ts';
 import { OLD_PROGRAMS } from '../support/environment.ts';
