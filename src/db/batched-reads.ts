@@ -4,7 +4,7 @@ import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { isOfStatement } from './database-errors.ts';
-import type { BatchedQuery } from './pool.ts';
+import type { BatchedQuery } from './pooled-client.ts';
 
 /** Runs a query that changes nothing. */
 export type Read = <Row>(query: Compilable<Row>) => Promise<Row[]>;

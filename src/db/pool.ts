@@ -3,11 +3,11 @@ import pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
-import { endWith, errorTypeOf, tracing } from '../lib/tracing.ts';
+import { endWith, tracing } from '../lib/tracing.ts';
 import { isOfStatement } from './database-errors.ts';
+import { pooledClientClass, QUERY_FAILED, QUERY_SENT } from './pooled-client.ts';
 import { sessionOptions } from './session-settings.ts';
-import { type ClientClass, CONNECT_TIMEOUT_MS, clientClassOf } from './single-client.ts';
-import { createStatementNames } from './statement-names.ts';
+import { CONNECT_TIMEOUT_MS } from './single-client.ts';
 
 const DEFAULT_POOL_SIZE = 10;
 /** Until the first TCP keepalive probe. Node then probes once a second, ten times. */
@@ -40,7 +40,7 @@ export const createPool = (connection: Connection, queryLimitMs: number | null =
     max: connection.poolSize ?? DEFAULT_POOL_SIZE,
     types,
     // The declared type has no constructor arguments.
-    Client: pooledClientClass(clientClassOf(connection), connection) as never,
+    Client: pooledClientClass(connection) as never,
     onConnect: markIfReadOnly,
     maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
     ssl: false,
@@ -63,10 +63,6 @@ const STUCK_MS = 60_000;
 /** Adds pages to a table, and so fails without disk space. Several statements are one transaction. */
 const DISK_PROBE =
   'create temp table disk_probe as select generate_series(1, 20000) as filler; drop table disk_probe';
-
-/** What the clients of the pool report. */
-const QUERY_SENT = Symbol('query sent');
-const QUERY_FAILED = Symbol('query failed');
 
 /** A pool for a server that may fail over, lose connections or run out of disk space. */
 export class DatabasePool extends pg.Pool {
@@ -181,65 +177,3 @@ const markIfReadOnly = async (client: pg.ClientBase): Promise<void> => {
   const { rows } = await client.query<{ isReadOnly: boolean }>(query);
   if (rows[0]?.isReadOnly) readOnlyClients.add(client);
 };
-
-/** The statements of a batch are reported to metrics and traces together, where it is sent. */
-export type BatchedQuery = pg.QueryConfig<unknown[]> & { isBatched?: boolean };
-
-type Callback = (error: unknown, ...results: unknown[]) => void;
-
-/**
- * The class of the pool's clients. It prepares repeated statements by name, sends queries without waiting for the results of
- * earlier ones, and reports uses and failures to the pool. It never refuses a query itself: a transaction that is not ended keeps
- * its connection.
- */
-const pooledClientClass = (
-  Client: ClientClass,
-  { preparesStatements = true }: Pick<Connection, 'preparesStatements'>,
-): ClientClass => {
-  // False behind a pooler that does not keep prepared statements.
-  const nameOf = preparesStatements ? createStatementNames('query') : () => undefined;
-
-  return class extends Client {
-    constructor(config: pg.ClientConfig) {
-      // The pool's password is not enumerable.
-      super({ ...config, password: config.password, pipeline: true });
-      // A lost connection fails its queries; without a listener, the event would end the process.
-      this.on('error', () => {});
-    }
-
-    /** Returns `never`, because one signature covers all overloads. */
-    override query(first: unknown, ...rest: unknown[]): never {
-      const query = super.query as (...given: unknown[]) => never;
-      this.emit(QUERY_SENT);
-      if (isSubmittable(first)) return query.call(this, first, ...rest);
-      const { values = [], isBatched, ...config } = configOf(first, rest);
-      const named = { name: nameOf(config.text, values), ...config, values };
-      if (!isBatched) telemetry.roundTrip.publish(() => ({ statements: 1 }));
-      const span = isBatched ? null : tracing.startStatements(() => [config.text]);
-      const settle = (error?: unknown): void => {
-        span?.end(error ? { error: errorTypeOf(error) } : {});
-        if (error) this.emit(QUERY_FAILED, error);
-      };
-      const callback = rest.find((argument): argument is Callback => typeof argument === 'function');
-      if (callback) {
-        return query.call(this, named, (error: unknown, ...results: unknown[]) => {
-          settle(error);
-          callback(error, ...results);
-        });
-      }
-      // `never` is the promise of the results.
-      const results: Promise<unknown> = query.call(this, named);
-      results.then(() => settle(), settle);
-      return results as never;
-    }
-  };
-};
-
-const isSubmittable = (query: unknown): boolean =>
-  typeof query === 'object' && query !== null && 'submit' in query;
-
-/** The configuration of a query that is given as text and values, or as a configuration. */
-const configOf = (first: unknown, [values]: unknown[]): BatchedQuery =>
-  typeof first === 'string'
-    ? { text: first, ...(Array.isArray(values) && { values }) }
-    : (first as BatchedQuery);

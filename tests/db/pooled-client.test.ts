@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openDatabase } from '../../src/db/database.ts';
-import { createStatementNames } from '../../src/db/statement-names.ts';
+import { createStatementNames } from '../../src/db/pooled-client.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const statements = suite('prepared statements');
@@ -25,7 +25,7 @@ const openTestDatabase = async () => {
 };
 
 statements('are named when they are repeated with values, and keep their names', () => {
-  const nameOf = createStatementNames('query');
+  const nameOf = createStatementNames();
   const first = nameOf('select $1', [1]);
   const second = nameOf('select $1', [2]);
   const other = ['select $1, 2', 'select $1, 2'].map((text) => nameOf(text, [1])).at(-1);
@@ -40,7 +40,7 @@ statements('are named when they are repeated with values, and keep their names',
 });
 
 statements('have a limited number of names', () => {
-  const nameOf = createStatementNames('query');
+  const nameOf = createStatementNames();
   const names = new Set<string>();
   for (let columns = 1; columns <= 5_000; columns += 1) {
     const text = `select $1, ${columns}`;
