@@ -104,7 +104,7 @@ export const usersRouter = router({
     )
     .output(UserOutput)
     .mutation(async ({ ctx, input }) =>
-      userOutput(await ctx.services.users.create(ctx.actor, input), ctx.baseUrl),
+      userOutput(await ctx.services.userCreation.create(ctx.actor, input), ctx.baseUrl),
     ),
 
   update: adminProcedure
@@ -123,14 +123,14 @@ export const usersRouter = router({
     )
     .output(UserOutput)
     .mutation(async ({ ctx, input: { email, ...changes } }) =>
-      userOutput(await ctx.services.users.update(ctx.actor, email, changes), ctx.baseUrl),
+      userOutput(await ctx.services.userUpdates.update(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
   deactivate: adminProcedure
     .meta(route('DELETE', '/jb/users/{email}/', { status: 204, resource: 'users.get' }))
     .input(ByEmail)
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.users.deactivate(ctx.actor, input.email)),
+    .mutation(({ ctx, input }) => ctx.services.userUpdates.deactivate(ctx.actor, input.email)),
 
   /** Makes one change to up to 1,000 users, each by the rules of `update`. */
   bulkUpdate: adminProcedure

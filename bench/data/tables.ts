@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defaultBranding } from '../../src/services/clients/clients.ts';
-import { profileColorOf } from '../../src/services/users/new-user.ts';
+import { profileColorOf } from '../../src/services/users/user-creation.ts';
 import { copyLine } from './copying.ts';
 import type { Grant, Person } from './people.ts';
 import type { App, Client } from './tenants.ts';

@@ -4,7 +4,7 @@ import { type Db, tables } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { newInvitationKeys } from '../lib/ids.ts';
 import type { AuditAction } from '../services/audit/audit.ts';
-import { handleBase, profileColorOf } from '../services/users/new-user.ts';
+import { handleBase, profileColorOf } from '../services/users/user-creation.ts';
 import {
   ALL_APPS,
   APP_IN_MAINTENANCE,

@@ -45,10 +45,11 @@ import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix, createAccessUpdates } from './users/access-matrix.ts';
 import { createUserGrants } from './users/app-grants.ts';
-import { createRoles } from './users/roles.ts';
+import { createRoles, createUserPermissions } from './users/roles.ts';
+import { createUserCreation } from './users/user-creation.ts';
 import { createUserLoader } from './users/user-loader.ts';
-import { createUserPermissions } from './users/user-permissions.ts';
 import { createUserTables } from './users/user-tables.ts';
+import { createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
 
 const createUnit = (em: Db, deps: ServiceDeps, origin: Origin): Unit => {
@@ -79,6 +80,8 @@ const factories = {
   clients: createClients,
   clientGate: createClientGate,
   users: createUsers,
+  userCreation: createUserCreation,
+  userUpdates: createUserUpdates,
   roles: createRoles,
   erasures: createErasures,
   userExports: createUserExports,

@@ -19,7 +19,7 @@ import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { createAppOrder } from './users/app-order.ts';
-import { createDuplicateLimit } from './users/duplicate-limit.ts';
+import { createDuplicateLimit } from './users/user-creation.ts';
 import { createAnyUserLoader } from './users/user-loader.ts';
 
 type Given = {

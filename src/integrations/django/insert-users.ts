@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import { handleBase, lockAllHandles } from '../../services/users/new-user.ts';
+import { handleBase, lockAllHandles } from '../../services/users/user-creation.ts';
 import type { StagedUser } from './staging.ts';
 
 type InsertOptions = { clientId: number | null; now: Date };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
 import { type Db, tables } from '../../db/kysely.ts';
-import { profileColorOf } from '../../services/users/new-user.ts';
+import { profileColorOf } from '../../services/users/user-creation.ts';
 import type { DjangoUser } from './user.ts';
 
 /** A user of a dump whose record is valid. */

@@ -9,7 +9,7 @@ import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { requireExpected } from '../expected-values.ts';
+import { requireExpected } from '../edits.ts';
 import { EDITABLE_COLUMNS } from '../packages/package-loading.ts';
 import type { Unit } from '../unit.ts';
 import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';

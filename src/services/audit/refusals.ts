@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
-import type { DuplicateLimit } from '../users/duplicate-limit.ts';
+import type { DuplicateLimit } from '../users/user-creation.ts';
 import type { Audit, Origin } from './audit.ts';
 
 /** Entries per user and minute. The audit trail may be kept forever, so a client in a loop must not fill it. */

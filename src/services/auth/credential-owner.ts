@@ -1,7 +1,6 @@
 import { clientIdsOf, type Db } from '../../db/kysely.ts';
 import { type Actor, requireUserAdmin } from '../access/actor.ts';
-import { lockUser } from '../users/user-locks.ts';
-import { readTarget } from '../users/user-permissions.ts';
+import { lockUser, readTarget } from '../users/user-locks.ts';
 
 /** Whose credentials a call concerns, with the clients whose admins may read its audit entry. */
 export type Owner = { id: number; email: string; clientIds: number[] };

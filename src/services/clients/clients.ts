@@ -7,7 +7,7 @@ import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
-import { requireExpected } from '../expected-values.ts';
+import { requireExpected } from '../edits.ts';
 import { noticeStatement, requireFewNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 

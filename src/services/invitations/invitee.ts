@@ -10,7 +10,7 @@ import { setPassword } from '../auth/credentials.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import { joinNotices } from '../passwords/password-expiry.ts';
 import { grantApps, joinClients } from '../users/app-grants.ts';
-import { addUser } from '../users/new-user.ts';
+import { addUser } from '../users/user-creation.ts';
 import type { InvitationByLink } from './invitation-rows.ts';
 
 type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date };

@@ -12,12 +12,11 @@ import { findPending } from '../invitations/pending-invitation.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
 import type { Unit } from '../unit.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
-import type { UserChanges } from '../users/update-plan.ts';
 import { findUsers, type Listing } from '../users/user-listing.ts';
 import { lockUser } from '../users/user-locks.ts';
-import { updateInTransaction } from '../users/user-update.ts';
+import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
-import { CHANGED_ONCE, changeStatements, findDone, readOperation, startOperation } from './operation-log.ts';
+import { CHANGED_ONCE, findDone, readOperation, recordChange, startOperation } from './operation-log.ts';
 
 export const BULK_ACTIONS = [
   'grant-apps',
@@ -164,10 +163,13 @@ const createRowUpdate = (unit: Unit, operationId: string, { action, apps }: Bulk
     // A flush compares all entities that its entity manager has read.
     const row = { ...unit, em: unit.em.fork() };
     if (action === 'send-password-link') return sendPasswordLink(row, actor, email, operationId);
-    const { events } = await updateInTransaction(row, actor, email, changes[action], (em, plan) =>
-      changeStatements(em, operationId, plan, unit.clock.now()),
-    );
-    return events.length > 0;
+    return row.em.transactional(async (tx) => {
+      const now = unit.clock.now();
+      const deps = { tx, now, audit: unit.audit };
+      const { isChanged, undoable } = await updateUser(deps, actor, email, changes[action]);
+      await recordChange(tx, operationId, undoable, now);
+      return isChanged;
+    });
   };
 };
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type CompiledQuery, sql } from 'kysely';
-import { type Db, runStatements, tables } from '../../db/kysely.ts';
+import { sql } from 'kysely';
+import { type Db, tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import type { UpdatePlan } from '../users/update-plan.ts';
 
 /** How long an operation can be continued and undone, in minutes. */
 export const UNDO_MINUTES = 10;
@@ -42,29 +41,29 @@ const undoEnd = (startedAt: Date): Date => new Date(startedAt.getTime() + UNDO_M
 /** The primary key of `operation_changes`: an operation changes each user once. */
 export const CHANGED_ONCE = 'operation_changes_pkey';
 
-/**
- * The statement that records what a plan changes; none if it changes nothing that can be undone. It violates `CHANGED_ONCE` if
- * the operation has changed the user before.
- */
-export const changeStatements = (
-  em: Db,
-  operationId: string,
-  { values, isActive, after }: UpdatePlan,
-  now: Date,
-): CompiledQuery[] => {
-  const { id: userId, granted, revoked, joined } = values;
-  if (granted.length + revoked.length + joined.length === 0 && isActive === null) return [];
-  const changedAt = (isActive === null ? null : lastChange(isActive, after)) ?? now;
-  return [
-    sql`
-      insert into operation_changes (operation_id, user_id, granted, revoked, joined, is_active, changed_at)
-      values (${operationId}, ${userId}, ${granted}::varchar[], ${revoked}::varchar[], ${joined}::int[],
-        ${isActive}::boolean, ${changedAt})`.compile(tables(em)),
-  ];
+/** What an update has changed that can be undone: ids of apps, and of the clients that the user has joined by it. */
+export type UndoableChange = {
+  userId: number;
+  granted: string[];
+  revoked: string[];
+  joined: number[];
+  /** The new value; null if it did not change. */
+  isActive: boolean | null;
 };
 
-const lastChange = (isActive: boolean, { last_activated, last_deactivated }: UpdatePlan['after']) =>
-  isActive ? last_activated : last_deactivated;
+/** Records a change of an operation, at the time `now` of the change. It violates `CHANGED_ONCE` if the operation has changed the user before. */
+export const recordChange = async (
+  tx: Db,
+  operationId: string,
+  { userId, granted, revoked, joined, isActive }: UndoableChange,
+  now: Date,
+): Promise<void> => {
+  if (granted.length + revoked.length + joined.length === 0 && isActive === null) return;
+  await sql`
+    insert into operation_changes (operation_id, user_id, granted, revoked, joined, is_active, changed_at)
+    values (${operationId}, ${userId}, ${granted}::varchar[], ${revoked}::varchar[], ${joined}::int[],
+      ${isActive}::boolean, ${now})`.execute(tables(tx));
+};
 
 /** Those of these addresses whose user the operation has changed, or to which it has sent a mail. */
 export const findDone = async (
@@ -84,28 +83,22 @@ export const findDone = async (
 export type Decision = { userId: number; apps: readonly string[]; clients: readonly number[] };
 
 /**
- * The statement that keeps the undo of earlier operations from overriding these decisions; none without any. Without it, a grant
- * that was revoked and given again would look like the one of the operation.
+ * Keeps the undo of earlier operations from overriding these decisions about locked users. Without it, a grant that was revoked and
+ * given again would look like the one of the operation.
  */
-export const supersedeStatements = (em: Db, decisions: readonly Decision[]): CompiledQuery[] => {
+export const supersedeOperations = async (tx: Db, decisions: readonly Decision[]): Promise<void> => {
   const rows = decisions.filter(({ apps, clients }) => apps.length + clients.length > 0);
-  if (rows.length === 0) return [];
-  return [
-    sql`
-      update operation_changes c set
-        granted = array(select unnest(c.granted) except select unnest(decision.apps)),
-        revoked = array(select unnest(c.revoked) except select unnest(decision.apps)),
-        joined = array(select unnest(c.joined) except select unnest(decision.clients)),
-        superseded = array(select unnest(c.superseded)
-          union (select unnest(c.granted || c.revoked) intersect select unnest(decision.apps)))
-      from json_to_recordset(${JSON.stringify(rows)}::json) as decision ("userId" int, apps varchar[], clients int[])
-      where c.user_id = decision."userId" and c.undone is null
-        and (c.granted && decision.apps or c.revoked && decision.apps or c.joined && decision.clients)`.compile(
-      tables(em),
-    ),
-  ];
+  if (rows.length === 0) return;
+  await sql`
+    update operation_changes c set
+      granted = array(select unnest(c.granted) except select unnest(decision.apps)),
+      revoked = array(select unnest(c.revoked) except select unnest(decision.apps)),
+      joined = array(select unnest(c.joined) except select unnest(decision.clients)),
+      superseded = array(select unnest(c.superseded)
+        union (select unnest(c.granted || c.revoked) intersect select unnest(decision.apps)))
+    from json_to_recordset(${JSON.stringify(rows)}::json) as decision ("userId" int, apps varchar[], clients int[])
+    where c.user_id = decision."userId" and c.undone is null
+      and (c.granted && decision.apps or c.revoked && decision.apps or c.joined && decision.clients)`.execute(
+    tables(tx),
+  );
 };
-
-/** Runs `supersedeStatements`. The users must be locked. */
-export const supersedeOperations = (tx: Db, decisions: readonly Decision[]): Promise<void> =>
-  runStatements(tx, supersedeStatements(tx, decisions));

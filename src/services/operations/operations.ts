@@ -4,11 +4,10 @@ import { type Db, tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
-import type { UpdatePlan } from '../users/update-plan.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
 import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
-import { readOperation } from './operation-log.ts';
+import { readOperation, type UndoableChange } from './operation-log.ts';
 
 /** What was not undone. `app_id` is null for the activation of the user. */
 export type SkippedChange = { email: string; app_id: string | null; problem: RowProblem };
@@ -43,10 +42,9 @@ export const createOperations = (unit: Unit) => {
       const changes = { grant: change.revoked, revoke: change.granted, is_active };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
-      const plan = await updateUser(unitOfWork, actor, email, changes, () => [
-        leaveClients(change).compile(tables(tx)),
-      ]);
-      await recordUndone(tx, id, userId, undoneBy(plan, change));
+      const { undoable } = await updateUser(unitOfWork, actor, email, changes);
+      await leaveClients(change).execute(tables(tx));
+      await recordUndone(tx, id, userId, undoneBy(undoable, change));
     });
 
   const refuse = (id: string, { user_id: userId }: Changed, problem: RowProblem): Promise<void> =>
@@ -169,8 +167,8 @@ const changesIn = ({ granted, revoked, superseded, is_active }: Change): (string
   ...(is_active === null ? [] : [null]),
 ];
 
-const undoneBy = ({ values, isActive }: UpdatePlan, change: Change): UndoneChange => {
-  const reverted = new Set<string | null>([...values.granted, ...values.revoked]);
+const undoneBy = ({ granted, revoked, isActive }: UndoableChange, change: Change): UndoneChange => {
+  const reverted = new Set<string | null>([...granted, ...revoked]);
   if (isActive !== null) reverted.add(null);
   const left = changesIn(change).filter((id) => !reverted.has(id));
   return { reverted: reverted.size, skipped: left.map((app_id) => ({ app_id, problem: CHANGED_SINCE })) };

@@ -15,13 +15,15 @@ import type { Unit } from '../unit.ts';
 
 export type GrantableApp = { id: string; client_id: number };
 
-/** Finds the apps that the actor may grant. `unknown` are ids of no app, or of an app of another client. */
+/** Finds the apps that the actor may grant, oldest first. `unknown` are ids of no app, or of an app of another client. */
 export const findGrantable = async (em: SqlEntityManager, actor: Actor, appIds: readonly string[]) => {
   const apps = await tables(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
     .where(sql<boolean>`id = any(${[...appIds]}::varchar[])`)
     .where(clientManagedBy(actor, sql`client_id`))
+    .orderBy('created_at')
+    .orderBy('id')
     .execute();
   const foundIds = new Set(apps.map(({ id }) => id));
   return { apps, unknown: appIds.filter((id) => !foundIds.has(id)) };
@@ -38,6 +40,20 @@ export const grantApps = async (em: SqlEntityManager, userId: number, apps: read
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   await joinClients(em, userId, new Set(apps.map((app) => app.client_id)));
+};
+
+/** Revokes apps of a user, who stays a member of their clients. */
+export const revokeApps = async (em: SqlEntityManager, userId: number, apps: readonly GrantableApp[]) => {
+  if (apps.length === 0) return;
+  await tables(em)
+    .deleteFrom('app_grants')
+    .where('user_id', '=', userId)
+    .where(
+      'app_id',
+      'in',
+      apps.map(({ id }) => id),
+    )
+    .execute();
 };
 
 export const joinClients = async (em: SqlEntityManager, userId: number, clientIds: Set<number>) => {

@@ -13,7 +13,7 @@ import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { reactivationNotice } from '../passwords/password-expiry.ts';
 import { readPolicyOfUser, rejectWeakPassword, strictestPolicy } from '../passwords/password-rules.ts';
 import type { ServiceDeps } from '../unit.ts';
-import { addUser, type NewUser } from './new-user.ts';
+import { addUser, type NewUser } from './user-creation.ts';
 
 type BootstrapInput = { domain: string; adminEmail: string; now: Date };
 

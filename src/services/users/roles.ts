@@ -1,14 +1,20 @@
 import { tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { lockAccessChange } from '../access/access-locks.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import {
+  type Actor,
+  requireRecentPassword,
+  userAdminRefusal,
+  userAppsRefusal,
+  userUpdateRefusal,
+} from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import { joinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
-import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
+import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
 
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
@@ -75,4 +81,19 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
       await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
       return readUser(tx, actor, email);
     }),
+});
+
+/** What the actor may do with a user, by the rules of the procedures that do it. */
+export const createUserPermissions = ({ em }: Pick<Unit, 'em'>) => ({
+  /** @throws Problem `not-found` */
+  read: async (actor: Actor, email: string) => {
+    const user = await readTarget(em, actor, email);
+    const refusal = userAdminRefusal(actor, user);
+    return {
+      can_update: userUpdateRefusal(actor, user) === null,
+      can_update_apps: userAppsRefusal(actor, user) === null,
+      can_revoke: refusal === null,
+      is_shared: refusal?.code === 'shared-user',
+    };
+  },
 });

@@ -1,57 +1,63 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
-import { lockAccessChange } from '../access/access-locks.ts';
-import { type Actor, requireUserAdmin } from '../access/actor.ts';
+import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
-import { revokeCredentials } from '../auth/credentials.ts';
 
-/** A locked user, with the clients that decide who may change them. */
+/** A locked user, with the clients that decide who may change them, by id. */
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
 
 /**
  * Locks a user whom the actor may change.
- * @throws Problem `not-found` (also for a user the actor may not see), `forbidden`, `shared-user`, `unauthenticated`
+ * @param requireMay the rule that the actor must meet
+ * @throws Problem `not-found` (also for a user the actor may not see), `unauthenticated`, and those of `requireMay`
  */
-export const lockUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<LockedUser> => {
-  const id = await lockVisibleUser(tx, actor, email);
-  const user = await tx.findOneOrFail(User, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
-
+export const lockUser = async (
+  tx: SqlEntityManager,
+  actor: Actor,
+  email: string,
+  requireMay: (actor: Actor, user: TargetRoles) => void = requireUserAdmin,
+): Promise<LockedUser> => {
+  const user = await lockVisibleUser(tx, actor, email);
+  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
   const memberships = await tables(tx)
     .selectFrom('memberships')
     .select(['client_id', 'is_admin'])
     .where('user_id', '=', user.id)
+    .orderBy('client_id')
     .execute();
-  const locked = {
-    user,
-    clientIds: memberships.map((row) => row.client_id),
-    adminOf: memberships.filter((row) => row.is_admin).map((row) => row.client_id),
-  };
-  const { email: address, isSuperuser, isStaff } = user;
-  requireUserAdmin(actor, { id, email: address, isSuperuser, isStaff, ...locked });
-  return locked;
+  const clientIds = memberships.map((row) => row.client_id);
+  const adminOf = memberships.filter((row) => row.is_admin).map((row) => row.client_id);
+  const { id, isSuperuser, isStaff } = user;
+  requireMay(actor, { id, email: user.email, isSuperuser, isStaff, clientIds, adminOf });
+  return { user, clientIds, adminOf };
 };
 
 /**
- * Locks a user whom the actor may see, and returns their id. Anything read before may be out of date.
+ * Locks a user whom the actor may see.
  * @throws Problem `not-found`, `unauthenticated`
  */
-export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
-  // Superusers are locked in a fixed order.
-  const locked = await tables(tx)
+export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<User> => {
+  const { is_superuser } = await tables(tx)
     .selectFrom('users')
-    .select('id')
+    .select('is_superuser')
     .where('email', '=', email)
-    .where('is_superuser', '=', false)
     .where(userVisibleTo(actor))
-    .forUpdate()
-    .executeTakeFirst();
-  return locked ? locked.id : lockSuperuser(tx, actor, email);
+    .executeTakeFirstOrThrow(() => notFound('user'));
+  const lock = { lockMode: LockMode.PESSIMISTIC_WRITE };
+  // Superusers are locked in a fixed order, also one who became a superuser while this waited for the lock.
+  const ordinary = is_superuser ? null : await tx.findOne(User, { email, isSuperuser: false }, lock);
+  if (ordinary) return ordinary;
+  await lockSuperusers(tx, actor);
+  const user = await tx.findOne(User, { email }, lock);
+  if (!user) throw notFound('user');
+  return user;
 };
 
 /**
- * Locks a user who may be a superuser: all superusers are locked first, ordered by id.
+ * Locks all superusers, ordered by id, before one of them changes.
  *
  * Two superusers may deactivate each other at the same time:
  *
@@ -59,18 +65,30 @@ export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email:
  *     B:         (waits for 1) ………………… lock 1, lock 2: sees that 2 is inactive → unauthenticated
  *
  * The fixed order prevents a deadlock; the second transaction sees the outcome of the first.
- * @throws Problem `not-found`, `unauthenticated`
+ * @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock
  */
-const lockSuperuser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<number> => {
-  const user = await tables(tx)
+export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
+  const superusers = await tables(tx)
     .selectFrom('users')
-    .select(['id', 'is_superuser'])
-    .where('email', '=', email)
-    .where(userVisibleTo(actor))
-    .executeTakeFirstOrThrow(() => notFound('user'));
-  if (user.is_superuser) await lockSuperusers(tx, actor);
-  await tables(tx).selectFrom('users').select('id').where('id', '=', user.id).forUpdate().execute();
-  return user.id;
+    .select(['id', 'is_active'])
+    .where('is_superuser', '=', true)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  const self = superusers.find(({ id }) => id === actor.id);
+  if (actor.isSuperuser && !self?.is_active) throw new Problem('unauthenticated');
+};
+
+/** Requires the lock of all superusers, so that the count is still correct at commit. @throws Problem `last-superuser` */
+export const requireAnotherSuperuser = async (tx: SqlEntityManager, user: User): Promise<void> => {
+  await tables(tx)
+    .selectFrom('users')
+    .select('id')
+    .where('is_superuser', '=', true)
+    .where('is_active', '=', true)
+    .where('id', '<>', user.id)
+    .limit(1)
+    .executeTakeFirstOrThrow(() => new Problem('last-superuser'));
 };
 
 /**
@@ -91,42 +109,20 @@ export const lockActiveUser = async (
   return (await unchanged.forUpdate().executeTakeFirst()) !== undefined;
 };
 
-/** @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock */
-export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
-  const superusers = await tables(tx)
-    .selectFrom('users')
-    .select(['id', 'is_active'])
-    .where('is_superuser', '=', true)
-    .orderBy('id')
-    .forUpdate()
-    .execute();
-  const self = superusers.find(({ id }) => id === actor.id);
-  if (actor.isSuperuser && !self?.is_active) throw new Problem('unauthenticated');
-};
-
 /**
- * Deactivates a user and revokes their tokens, sessions and password links. Returns false if they were inactive
- * already, and then keeps the first date.
- * @throws Problem `self-modification`, `last-superuser`
+ * The roles of a user whom the actor may see. Locks nothing.
+ * @throws Problem `not-found`
  */
-export const deactivateUser = async (tx: SqlEntityManager, actor: Actor, { user }: LockedUser, now: Date) => {
-  if (user.id === actor.id) throw new Problem('self-modification');
-  if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
-  const wasActive = user.isActive;
-  user.deactivate(now);
-  await revokeCredentials(tx, user.id);
-  await lockAccessChange(tx, user.id);
-  return wasActive;
-};
-
-/** Requires the lock of all superusers, so that the count is still correct at commit. */
-export const requireAnotherSuperuser = async (tx: SqlEntityManager, user: User): Promise<void> => {
-  await tables(tx)
+export const readTarget = (db: Db, actor: Actor, email: string): Promise<TargetRoles> =>
+  tables(db)
     .selectFrom('users')
-    .select('id')
-    .where('is_superuser', '=', true)
-    .where('is_active', '=', true)
-    .where('id', '<>', user.id)
-    .limit(1)
-    .executeTakeFirstOrThrow(() => new Problem('last-superuser'));
-};
+    .select(['id', 'email', 'is_superuser as isSuperuser', 'is_staff as isStaff'])
+    .select([
+      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id)`.as('clientIds'),
+      sql<
+        number[]
+      >`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin)`.as('adminOf'),
+    ])
+    .where('email', '=', email)
+    .where(userVisibleTo(actor))
+    .executeTakeFirstOrThrow(() => notFound('user'));

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
+import type { User } from '../../../entities/user.ts';
 import { tables } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { userClientVisibleTo, userVisibleTo, VIEWS_ALL, type Viewer } from '../access/visibility.ts';
@@ -29,6 +30,26 @@ export const userRows = (em: SqlEntityManager, viewer: Viewer) => {
 };
 
 export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
+
+/** The row of a user whom a change has loaded or created, so that it is not read again. */
+export const rowOfUser = (user: User, seen: Pick<UserRow, 'apps' | 'clientadmin_of'>): UserRow => ({
+  id: user.id,
+  email: user.email,
+  handle: user.handle,
+  first_name: user.firstName,
+  last_name: user.lastName,
+  extra: user.extra,
+  is_active: user.isActive,
+  is_demo_user: user.isDemoUser,
+  profile_color: user.profileColor,
+  profile_avatar: user.profileAvatar ?? null,
+  last_login: user.lastLogin ?? null,
+  date_joined: user.dateJoined,
+  last_activated: user.lastActivated ?? null,
+  last_deactivated: user.lastDeactivated ?? null,
+  last_password_set: user.lastPasswordSet,
+  ...seen,
+});
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
 export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserRow> => {

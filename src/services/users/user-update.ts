@@ -1,32 +1,73 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type CompiledQuery, sql } from 'kysely';
-import { runStatements, tables } from '../../db/kysely.ts';
+import { sql } from 'kysely';
+import { User } from '../../../entities/user.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
-import { notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, isSharedUser, requireUserAppsAdmin } from '../access/actor.ts';
-import type { Audit } from '../audit/audit.ts';
-import { requireExpected } from '../expected-values.ts';
-import { supersedeStatements } from '../operations/operation-log.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
+import { lockAccessChange } from '../access/access-locks.ts';
+import {
+  type Actor,
+  administersClient,
+  canViewAll,
+  isSharedUser,
+  requireUserAppsAdmin,
+} from '../access/actor.ts';
+import { type Audit, type AuditEvent, isEmpty } from '../audit/audit.ts';
+import { revokeCredentials } from '../auth/credentials.ts';
+import { editEntity, requireExpected } from '../edits.ts';
+import { supersedeOperations, type UndoableChange } from '../operations/operation-log.ts';
 import { joinNotices, reactivationNotice } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import {
-  type KnownApp,
-  namedApps,
-  planUpdate,
-  type UpdateContext,
-  type UpdatePlan,
-  type UserChanges,
-} from './update-plan.ts';
-import { deactivateUser, lockUser, lockVisibleUser } from './user-locks.ts';
-import { userRows } from './user-rows.ts';
+  type GrantableApp,
+  grantApps,
+  grantEvents,
+  joinClients,
+  revokeApps,
+  unknownApp,
+} from './app-grants.ts';
+import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
+import { rowOfUser, type UserRow } from './user-rows.ts';
+
+export type UserChanges = {
+  first_name?: string | undefined;
+  last_name?: string | undefined;
+  extra?: Record<string, unknown> | undefined;
+  is_active?: boolean | undefined;
+  is_demo_user?: boolean | undefined;
+  /** Replaces the apps of the user, as far as the actor may change them. */
+  apps?: string[] | undefined;
+  /** Adds and removes single apps. Not to be combined with `apps`. */
+  grant?: readonly string[] | undefined;
+  revoke?: readonly string[] | undefined;
+  /** What the caller has read of the user: the update fails if it has changed. */
+  expected?: { [K in keyof UserRow]?: UserRow[K] | undefined } | undefined;
+};
+
+export type UserUpdate = { user: UserRow; isChanged: boolean; undoable: UndoableChange };
+
+export const createUserUpdates = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
+  /** @throws as `updateUser` */
+  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
+    em.transactional(
+      async (tx) => (await updateUser({ tx, now: clock.now(), audit }, actor, email, changes)).user,
+    ),
+
+  /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser` */
+  deactivate: (actor: Actor, email: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      const locked = await lockUser(tx, actor, email);
+      const { isActive: wasActive } = locked.user;
+      await deactivate(tx, actor, locked.user, clock.now());
+      const event = { actor, target: email, clients: locked.clientIds };
+      if (wasActive) await audit.record(tx, [{ action: 'user.deactivate', ...event }]);
+    }),
+});
 
 type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
-/** Further statements of the transaction that writes the plan. */
-type Also = (tx: SqlEntityManager, plan: UpdatePlan) => CompiledQuery[];
 
 /**
- * Changes a user: lock, read, write, audit. The result is computed from what was read instead of being read again, and the write
- * is one statement instead of a flush of entities, because clients update users in bulk. `is_active` is changed through entities.
+ * Changes a user: lock, check, change, record. The result is computed from what was read instead of being read again.
  * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `last-superuser`,
  * `precondition-failed`, `invalid-input` on `apps`
  */
@@ -35,63 +76,59 @@ export const updateUser = async (
   actor: Actor,
   email: string,
   requested: UserChanges,
-  also: Also = () => [],
-): Promise<UpdatePlan> => {
-  const context = await readUpdatable(tx, actor, email, namedApps(requested));
-  requireExpected(context.user, requested.expected);
-  const changes = permittedChanges(actor, context, requested);
-  const access = await changeAccess(tx, actor, email, changes.is_active, now);
-  const plan = planUpdate(actor, context, changes, access);
-  const { values, events } = plan;
-  const { id: userId, granted, revoked, openedClients: clients } = values;
-  const decision = { userId, apps: [...granted, ...revoked], clients };
-  await runStatements(tx, [
-    writeUser(tx, values),
-    ...supersedeStatements(tx, [decision]),
-    ...joinNotices(tx, [values.id], values.joined, now),
-    ...(plan.isActive ? [reactivationNotice(tx, values.id, now)] : []),
-    ...audit.statementsOf(tx, events),
-    ...also(tx, plan),
+): Promise<UserUpdate> => {
+  const { user, clientIds } = await lockUser(tx, actor, email, requireUserAppsAdmin);
+  const apps = await readKnownApps(tx, user.id, namedApps(requested));
+  // Users with clients to administer cannot be updated.
+  const before = rowOfUser(user, { apps: visibleApps(actor, user, apps), clientadmin_of: [] });
+  requireExpected(before, requested.expected);
+  const { is_active, ...changes } = permittedChanges(actor, before, clientIds, requested);
+
+  if (is_active === true) user.activate(now);
+  if (is_active === false) await deactivate(tx, actor, user, now);
+  const isActive = user.isActive === before.is_active ? null : user.isActive;
+  const { first_name, last_name, extra, is_demo_user } = changes;
+  const details = editEntity(tx, User, user, { first_name, last_name, extra, is_demo_user });
+  // Free-form data may be large or sensitive, so the audit trail records only that it changed.
+  if (details.extra) details.extra = { from: null, to: null };
+  await tx.flush();
+
+  const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes);
+  await revokeApps(tx, user.id, revoked);
+  await grantApps(tx, user.id, granted);
+  await joinClients(tx, user.id, new Set(joined));
+  const clients = [...new Set(granted.map((app) => app.client_id))];
+  const undoable = { userId: user.id, granted: idsOf(granted), revoked: idsOf(revoked), joined, isActive };
+  await supersedeOperations(tx, [
+    { userId: user.id, apps: [...undoable.granted, ...undoable.revoked], clients },
   ]);
-  return plan;
+  for (const notice of joinNotices(tx, [user.id], joined, now)) await tables(tx).executeQuery(notice);
+  if (isActive) await tables(tx).executeQuery(reactivationNotice(tx, user.id, now));
+
+  const about = { actor, target: user.email, clients: clientIds };
+  const events: AuditEvent[] = grantEvents(actor, user.email, granted, revoked);
+  // The same for every way to change the access.
+  if (isActive !== null)
+    events.unshift({ action: isActive ? 'user.reactivate' : 'user.deactivate', ...about });
+  if (!isEmpty(details)) events.unshift({ action: 'user.update', ...about, details });
+  await audit.record(tx, events);
+  return {
+    user: rowOfUser(user, { apps: visibleApps(actor, user, appsAfter), clientadmin_of: [] }),
+    isChanged: events.length > 0,
+    undoable,
+  };
 };
 
-type UpdateDeps = Pick<Unit, 'em' | 'clock' | 'audit'>;
-
-/** Changes a user in a separate transaction. @throws as `updateUser` */
-export const updateInTransaction = (
-  { em, clock, audit }: UpdateDeps,
-  actor: Actor,
-  email: string,
-  changes: UserChanges,
-  also?: Also,
-): Promise<UpdatePlan> =>
-  em.transactional((tx) => updateUser({ tx, now: clock.now(), audit }, actor, email, changes, also));
-
 /**
- * Locks the user, and reads them in a separate statement: one that waits for a lock still sees the other tables as they were
- * before it waited.
- * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`
+ * Deactivates a locked user and revokes their tokens, sessions and password links. An inactive user keeps the first date.
+ * @throws Problem `self-modification`, `last-superuser`
  */
-const readUpdatable = async (
-  tx: SqlEntityManager,
-  actor: Actor,
-  email: string,
-  appIds: readonly string[],
-): Promise<UpdateContext> => {
-  await lockVisibleUser(tx, actor, email);
-  const [row] = await updateContext(tx, actor, email, appIds).execute();
-  if (!row) throw notFound('user');
-  const { is_superuser: isSuperuser, is_staff: isStaff, client_ids, admin_of, known_apps, ...user } = row;
-  requireUserAppsAdmin(actor, {
-    id: user.id,
-    email,
-    isSuperuser,
-    isStaff,
-    clientIds: client_ids,
-    adminOf: admin_of,
-  });
-  return { user, clientIds: client_ids, apps: known_apps };
+const deactivate = async (tx: SqlEntityManager, actor: Actor, user: User, now: Date): Promise<void> => {
+  if (user.id === actor.id) throw new Problem('self-modification');
+  if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
+  user.deactivate(now);
+  await revokeCredentials(tx, user.id);
+  await lockAccessChange(tx, user.id);
 };
 
 /** What all clients of a user share. */
@@ -104,7 +141,8 @@ const SHARED_FIELDS = ['first_name', 'last_name', 'extra', 'is_active', 'is_demo
  */
 const permittedChanges = (
   actor: Actor,
-  { user, clientIds }: UpdateContext,
+  user: UserRow,
+  clientIds: number[],
   changes: UserChanges,
 ): UserChanges => {
   if (!isSharedUser(actor, { id: user.id, clientIds })) return changes;
@@ -115,56 +153,78 @@ const permittedChanges = (
   return { apps, grant, revoke };
 };
 
-const updateContext = (tx: SqlEntityManager, actor: Actor, email: string, appIds: readonly string[]) =>
-  userRows(tx, actor)
-    .select(['users.is_superuser', 'users.is_staff'])
-    .select([
-      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id
-          order by m.client_id)`.as('client_ids'),
-      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin
-          order by m.client_id)`.as('admin_of'),
-      sql<KnownApp[]>`(
-          select coalesce(json_agg(json_build_object('id', a.id, 'client_id', a.client_id,
-            'is_granted', exists (select from app_grants g where g.user_id = users.id and g.app_id = a.id))
-            order by a.created_at, a.id), '[]')
-          from apps a where a.id in (
-            select g.app_id from app_grants g where g.user_id = users.id
-            union all select unnest(${appIds}::varchar[])))`.as('known_apps'),
-    ])
-    .where('users.email', '=', email);
+/** The apps that the changes name. */
+const namedApps = ({ apps, grant = [], revoke = [] }: UserChanges): readonly string[] =>
+  apps ?? [...grant, ...revoke];
 
-/** Activates or deactivates a user if requested, and returns the changed columns. */
-const changeAccess = async (
-  tx: SqlEntityManager,
+/** An app that is granted to a user, or requested for them. */
+type KnownApp = GrantableApp & { is_granted: boolean };
+
+/** The apps of a user and those of `appIds` that exist, oldest first. */
+const readKnownApps = (tx: Db, userId: number, appIds: readonly string[]): Promise<KnownApp[]> =>
+  tables(tx)
+    .selectFrom('apps')
+    .select(['apps.id', 'apps.client_id'])
+    .select(
+      sql<boolean>`exists (select from app_grants g where g.user_id = ${userId} and g.app_id = apps.id)`.as(
+        'is_granted',
+      ),
+    )
+    .where(
+      sql<boolean>`apps.id in (select g.app_id from app_grants g where g.user_id = ${userId}
+        union all select unnest(${[...appIds]}::varchar[]))`,
+    )
+    .orderBy('apps.created_at')
+    .orderBy('apps.id')
+    .execute();
+
+/** The ids of the granted apps that the actor may see. */
+const visibleApps = (actor: Actor, user: User, apps: readonly KnownApp[]): string[] =>
+  idsOf(
+    apps.filter(
+      ({ client_id, is_granted }) =>
+        is_granted && (user.id === actor.id || canViewAll(actor) || administersClient(actor, client_id)),
+    ),
+  );
+
+const idsOf = (apps: readonly { id: string }[]): string[] => apps.map(({ id }) => id);
+
+/**
+ * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
+ * administer stay unchanged, so that admins of different clients do not undo each other's changes.
+ * @throws Problem `invalid-input` on `apps`
+ */
+const planApps = (
   actor: Actor,
-  email: string,
-  isActive: boolean | undefined,
-  now: Date,
+  clientIds: readonly number[],
+  apps: readonly KnownApp[],
+  changes: UserChanges,
 ) => {
-  if (isActive === undefined) return {};
-  const locked = await lockUser(tx, actor, email);
-  if (isActive) locked.user.activate(now);
-  else await deactivateUser(tx, actor, locked, now);
-  await tx.flush();
-  const { lastActivated = null, lastDeactivated = null } = locked.user;
-  return { is_active: isActive, last_activated: lastActivated, last_deactivated: lastDeactivated };
+  const named = namedApps(changes);
+  if (changes.apps === undefined && named.length === 0)
+    return { granted: [], revoked: [], joined: [], appsAfter: apps };
+  const changeable = apps.filter((app) => administersClient(actor, app.client_id));
+  // Clients may send back granted apps that the actor may see but not change.
+  const isReadOnly = (app: KnownApp) => app.is_granted && !changeable.includes(app);
+  const readOnly = changes.apps && canViewAll(actor) ? apps.filter(isReadOnly) : [];
+  const accepted = new Set(idsOf([...changeable, ...readOnly]));
+  const unknown = named.filter((id) => !accepted.has(id));
+  if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
+
+  const wanted = changeable.filter(wantsApp(changes));
+  const appsAfter = apps.map((app) =>
+    changeable.includes(app) ? { ...app, is_granted: wanted.includes(app) } : app,
+  );
+  return {
+    granted: wanted.filter((app) => !app.is_granted),
+    revoked: changeable.filter((app) => app.is_granted && !wanted.includes(app)),
+    /** Ids of clients. */
+    joined: [...new Set(wanted.map((app) => app.client_id))].filter((id) => !clientIds.includes(id)),
+    appsAfter,
+  };
 };
 
-/** Writes a user, app grants and memberships in one statement. Skips the row of the user if it would not change. */
-const writeUser = (tx: SqlEntityManager, to: ReturnType<typeof planUpdate>['values']) =>
-  sql`
-      with updated_user as (
-        update users set first_name = ${to.first_name}, last_name = ${to.last_name},
-          is_demo_user = ${to.is_demo_user}, extra = coalesce(${to.extra}::json, extra)
-        where id = ${to.id} and (${to.extra}::text is not null or (first_name, last_name, is_demo_user)
-          is distinct from (${to.first_name}::varchar, ${to.last_name}::varchar, ${to.is_demo_user}::boolean))
-      ),
-      revoked as (
-        delete from app_grants where user_id = ${to.id} and app_id = any(${to.revoked}::varchar[])
-      ),
-      granted as (
-        insert into app_grants (user_id, app_id) select ${to.id}::int, unnest(${to.granted}::varchar[])
-        on conflict do nothing
-      )
-      insert into memberships (client_id, user_id) select unnest(${to.joined}::int[]), ${to.id}::int
-      on conflict do nothing`.compile(tables(tx));
+const wantsApp = ({ apps, grant = [], revoke = [] }: UserChanges): ((app: KnownApp) => boolean) => {
+  const [added, removed] = [new Set(apps ?? grant), new Set(revoke)];
+  return ({ id, is_granted }) => added.has(id) || (apps === undefined && is_granted && !removed.has(id));
+};

@@ -56,11 +56,14 @@ reading('authenticates many concurrent callers, and rejects malformed tokens', a
 reading('sees uncommitted changes in its own transaction', async ({ app }) => {
   const root = await app.openServices().identity.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
-  const names = await app.inTransaction({ requestId: null, address: null }, async ({ users }) => {
-    await users.update(root, GRACE, { first_name: 'Rear Admiral' });
-    const [inside, outside] = [users, app.openServices().users].map((all) => all.get(root, GRACE));
-    return [(await inside)?.first_name, (await outside)?.first_name];
-  });
+  const names = await app.inTransaction(
+    { requestId: null, address: null },
+    async ({ users, userUpdates }) => {
+      await userUpdates.update(root, GRACE, { first_name: 'Rear Admiral' });
+      const [inside, outside] = [users, app.openServices().users].map((all) => all.get(root, GRACE));
+      return [(await inside)?.first_name, (await outside)?.first_name];
+    },
+  );
 
   assert.equal(names, ['Rear Admiral', 'Grace']);
   await rejectsWith(app.openServices().users.get(root, 'unknown@acme.test'), 'not-found');
@@ -114,7 +117,7 @@ reading('reads the current row again for a second read of one request', async ({
   const root = await identity.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
   const { first_name: before } = await users.get(root, EDSGER);
-  await app.openServices().users.update(root, EDSGER, { first_name: 'Dijkstra, E.' });
+  await app.openServices().userUpdates.update(root, EDSGER, { first_name: 'Dijkstra, E.' });
 
   assert.is.not(before, 'Dijkstra, E.');
   assert.is((await users.get(root, EDSGER)).first_name, 'Dijkstra, E.');

@@ -1,0 +1,42 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { EntityName } from '@mikro-orm/core';
+import type { Db } from '../db/kysely.ts';
+import { Problem } from '../lib/problems.ts';
+import { type Changes, diffColumns } from './audit/audit.ts';
+
+/**
+ * Compares a locked record with what the caller has read of it, so that a change does not overwrite one that the caller has
+ * not seen (optimistic locking). Unlike an ETag, it covers only the fields that the caller names.
+ * @throws Problem `precondition-failed`
+ */
+export const requireExpected = <T extends object>(
+  record: T,
+  expected: { [K in keyof T]?: T[K] | undefined } = {},
+): void => {
+  for (const field in expected)
+    if (expected[field] !== undefined && !isDeepStrictEqual(record[field], expected[field]))
+      throw new Problem('precondition-failed');
+};
+
+/**
+ * Sets the properties of a locked entity to the given values, which are named as the columns, like the fields of the API:
+ * `{ first_name: 'Ada' }` sets `firstName`. Undefined values change nothing.
+ * @returns what changed, for the audit trail
+ */
+export const editEntity = <E extends object>(
+  tx: Db,
+  type: EntityName<E>,
+  entity: E,
+  values: Record<string, unknown>,
+): Changes => {
+  const before: Record<string, unknown> = {};
+  const after: Record<string, unknown> = {};
+  for (const { name, fieldNames } of tx.getMetadata(type).props) {
+    const column = fieldNames[0] ?? name;
+    if (values[column] === undefined) continue;
+    before[column] = entity[name];
+    after[column] = values[column];
+    Object.assign(entity, { [name]: values[column] });
+  }
+  return diffColumns(before, after, Object.keys(after));
+};

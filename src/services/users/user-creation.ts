@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+import { OutboxMail } from '../../../entities/outbox-mail.ts';
+import { User } from '../../../entities/user.ts';
+import { problemOfDatabaseError } from '../../db/database-errors.ts';
+import { type Db, tables } from '../../db/kysely.ts';
+import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../../lib/problems.ts';
+import { tracing } from '../../lib/tracing.ts';
+import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
+import { userVisibleTo } from '../access/visibility.ts';
+import type { AuditEvent } from '../audit/audit.ts';
+import { createWindowCounter } from '../rate-limits/counters.ts';
+import type { Unit } from '../unit.ts';
+import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
+import { rowOfUser, type UserRow } from './user-rows.ts';
+
+export type UserInput = {
+  email: string;
+  first_name: string;
+  last_name: string;
+  extra: Record<string, unknown>;
+  is_demo_user: boolean;
+  apps: string[];
+  client?: number | undefined;
+  send_email: boolean;
+};
+
+export const createUserCreation = ({ em, clock, audit, duplicateLimit }: Unit) => ({
+  /**
+   * Creates a user without a password, and enqueues the mail to set one if requested.
+   * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`, `throttled` as `duplicateLimit`
+   */
+  create: (actor: Actor, input: UserInput): Promise<UserRow> => {
+    const creation = em.transactional(async (tx) => {
+      await duplicateLimit.check(tx, actor.id);
+      const { apps, clients } = await resolveTargets(tx, actor, input);
+      const now = clock.now();
+      const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;
+      const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
+      if (input.send_email) {
+        const mail = { user, recipient: email, createdAt: now, nextAttemptAt: now };
+        tx.create(OutboxMail, { kind: 'password-setup', traceparent: tracing.traceparent(), ...mail });
+      }
+      await tx.flush();
+      await joinClients(tx, user.id, clients);
+      await grantApps(tx, user.id, apps);
+      const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
+      await audit.record(tx, [event, ...grantEvents(actor, user.email, apps)]);
+      await duplicateLimit.check(tx, actor.id);
+      return rowOfUser(user, { apps: apps.map(({ id }) => id), clientadmin_of: [] });
+    });
+    return creation.catch((error: unknown) => {
+      if (problemOfDatabaseError(error)?.code !== 'user-exists') throw error;
+      throw new Problem('user-exists', { fields: USER_EXISTS, revealed: input.email, cause: error });
+    });
+  },
+});
+
+/**
+ * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only one.
+ * If that is none, the user joins the only client of the installation: callers of the replaced service send no client.
+ * The unique constraint decides whether the address is free. A taken address is reported together with other errors only
+ * if the actor may see its user: otherwise a failing request would reveal addresses of other clients.
+ */
+const resolveTargets = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
+  if (input.client !== undefined && !administersClient(actor, input.client)) {
+    throw invalid({ client: [`There is no client ${input.client} to which you may add users.`] });
+  }
+  const fields: FieldErrors = {};
+  const { apps, unknown } = await findGrantable(tx, actor, input.apps);
+  if (unknown.length > 0) fields.apps = unknown.map(unknownApp);
+  const taken = await isTaken(tx, actor, input.email);
+
+  const clients = new Set(apps.map((app) => app.client_id));
+  const own = input.client ?? soleAdminClient(actor);
+  if (own !== undefined) clients.add(own);
+  if (clients.size === 0 && unknown.length === 0) {
+    const only = await findOnlyClient(tx);
+    if (only === undefined) fields.client = [CLIENT_REQUIRED];
+    else clients.add(only);
+  }
+  if (taken) throw userExists(fields);
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+  return { apps, clients };
+};
+
+const CLIENT_REQUIRED =
+  'There are several clients. Send `client`, the id of the one to join (GET /api/v1/jb/clients/ lists them), or `apps`, ids of its apps.';
+
+const findOnlyClient = async (tx: SqlEntityManager): Promise<number | undefined> => {
+  const [first, second] = await tables(tx).selectFrom('clients').select('id').limit(2).execute();
+  return second === undefined ? first?.id : undefined;
+};
+
+const isTaken = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<boolean> => {
+  const holder = tables(tx).selectFrom('users').select('id').where('email', '=', email);
+  return (await holder.where(userVisibleTo(actor)).executeTakeFirst()) !== undefined;
+};
+
+const PALETTE = ['1f77b4', 'd6604d', '2a9d8f', '8e6bbf', 'c28f2c', '4d7c0f', 'b83280', '4f6d7a'];
+
+/** Leaves room for the `@` and a number within the column's 64. */
+const HANDLE_BASE_LENGTH = 50;
+
+export type NewUser = {
+  email: string;
+  firstName?: string;
+  lastName?: string;
+  extra?: Record<string, unknown>;
+  isDemoUser?: boolean;
+  isStaff?: boolean;
+  isSuperuser?: boolean;
+};
+
+/** Adds a user with defaults to the unit of work. */
+export const addUser = async (tx: SqlEntityManager, input: NewUser, now: Date): Promise<User> =>
+  tx.create(User, {
+    ...input,
+    handle: await findFreeHandle(tx, input.email),
+    profileColor: profileColorOf(input.email),
+    dateJoined: now,
+    lastPasswordSet: now,
+  });
+
+/** `@` and the local part of the address. */
+export const handleBase = (email: string): string =>
+  `@${email.slice(0, email.indexOf('@')).slice(0, HANDLE_BASE_LENGTH)}`;
+
+/**
+ * Locks all handles until the end of the transaction, for bulk inserts: one lock per handle would exceed the lock table of
+ * the server.
+ */
+export const lockAllHandles = (tx: SqlEntityManager) =>
+  sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(tables(tx));
+
+/**
+ * Appends the lowest free number from 2, if the handle is taken. Locks the base without trailing digits (`@ada` and `@ada2`
+ * may both become `@ada22`) until the end of the transaction, so that concurrent transactions cannot pick the same
+ * handle.
+ */
+const findFreeHandle = async (tx: SqlEntityManager, email: string): Promise<string> => {
+  const base = handleBase(email);
+  const db = tables(tx);
+  await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0))`.execute(db);
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`handle ${base.replace(/\d+$/, '')}`}, 0))`.execute(
+    db,
+  );
+  const found = await sql<{ handle: string }>`
+    select handle from (
+      select ${base}::text as handle, 1 as n
+      union all
+      select ${base} || n, n from (select generate_series(2, 1000000) as n) numbers
+    ) candidates
+    where not exists (select from users where users.handle = candidates.handle)
+    limit 1`.execute(db);
+  return found.rows[0]?.handle ?? base;
+};
+
+/** Derives the color from the address, so that it is the same in every installation. */
+export const profileColorOf = (email: string): string => {
+  const hash = createHash('sha256').update(email).digest();
+  return PALETTE[hash.readUInt16BE(0) % PALETTE.length] ?? '1f77b4';
+};
+
+/** Accounts of other clients that an admin may find by trying to create them, in an hour. */
+export const DUPLICATES_PER_HOUR = 20;
+
+export type DuplicateLimit = ReturnType<typeof createDuplicateLimit>;
+
+/**
+ * Limits how many accounts of other clients an admin finds: creating a user tells whether the address is taken. At the limit, every
+ * creation by this admin fails, whether the address is taken or not. Counted in the table `rate_limits`, for all instances.
+ */
+export const createDuplicateLimit = (pool: Pool) => {
+  const duplicates = createWindowCounter(pool, HOUR_MS);
+  return {
+    /**
+     * Call it before and after a creation, in its transaction: requests sent in one burst all pass the first call.
+     * @throws Problem `throttled`
+     */
+    check: async (em: Db, actorId: number): Promise<void> => {
+      const { rows } = await sql<{ msLeft: number }>`
+        select (expire - extract(epoch from clock_timestamp()) * 1000)::float as "msLeft" from rate_limits
+        where key = ${keyOf(actorId)} and points >= ${DUPLICATES_PER_HOUR}`.execute(tables(em));
+      const msLeft = rows[0]?.msLeft ?? 0;
+      if (msLeft > 0) throw tooManyDuplicates(Math.min(msLeft, HOUR_MS));
+    },
+
+    /**
+     * Counts a found account. Must not be called in the transaction of the creation, which is rolled back.
+     * @throws Problem `throttled` if it must not be reported any more
+     */
+    consume: async (actorId: number): Promise<void> => {
+      const { points, msLeft } = await duplicates.add(keyOf(actorId));
+      if (points > DUPLICATES_PER_HOUR) throw tooManyDuplicates(msLeft);
+    },
+  };
+};
+
+const keyOf = (actorId: number): string => `duplicate-user:${actorId}`;
+
+const tooManyDuplicates = (msLeft: number): Problem => {
+  const minutes = Math.ceil(msLeft / MINUTE_MS);
+  const detail = `${DUPLICATES_PER_HOUR} of the users that you tried to create in the last hour already have an account in another client. You can create users again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. Invite people instead: an invitation also reaches those who have an account.`;
+  return new Problem('throttled', { detail, retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1000)) });
+};
