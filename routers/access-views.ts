@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import {
   AccessViewChanges,
   AccessViewKey,
@@ -25,9 +25,16 @@ const ByKey = z.object({ key: AccessViewKey });
 const path = '/access_views/';
 
 export const accessViewsRouter = router({
-  /** Newest first. `cursor` is the id or key of the last view of the previous page. */
   list: viewerProcedure
-    .meta(route('GET', path, { dotted: 'flags' }))
+    .meta(
+      route('GET', path, {
+        summary: 'List access views',
+        description:
+          'Of the apps that you manage, or for staff of all apps, newest first. `key` and `url` are empty for those who may not open the app with them. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the id or key of the last access view of the previous page.',
+        problems: ['not-found'],
+        dotted: 'flags',
+      }),
+    )
     .input(
       z
         .object({
@@ -49,7 +56,14 @@ export const accessViewsRouter = router({
     }),
 
   get: viewerProcedure
-    .meta(route('GET', `${path}{key}/`, { volatileFields: ['usages_cnt'] }))
+    .meta(
+      route('GET', `${path}{key}/`, {
+        summary: 'Get an access view',
+        description:
+          'By its id or current key. Without its key and URL for those who may not open the app with them, who find it only by its id.',
+        volatileFields: ['usages_cnt'],
+      }),
+    )
     .input(ByKey)
     .output(AccessViewOutput)
     .query(async ({ ctx, input }) =>
@@ -57,7 +71,17 @@ export const accessViewsRouter = router({
     ),
 
   create: adminProcedure
-    .meta(route('POST', path, { status: 201, forms: true, resource: 'accessViews.get' }))
+    .meta(
+      route('POST', path, {
+        summary: 'Create an access view',
+        description:
+          'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app opens as them. `data_permissions` replace those of the user. Accepts JSON and forms.',
+        problems: ['forbidden', 'reauthentication-required'],
+        status: 201,
+        forms: true,
+        resource: 'accessViews.get',
+      }),
+    )
     .input(NewAccessView.prefault({}))
     .output(AccessViewOutput)
     .mutation(async ({ ctx, input }) => {
@@ -67,7 +91,16 @@ export const accessViewsRouter = router({
     }),
 
   update: adminProcedure
-    .meta(route('PATCH', `${path}{key}/`, { forms: true, resource: 'accessViews.get' }))
+    .meta(
+      route('PATCH', `${path}{key}/`, {
+        summary: 'Update an access view',
+        description:
+          'Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms. Deactivating the view needs no recent password.',
+        problems: ['forbidden', 'reauthentication-required'],
+        forms: true,
+        resource: 'accessViews.get',
+      }),
+    )
     .input(AccessViewChanges.extend({ key: AccessViewKey }))
     .output(AccessViewOutput)
     .mutation(async ({ ctx, input: { key, ...changes } }) => {
@@ -76,16 +109,27 @@ export const accessViewsRouter = router({
       return accessViewOutput(view, ctx.baseUrl);
     }),
 
-  /** Nothing is removed: the view can be activated again. */
   deactivate: adminProcedure
-    .meta(route('DELETE', `${path}{key}/`, { status: 204, resource: 'accessViews.get' }))
+    .meta(
+      route('DELETE', `${path}{key}/`, {
+        summary: 'Deactivate an access view',
+        description: 'It opens the app no longer. Nothing is removed: an update can activate it again.',
+        problems: ['forbidden'],
+        status: 204,
+        resource: 'accessViews.get',
+      }),
+    )
     .input(ByKey)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.accessViewChanges.deactivate(ctx.actor, input.key)),
 
-  /** Newest first. */
   uses: viewerProcedure
-    .meta(route('GET', `${path}{key}/usage/`))
+    .meta(
+      route('GET', `${path}{key}/usage/`, {
+        summary: 'List the uses of an access view',
+        description: 'By its id or current key. Newest first, each with what applied at that time.',
+      }),
+    )
     .input(ByKey.extend(pageNumberFields))
     .output(listOf(AccessViewUseOutput))
     .query(async ({ ctx, input }) => {
@@ -98,7 +142,15 @@ export const accessViewsRouter = router({
 
   /** Each call makes another view, so over tRPC it is a mutation. The replaced service has it as a GET. */
   embed: adminProcedure
-    .meta(route('GET', '/jb/apps/{app}/embed/{email}/', EXTENSION))
+    .meta(
+      route('GET', '/jb/apps/{app}/embed/{email}/', {
+        summary: 'Get a URL that embeds an app once',
+        description:
+          'Of an app, by its id or slug, for a user who can open it. The URL works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another URL. Needs an API token: browser sessions are refused.',
+        problems: ['forbidden'],
+        extension: true,
+      }),
+    )
     .input(z.object({ app: Text(255), email: EmailKey }))
     .output(z.object({ url: z.string() }))
     .mutation(async ({ ctx, input: { app, email } }) => {

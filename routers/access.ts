@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { AppKey, EmailKey, IdKey, Instant, Output, Slug } from './schemas/fields.ts';
 import { userConditions, userSort } from './schemas/users.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -40,9 +40,15 @@ const UserGrantOutput = Output('UserGrant', {
 });
 
 export const accessRouter = router({
-  /** A page of the users of a client, with all of its apps. `cursor` is `next_cursor` of the previous page. */
   matrix: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/access/', EXTENSION))
+    .meta(
+      route('GET', '/jb/clients/{id}/access/', {
+        summary: 'Get the access matrix of a client',
+        description:
+          'A page of its users, with those of its apps that each of them has. `apps` has all apps of the client. `cursor` is `next_cursor` of the previous page.',
+        extension: true,
+      }),
+    )
     .input(
       z.object({
         id: IdKey,
@@ -58,16 +64,29 @@ export const accessRouter = router({
       ctx.services.accessMatrix.read(ctx.actor, { ...filter, client }, limit),
     ),
 
-  /** The apps of a user, oldest first, with who granted them and when, as far as the audit trail says so. */
   listByUser: adminProcedure
-    .meta(route('GET', '/jb/users/{email}/access/', EXTENSION))
+    .meta(
+      route('GET', '/jb/users/{email}/access/', {
+        summary: 'List who granted the apps of a user, and when',
+        description: 'Null if neither the audit trail nor an accepted invitation says so.',
+        extension: true,
+      }),
+    )
     .input(z.object({ email: EmailKey }))
     .output(z.array(UserGrantOutput))
     .query(({ ctx, input }) => ctx.services.userGrants.list(ctx.actor, input.email)),
 
-  /** Changes all cells or none. */
   update: adminProcedure
-    .meta(route('PATCH', '/jb/clients/{id}/access/', EXTENSION))
+    .meta(
+      route('PATCH', '/jb/clients/{id}/access/', {
+        summary: 'Change the access matrix of a client',
+        description:
+          'Grants and revokes apps, all or nothing. An error names each invalid cell by its index. Cells that are as requested stay unchanged. `POST /jb/operations/{id}/undo/` undoes the change.',
+        problems: ['forbidden'],
+        extension: true,
+        example: { cells: [{ email: 'ada@acme.test', app_id: 'zylTKNVx', granted: true }] },
+      }),
+    )
     .input(
       z.object({
         id: IdKey,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { maintenanceNotice } from '../src/lib/message-html.ts';
 import { canOperate } from '../src/services/access/actor.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import {
   AppOutput,
   AppPermissionsOutput,
@@ -44,7 +44,13 @@ const StackSlug = Text(255)
 
 export const appsRouter = router({
   list: protectedProcedure
-    .meta(route('GET', '/jb/apps/'))
+    .meta(
+      route('GET', '/jb/apps/', {
+        summary: 'List apps',
+        description:
+          'The apps that you can open or manage. For apps that you manage, `usage` contains the actions and distinct users of the last 30, 60 and 90 days.',
+      }),
+    )
     .input(z.object({ ...appFilter, ...pagingFields(AppKey) }).prefault({}))
     .output(listOf(AppOutput))
     .query(async ({ ctx, input }) => {
@@ -55,36 +61,59 @@ export const appsRouter = router({
     }),
 
   get: protectedProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/', { volatileFields: ['usage'] }))
+    .meta(route('GET', '/jb/apps/{app_id}/', { summary: 'Get an app', volatileFields: ['usage'] }))
     .input(z.object({ app_id: AppKey }))
     .output(AppOutput)
     .query(async ({ ctx, input }) => appOutput(await ctx.services.apps.get(ctx.actor, input.app_id))),
 
-  /** For the platform, before it shows the app to a user. */
   status: protectedProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/status/', EXTENSION))
+    .meta(
+      route('GET', '/jb/apps/{app_id}/status/', {
+        summary: 'Get the maintenance status of an app',
+        description: 'For platforms, before they show the app to a user.',
+        extension: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey }))
     .output(AppStatusOutput)
     .query(({ ctx, input }) => ctx.services.appDetails.getStatus(ctx.actor, input.app_id)),
 
-  /** For screens, which offer nothing that the service would refuse. */
   permissions: protectedProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/permissions/', EXTENSION))
+    .meta(
+      route('GET', '/jb/apps/{app_id}/permissions/', {
+        summary: 'Get what you may do with an app',
+        description: 'For screens that offer only what you may do.',
+        extension: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey }))
     .output(AppPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.appDetails.getPermissions(ctx.actor, input.app_id)),
 
   stacks: protectedProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/stacks/', EXTENSION))
+    .meta(
+      route('GET', '/jb/apps/{app_id}/stacks/', {
+        summary: 'List the stacks of an app',
+        description:
+          'Ordered by slug. Saved filters refer to a stack by its `id`. Stacks that the current package no longer contains are left out.',
+        extension: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
     .output(z.array(AppStackOutput))
     .query(({ ctx, input }) =>
       ctx.services.appDetails.listStacks(ctx.actor, input.app_id, toPageRequest(ctx, input)),
     ),
 
-  /** Last fetched first; `cursor` is the id of the last version of the previous page. */
   versions: viewerProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/versions/', EXTENSION))
+    .meta(
+      route('GET', '/jb/apps/{app_id}/versions/', {
+        summary: 'List the versions of an app',
+        description:
+          'Most recently fetched first. `cursor` is the id of the last version of the previous page.',
+        extension: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey, ...limitedPagingFields(LongIdKey) }))
     .output(z.array(AppVersionOutput))
     .query(async ({ ctx, input }) => {
@@ -93,25 +122,45 @@ export const appsRouter = router({
       return canOperate(ctx.actor) ? versions : versions.map((version) => ({ ...version, fetched_by: '' }));
     }),
 
-  /** A ticket for the caller, for platforms that open the app on their own. */
   openTicket: protectedProcedure
-    .meta(route('POST', '/jb/apps/{app_id}/ticket/', EXTENSION))
+    .meta(
+      route('POST', '/jb/apps/{app_id}/ticket/', {
+        summary: 'Get a ticket for an app',
+        description:
+          'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
+        problems: ['not-found', 'client-closed', 'app-in-maintenance'],
+        extension: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
     .output(TicketOutput)
     .mutation(({ ctx, input }) => ctx.services.launches.openTicket(ctx.actor, input.app_id, input.stack)),
 
-  /** The address that opens the app for the caller, with a code that is valid for a minute. */
   launch: protectedProcedure
-    .meta(route('POST', '/app/launch/{app_slug}/', EXTENSION))
+    .meta(
+      route('POST', '/app/launch/{app_slug}/', {
+        summary: 'Get the URL that opens an app',
+        description:
+          'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
+        problems: ['not-found', 'client-closed', 'app-in-maintenance'],
+        extension: true,
+      }),
+    )
     .input(z.object({ app_slug: Text(255), stack: StackSlug }))
     .output(z.object({ url: z.string() }))
     .mutation(async ({ ctx, input }) => ({
       url: await ctx.services.launches.launch(ctx.actor, input.app_slug, input.stack),
     })),
 
-  /** The page that people would see during maintenance with this message. */
   previewMaintenance: adminProcedure
-    .meta(route('POST', '/jb/apps/{app_id}/maintenance-preview/', EXTENSION))
+    .meta(
+      route('POST', '/jb/apps/{app_id}/maintenance-preview/', {
+        summary: 'Preview the page of an app in maintenance',
+        description:
+          'The title and the sanitized message that people would see instead of the app. Nothing is saved.',
+        extension: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey, maintenance_message: Html }))
     .output(MaintenancePreviewOutput)
     .mutation(async ({ ctx, input: { app_id: id, maintenance_message: message } }) => {
@@ -120,9 +169,16 @@ export const appsRouter = router({
       return { title, html: body.toString() };
     }),
 
-  /** Rolls back to the given version, or else to the one loaded before the current one. */
   rollback: staffProcedure
-    .meta(packageRoute('POST', '/app/rollback/{app_slug}/', EXTENSION))
+    .meta(
+      packageRoute('POST', '/app/rollback/{app_slug}/', {
+        summary: 'Roll an app back to an earlier version',
+        description: 'To the given version, or by default to the one that was loaded before.',
+        problems: ['invalid-package'],
+        extension: true,
+        example: { app_version: '1.0.0' },
+      }),
+    )
     .input(AppVersionInput)
     .output(MessageOutput)
     .mutation(async ({ ctx, input }) => {
@@ -132,7 +188,15 @@ export const appsRouter = router({
     }),
 
   update: adminProcedure
-    .meta(route('PATCH', '/jb/apps/{app_id}/', { resource: 'apps.get' }))
+    .meta(
+      route('PATCH', '/jb/apps/{app_id}/', {
+        summary: 'Update an app',
+        description: 'Omitted fields stay unchanged.',
+        problems: ['forbidden'],
+        resource: 'apps.get',
+        example: { in_maintenance: true, maintenance_message: 'Back at noon.' },
+      }),
+    )
     .input(
       z.object({
         app_id: AppKey,
@@ -152,9 +216,16 @@ export const appsRouter = router({
       appOutput(await ctx.services.apps.update(ctx.actor, id, changes, expected)),
     ),
 
-  /** For platforms, which read it in the audit trail. */
   clearCache: adminProcedure
-    .meta(route('DELETE', '/jb/apps/{app_id}/clear_cache/', { status: 204, ...EXTENSION }))
+    .meta(
+      route('DELETE', '/jb/apps/{app_id}/clear_cache/', {
+        summary: 'Announce that the cache of an app is to be cleared',
+        description:
+          'Records the event `app.clear-cache` in the audit trail, where platforms read it with a token of staff or administrators. The service itself caches nothing.',
+        status: 204,
+        extension: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apps.clearCache(ctx.actor, input.app_id)),
@@ -162,7 +233,16 @@ export const appsRouter = router({
 
 export const appPackagesRouter = router({
   fetch: staffProcedure
-    .meta(packageRoute('POST', '/app/fetch/{app_slug}/', { handlesIdempotency: true }))
+    .meta(
+      packageRoute('POST', '/app/fetch/{app_slug}/', {
+        summary: 'Fetch a package from the store',
+        description:
+          'The given version, or `latest` for the newest version that is not a prerelease. The package is validated but not loaded.',
+        problems: ['invalid-package', 'package-store-unavailable'],
+        handlesIdempotency: true,
+        example: { app_version: 'latest' },
+      }),
+    )
     .input(AppVersionInput)
     .output(MessageOutput)
     .mutation(async ({ ctx, input }) => {
@@ -178,7 +258,14 @@ export const appPackagesRouter = router({
     }),
 
   load: staffProcedure
-    .meta(packageRoute('POST', '/app/load/{app_slug}/', { status: 204 }))
+    .meta(
+      packageRoute('POST', '/app/load/{app_slug}/', {
+        summary: 'Load the most recently fetched package',
+        description: 'Does nothing if this version is already loaded.',
+        problems: ['invalid-package'],
+        status: 204,
+      }),
+    )
     .input(AppVersionInput.pick({ app_slug: true }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.appPackages.load(ctx.actor, input.app_slug, ctx.host)),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Attention } from '../src/services/attention/attention.ts';
 import { MailOutput, mailOutput } from './mail.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { Instant, NoInput, Output } from './schemas/fields.ts';
 import { router, viewerProcedure } from './trpc.ts';
 
@@ -75,9 +75,15 @@ const attentionOutput = (attention: Attention): z.input<typeof AttentionOutput> 
 });
 
 export const attentionRouter = router({
-  /** What the caller should look at, each with its number and the filter that lists all of it. */
   get: viewerProcedure
-    .meta(route('GET', '/jb/attention/', EXTENSION))
+    .meta(
+      route('GET', '/jb/attention/', {
+        summary: 'Get what needs your attention',
+        description:
+          'Failed mails, invitations that expire within three days, apps without use in 30 days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.',
+        extension: true,
+      }),
+    )
     .input(NoInput)
     .output(AttentionOutput)
     .query(async ({ ctx }) => attentionOutput(await ctx.services.attention.read(ctx.actor))),

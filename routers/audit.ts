@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Actor, canViewAll } from '../src/services/access/actor.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/audit.ts';
 import type { AuditRow } from '../src/services/audit/audit-trail.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { OperationKey } from './schemas/bulk.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Output, Text } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
@@ -47,9 +47,15 @@ const AuditFilter = z
   .prefault({});
 
 export const auditRouter = router({
-  /** Newest first. Staff get only the events that platforms poll. */
   list: viewerProcedure
-    .meta(route('GET', '/jb/audit/', EXTENSION))
+    .meta(
+      route('GET', '/jb/audit/', {
+        summary: 'List audit entries',
+        description:
+          'Who changed what, newest first. `cursor` is the id of the last entry of the previous page. Staff get only entries with the action `app.clear-cache`.',
+        extension: true,
+      }),
+    )
     .input(AuditFilter)
     .output(z.array(AuditOutput))
     .query(async ({ ctx, input }) => {

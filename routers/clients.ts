@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { AppSummaryOutput } from './schemas/apps.ts';
 import {
   ClientChanges,
@@ -27,7 +27,7 @@ const ExpectedClient = ClientOutput.omit({ id: true, site: true }).partial();
 
 export const clientsRouter = router({
   list: viewerProcedure
-    .meta(route('GET', '/jb/clients/'))
+    .meta(route('GET', '/jb/clients/', { summary: 'List clients' }))
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(ClientOutput))
     .query(async ({ ctx, input }) =>
@@ -35,13 +35,20 @@ export const clientsRouter = router({
     ),
 
   get: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/'))
+    .meta(route('GET', '/jb/clients/{id}/', { summary: 'Get a client' }))
     .input(ById)
     .output(ClientOutput)
     .query(async ({ ctx, input }) => clientOutput(await ctx.services.clients.get(ctx.actor, input.id))),
 
   update: adminProcedure
-    .meta(route('PATCH', '/jb/clients/{id}/', { resource: 'clients.get' }))
+    .meta(
+      route('PATCH', '/jb/clients/{id}/', {
+        summary: 'Update a client',
+        description: 'Its texts and its password policy. Omitted fields stay unchanged.',
+        resource: 'clients.get',
+        example: { login_title: 'Welcome back', password_min_length: 10 },
+      }),
+    )
     .input(ClientChanges.partial().extend({ id: IdKey, expected: ExpectedClient.optional() }))
     .output(ClientOutput)
     .mutation(async ({ ctx, input: { id, expected, ...changes } }) =>
@@ -49,13 +56,13 @@ export const clientsRouter = router({
     ),
 
   site: protectedProcedure
-    .meta(route('GET', '/jb/clients/{id}/site/'))
+    .meta(route('GET', '/jb/clients/{id}/site/', { summary: 'Get the site of a client' }))
     .input(ById)
     .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.getByClient(ctx.actor, input.id)),
 
   users: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/users/'))
+    .meta(route('GET', '/jb/clients/{id}/users/', { summary: 'List the users of a client' }))
     .input(ById.extend(userFilter))
     .output(listOf(ClientUserOutput))
     .query(async ({ ctx, input }) => {
@@ -67,13 +74,18 @@ export const clientsRouter = router({
     }),
 
   apps: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/apps/'))
+    .meta(route('GET', '/jb/clients/{id}/apps/', { summary: 'List the apps of a client' }))
     .input(ById.extend(pagingFields(AppKey)))
     .output(z.array(AppSummaryOutput))
     .query(({ ctx, input }) => ctx.services.apps.ofClient(ctx.actor, input.id, toPageRequest(ctx, input))),
 
   invitations: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/users/invitations/'))
+    .meta(
+      route('GET', '/jb/clients/{id}/users/invitations/', {
+        summary: 'List the invitations of a client',
+        description: 'Pending invitations, unless `status` is set.',
+      }),
+    )
     .input(ById.extend(invitationFilter))
     .output(listOf(ClientInvitationOutput))
     .query(async ({ ctx, input }) => {
@@ -83,7 +95,13 @@ export const clientsRouter = router({
     }),
 
   invite: adminProcedure
-    .meta(route('POST', '/jb/clients/{id}/users/invitations/'))
+    .meta(
+      route('POST', '/jb/clients/{id}/users/invitations/', {
+        summary: 'Invite a user to a client',
+        problems: ['throttled'],
+        example: { email: 'guest@acme.test', extra: { team: 'north' }, initial_apps: ['zylTKNVx'] },
+      }),
+    )
     .input(ById.extend({ email: NewEmail, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
     .output(ClientInvitationOutput)
     .mutation(async ({ ctx, input: { id, ...invitation } }) =>
@@ -93,9 +111,14 @@ export const clientsRouter = router({
       ),
     ),
 
-  /** The mail that invitations would send with these texts. Those that are omitted are the saved ones. */
   previewInvitation: viewerProcedure
-    .meta(route('POST', '/jb/clients/{id}/invitation-preview/', EXTENSION))
+    .meta(
+      route('POST', '/jb/clients/{id}/invitation-preview/', {
+        summary: 'Preview the invitation mail of a client',
+        description: 'With the given texts, or else the saved ones. Nothing is saved or sent.',
+        extension: true,
+      }),
+    )
     .input(ById.extend(InvitationTexts.shape))
     .output(InvitationPreviewOutput)
     .mutation(({ ctx, input: { id, ...texts } }) =>
@@ -103,19 +126,40 @@ export const clientsRouter = router({
     ),
 
   gate: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/gate/', EXTENSION))
+    .meta(
+      route('GET', '/jb/clients/{id}/gate/', {
+        summary: 'Get who may open the apps of a client',
+        extension: true,
+      }),
+    )
     .input(ById)
     .output(ClientGateOutput)
     .query(({ ctx, input }) => ctx.services.clientGate.get(ctx.actor, input.id)),
 
   updateGate: adminProcedure
-    .meta(route('PATCH', '/jb/clients/{id}/gate/', { ...EXTENSION, resource: 'clients.gate' }))
+    .meta(
+      route('PATCH', '/jb/clients/{id}/gate/', {
+        summary: 'Change who may open the apps of a client',
+        description:
+          'The apps of a closed client do not open, and its members do not see them; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and sends the origins for the apps to proxies.',
+        extension: true,
+        resource: 'clients.gate',
+      }),
+    )
     .input(ById.extend({ is_open: z.boolean().optional(), embed_origins: EmbedOrigins.optional() }))
     .output(ClientGateOutput)
     .mutation(({ ctx, input: { id, ...changes } }) => ctx.services.clientGate.update(ctx.actor, id, changes)),
 
   create: superuserProcedure
-    .meta(route('POST', '/jb/clients/', { status: 201, resource: 'clients.get', ...EXTENSION }))
+    .meta(
+      route('POST', '/jb/clients/', {
+        summary: 'Create a client',
+        status: 201,
+        resource: 'clients.get',
+        extension: true,
+        example: { name: 'Initech' },
+      }),
+    )
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientOutput)
     .mutation(async ({ ctx, input }) => clientOutput(await ctx.services.clients.create(ctx.actor, input))),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { INVITATION_ACTIONS, MAX_BULK_INVITATIONS } from '../src/services/operations/bulk-invitations.ts';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { InvitationsBulkResultOutput } from './schemas/bulk.ts';
 import { Id, IdCursor, IdKey, Instant, InstantKey, NewPassword, PersonName } from './schemas/fields.ts';
 import {
@@ -25,9 +25,14 @@ const MailedLink = z.object({ key: z.string().max(256), signature: z.string().ma
 
 /** Procedures for existing invitations, for admins and for invitees. */
 export const invitationLifecycle = {
-  /** Newest first; `cursor` is the id of the last invitation of the previous page. */
   search: viewerProcedure
-    .meta(route('GET', '/jb/invitations/', EXTENSION))
+    .meta(
+      route('GET', '/jb/invitations/', {
+        summary: 'Search all invitations',
+        description: 'Newest first. `cursor` is the id of the last invitation of the previous page.',
+        extension: true,
+      }),
+    )
     .input(
       z
         .object({
@@ -51,7 +56,7 @@ export const invitationLifecycle = {
     }),
 
   get: viewerProcedure
-    .meta(route('GET', '/jb/invitations/{id}/', EXTENSION))
+    .meta(route('GET', '/jb/invitations/{id}/', { summary: 'Get an invitation', extension: true }))
     .input(ById)
     .output(InvitationDetailsOutput)
     .query(async ({ ctx, input }) =>
@@ -59,7 +64,13 @@ export const invitationLifecycle = {
     ),
 
   resend: adminProcedure
-    .meta(route('POST', '/jb/invitations/{id}/resend/', EXTENSION))
+    .meta(
+      route('POST', '/jb/invitations/{id}/resend/', {
+        summary: 'Resend an invitation',
+        problems: ['invitation-closed', 'throttled'],
+        extension: true,
+      }),
+    )
     .input(ById)
     .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
@@ -70,7 +81,14 @@ export const invitationLifecycle = {
     ),
 
   revoke: adminProcedure
-    .meta(route('POST', '/jb/invitations/{id}/revoke/', EXTENSION))
+    .meta(
+      route('POST', '/jb/invitations/{id}/revoke/', {
+        summary: 'Revoke an invitation',
+        description: 'Its link becomes invalid.',
+        problems: ['invitation-closed'],
+        extension: true,
+      }),
+    )
     .input(ById)
     .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
@@ -80,9 +98,17 @@ export const invitationLifecycle = {
       ),
     ),
 
-  /** Resends or revokes up to 1,000 invitations, each by the rules of `resend` and `revoke`. */
   bulkUpdate: adminProcedure
-    .meta(route('POST', '/jb/invitations/bulk/', { handlesIdempotency: true, ...EXTENSION }))
+    .meta(
+      route('POST', '/jb/invitations/bulk/', {
+        summary: 'Resend or revoke many invitations',
+        description:
+          'Up to 1,000 ids. Each invitation is changed in a separate transaction, by the rules of the request for one; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request and sends no mail twice; without one, it sends the mails again.',
+        handlesIdempotency: true,
+        extension: true,
+        example: { ids: [17, 18], action: 'resend' },
+      }),
+    )
     .input(
       z.object({
         ids: z.array(Id).min(1).max(MAX_BULK_INVITATIONS),
@@ -97,7 +123,15 @@ export const invitationLifecycle = {
 
   /** A mutation, because the audit trail records who copied the link. */
   copyLink: adminProcedure
-    .meta(route('POST', '/jb/invitations/{id}/link/', EXTENSION))
+    .meta(
+      route('POST', '/jb/invitations/{id}/link/', {
+        summary: 'Get the link of an invitation',
+        description:
+          'The request is recorded in the audit trail. If a mail server is configured, only superusers can get links.',
+        problems: ['invitation-closed'],
+        extension: true,
+      }),
+    )
     .input(ById)
     .output(z.object({ url: z.string(), expires_at: Instant }))
     .mutation(async ({ ctx, input }) => {
@@ -105,9 +139,15 @@ export const invitationLifecycle = {
       return { url, expires_at: expiresAt };
     }),
 
-  /** Shows the invitation of a link. A POST, because the signature must not appear in a URL. */
+  /** A POST, because the signature must not appear in a URL. */
   preview: publicProcedure
-    .meta(route('POST', '/invitations/{key}/', { ...EXTENSION, protect: false }))
+    .meta(
+      route('POST', '/invitations/{key}/', {
+        summary: 'Preview an invitation by its link',
+        problems: ['invalid-link'],
+        extension: true,
+      }),
+    )
     .input(MailedLink)
     .output(InvitationPageOutput)
     .mutation(async ({ ctx, input }) => {
@@ -116,9 +156,16 @@ export const invitationLifecycle = {
       return { ...invitationPageOutput(opened), rules: passwordRules(opened.policy) };
     }),
 
-  /** Logs a new user in. Existing users must already be logged in. */
   accept: publicProcedure
-    .meta(route('POST', '/invitations/{key}/accept/', { ...EXTENSION, protect: false }))
+    .meta(
+      route('POST', '/invitations/{key}/accept/', {
+        summary: 'Accept an invitation',
+        description: 'New users set a password and are logged in. Users with an account must log in first.',
+        problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
+        extension: true,
+        example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
+      }),
+    )
     .input(
       MailedLink.extend({
         first_name: PersonName.default(''),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
 import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { AppIds, EmailKey, Extra, Id, NewEmail, Slug } from './schemas/fields.ts';
 import {
   InvitationOutput,
@@ -43,7 +43,14 @@ export const invitationsRouter = router({
   ...invitationLifecycle,
 
   list: viewerProcedure
-    .meta(route('GET', '/jb/users/invitations/'))
+    .meta(
+      route('GET', '/jb/users/invitations/', {
+        summary: 'List your invitations',
+        description:
+          'The invitations that you created, for clients that you can see. With `app`, those for that app by every inviter. Pending invitations, unless `status` is set.',
+        problems: ['not-found'],
+      }),
+    )
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
     .output(listOf(InvitationOutput))
     .query(async ({ ctx, input }) => {
@@ -54,9 +61,19 @@ export const invitationsRouter = router({
   create: adminProcedure
     .meta(
       route('POST', '/jb/users/invitations/', {
+        summary: 'Invite one or more users',
+        description:
+          'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
+        problems: ['throttled'],
         many: 'items',
         query: ['dry_run'],
         maxBodyBytes: MAX_BULK_BYTES,
+        example: {
+          email: 'guest@acme.test',
+          extra: { team: 'north' },
+          initial_apps: ['zylTKNVx'],
+          client: 1,
+        },
       }),
     )
     .input(
@@ -75,7 +92,13 @@ export const invitationsRouter = router({
 
   /** The invitation that `update` changes. */
   pending: viewerProcedure
-    .meta(route('GET', '/jb/users/invitations/{email}/', EXTENSION))
+    .meta(
+      route('GET', '/jb/users/invitations/{email}/', {
+        summary: 'Get the pending invitation of an email address',
+        problems: ['ambiguous-invitation'],
+        extension: true,
+      }),
+    )
     .input(z.object({ email: EmailKey, client: Id.optional() }))
     .output(InvitationOutput)
     .query(async ({ ctx, input: { email, client } }) =>
@@ -85,8 +108,13 @@ export const invitationsRouter = router({
   update: adminProcedure
     .meta(
       route('PATCH', '/jb/users/invitations/{email}/', {
+        summary: 'Update a pending invitation',
+        description:
+          'By the invited email address. If several clients have invited it, `client` selects the invitation.',
+        problems: ['ambiguous-invitation'],
         query: ['client'],
         resource: 'invitations.pending',
+        example: { initial_apps: ['zylTKNVx', 'Qm3vR8pa'] },
       }),
     )
     .input(

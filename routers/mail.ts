@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/mail-context.ts';
 import { subjectOf } from '../src/services/mail/mail-writer.ts';
 import type { ReadableMail, TimelineEntry } from '../src/services/mail/mails.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Id, Instant, LongIdKey, Output, Text } from './schemas/fields.ts';
 import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
@@ -94,9 +94,14 @@ const timelineEntryOutput = ({
 const ById = z.object({ id: LongIdKey });
 
 export const mailRouter = router({
-  /** Newest first; `cursor` is the id of the last mail of the previous page. */
   list: viewerProcedure
-    .meta(route('GET', '/jb/mails/', EXTENSION))
+    .meta(
+      route('GET', '/jb/mails/', {
+        summary: 'List mails',
+        description: 'Newest first. `cursor` is the id of the last mail of the previous page.',
+        extension: true,
+      }),
+    )
     .input(
       z
         .object({
@@ -114,11 +119,15 @@ export const mailRouter = router({
       (await ctx.services.mails.list(ctx.actor, input, toPageRequest(ctx, input))).map(mailOutput),
     ),
 
-  /**
-   * The mails to an address, and its invitations, newest first. `cursor` is the id of the last entry of the previous page.
-   */
   timeline: viewerProcedure
-    .meta(route('GET', '/jb/mails/timeline/', EXTENSION))
+    .meta(
+      route('GET', '/jb/mails/timeline/', {
+        summary: 'List the mails and invitations of an email address',
+        description:
+          'Newest first, also of an email address without an account. `cursor` is the id of the last entry of the previous page.',
+        extension: true,
+      }),
+    )
     .input(z.object({ email: EmailKey, ...limitedPagingFields(TimelineKey) }))
     .output(z.array(TimelineEntryOutput))
     .query(async ({ ctx, input }) => {
@@ -127,14 +136,20 @@ export const mailRouter = router({
     }),
 
   get: viewerProcedure
-    .meta(route('GET', '/jb/mails/{id}/', EXTENSION))
+    .meta(route('GET', '/jb/mails/{id}/', { summary: 'Get a mail with its content', extension: true }))
     .input(ById)
     .output(MailDetailsOutput)
     .query(async ({ ctx, input }) => mailDetailsOutput(await ctx.services.mails.get(ctx.actor, input.id))),
 
-  /** Retries a failed or waiting mail now. */
   retry: adminProcedure
-    .meta(route('POST', '/jb/mails/{id}/retry/', EXTENSION))
+    .meta(
+      route('POST', '/jb/mails/{id}/retry/', {
+        summary: 'Send a mail now',
+        description: 'Retries a mail that failed or is waiting.',
+        problems: ['forbidden'],
+        extension: true,
+      }),
+    )
     .input(ById)
     .output(MailDetailsOutput)
     .mutation(async ({ ctx, input }) =>

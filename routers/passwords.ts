@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAX_PASSWORD_LENGTH, passwordRules } from '../src/services/passwords/password-rules.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
 import { protectedProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -14,7 +14,16 @@ export const RuleOutput = z.object({ rule: z.string(), message: z.string() });
 
 export const passwordsRouter = router({
   change: protectedProcedure
-    .meta(route('POST', '/password/change/', { ...EXTENSION, status: 204, handlesIdempotency: true }))
+    .meta(
+      route('POST', '/password/change/', {
+        summary: 'Change your password',
+        description: 'Ends all your other sessions. An error lists every rule that the new password breaks.',
+        problems: ['invalid-credentials', 'throttled'],
+        extension: true,
+        status: 204,
+        handlesIdempotency: true,
+      }),
+    )
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
@@ -23,9 +32,16 @@ export const passwordsRouter = router({
         browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
     }),
 
-  /** Replaces an expired password, which does not allow a login. */
   renew: publicProcedure
-    .meta(route('POST', '/password/change-expired/', { ...EXTENSION, status: 204, protect: false }))
+    .meta(
+      route('POST', '/password/change-expired/', {
+        summary: 'Change an expired password',
+        description: 'For users who cannot log in because their password has expired.',
+        problems: ['invalid-credentials', 'password_expired', 'throttled'],
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(async ({ ctx: { browser, services }, input }) => {
@@ -35,14 +51,30 @@ export const passwordsRouter = router({
 
   /** Neither the response nor its timing reveals whether the account exists. */
   requestReset: publicProcedure
-    .meta(route('POST', '/password/request-reset/', { ...EXTENSION, status: 204, protect: false }))
+    .meta(
+      route('POST', '/password/request-reset/', {
+        summary: 'Request a password reset',
+        description: 'Mails a link. The response does not reveal whether the account exists.',
+        problems: ['throttled'],
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(z.object({ email: Email }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.passwordResets.request(input.email)),
 
-  /** A POST, because the token must not appear in a URL. Does not consume the token. */
+  /** A POST, because the token must not appear in a URL. */
   verifyToken: publicProcedure
-    .meta(route('POST', '/password/reset/verify/', { ...EXTENSION, protect: false }))
+    .meta(
+      route('POST', '/password/reset/verify/', {
+        summary: 'Verify the token of a password reset',
+        description: 'Does not use up the token.',
+        problems: ['invalid-link'],
+        extension: true,
+        example: { token: '7.vGZ2t0y5bJq1xk8' },
+      }),
+    )
     .input(z.object({ token: LinkToken }))
     .output(z.object({ email: z.string(), rules: z.array(RuleOutput) }))
     .mutation(async ({ ctx, input }) => {
@@ -51,19 +83,31 @@ export const passwordsRouter = router({
     }),
 
   reset: publicProcedure
-    .meta(route('POST', '/password/reset/', { ...EXTENSION, status: 204, protect: false }))
+    .meta(
+      route('POST', '/password/reset/', {
+        summary: 'Reset a password',
+        problems: ['invalid-link'],
+        extension: true,
+        status: 204,
+        example: { token: '7.vGZ2t0y5bJq1xk8', password: 'a longer one, of words' },
+      }),
+    )
     .input(z.object({ token: LinkToken, password: NewPassword }))
     .output(z.void())
     .mutation(async ({ ctx: { browser, services }, input }) => {
       browser.keepDevice(await services.passwordResets.reset(input.token, input.password));
     }),
 
-  /**
-   * Checks a password while it is typed, against the policy of the logged-in user, else of the client of this site. The
-   * password is not stored.
-   */
   check: publicProcedure
-    .meta(route('POST', '/password/check/', { ...EXTENSION, protect: false }))
+    .meta(
+      route('POST', '/password/check/', {
+        summary: 'Check a password against the policy',
+        description:
+          'Against your own policy, or without a login that of the client whose site received the request. Nothing is stored.',
+        extension: true,
+        example: { password: 'summer', email: 'ada@acme.test' },
+      }),
+    )
     .input(
       z.object({
         password: z.string().max(MAX_PASSWORD_LENGTH),
@@ -80,9 +124,15 @@ export const passwordsRouter = router({
       return { passed: rules.every((rule) => rule.passed), rules };
     }),
 
-  /** The users whose passwords would have expired with this value of `password_expiration_days`. */
   previewExpiry: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/password-expiry/', EXTENSION))
+    .meta(
+      route('GET', '/jb/clients/{id}/password-expiry/', {
+        summary: 'Preview which users a password expiry would affect',
+        description:
+          'The users whose passwords would have expired if `password_expiration_days` were `days`.',
+        extension: true,
+      }),
+    )
     .input(
       z.object({
         id: IdKey,

@@ -1,50 +1,58 @@
-import type { Role } from '../src/lib/problems.ts';
+import type { OpenApiMethod } from 'trpc-to-openapi';
+import type { ProblemCode, Role } from '../src/lib/problems.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
-/** Settings of a procedure and its REST path that `OpenApiMeta` does not cover. */
+/** What `OpenApiMeta` does not cover. Base procedures set the first two, `routesOf` the rest. */
 export type ProcedureMeta = {
+  /** The role that the procedure requires. */
   role?: Role;
-  rest?: GuardMeta & {
-    /** Status of a successful response, by default 200. */
-    status?: 200 | 201 | 204;
-    /** The body may be an object or an array of objects. The procedure takes an array under this key and returns one. */
-    many?: string;
-    /** The procedure takes the whole body under this key. */
-    body?: string;
-    /** Input keys that are read from the query string although the request has a body. */
-    query?: readonly string[];
-    /** The object under this key is sent in the query as `{key}.{name}={value}`. */
-    dotted?: string;
-    /** Also accepts form bodies. */
-    forms?: boolean;
-    maxBodyBytes?: number;
-    /** Available content types, the default first. */
-    responseTypes?: readonly string[];
-    /** Responds with JSON regardless of the `Accept` header. */
-    jsonOnly?: boolean;
-    /** The content type of the file that the endpoint responds with. The procedure returns a `Download` to REST. */
-    download?: string;
-    /** Response fields that change without a mutation. `If-Match` ignores them. */
-    volatileFields?: readonly string[];
-    /** See `EXTENSION`. */
-    extension?: boolean;
-  };
+  /** Whether it requires no credentials. */
+  isPublic?: boolean;
+  rest?: RestMeta;
 };
 
-/** An endpoint that Steward adds to the documented interface. */
-export const EXTENSION = { extension: true } as const;
+/** Settings of the REST path of a procedure. */
+export type RestMeta = GuardMeta & {
+  /** Status of a successful response, by default 200. */
+  status?: 200 | 201 | 204;
+  /** An endpoint that Steward adds to the documented interface. */
+  extension?: boolean;
+  /** Problems beyond those that follow from the path, the body and the required role. */
+  problems?: readonly ProblemCode[];
+  /** Fields of the body in the example of the OpenAPI document, beside those that are required. */
+  example?: object;
+  /** The body may be an object or an array of objects. The procedure takes an array under this key and returns one. */
+  many?: string;
+  /** The procedure takes the whole body under this key. */
+  body?: string;
+  /** Input keys that are read from the query string although the request has a body. */
+  query?: readonly string[];
+  /** The object under this key is sent in the query as `{key}.{name}={value}`. */
+  dotted?: string;
+  /** Also accepts form bodies. */
+  forms?: boolean;
+  maxBodyBytes?: number;
+  /** Available content types, the default first. */
+  responseTypes?: readonly string[];
+  /** Responds with JSON regardless of the `Accept` header. */
+  jsonOnly?: boolean;
+  /** The content type of the file that the endpoint responds with. The procedure returns a `Download` to REST. */
+  download?: string;
+  /** Response fields that change without a mutation. `If-Match` ignores them. */
+  volatileFields?: readonly string[];
+};
 
-type RestMeta = NonNullable<ProcedureMeta['rest']>;
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Description = {
+  /** A short phrase without a full stop. */
+  summary: string;
+  /** Markdown. */
+  description?: string;
+};
 
-/** REST paths under a tag of the OpenAPI document. `protect: false` for procedures that require no credentials. */
+/** REST paths under a tag of the OpenAPI document. */
 export const routesOf =
   (tag: string) =>
-  (
-    method: Method,
-    path: `/${string}`,
-    { protect = true, ...rest }: RestMeta & { protect?: boolean } = {},
-  ) => ({
-    openapi: { method, path, tags: [tag], protect },
+  (method: OpenApiMethod, path: `/${string}`, { summary, description, ...rest }: Description & RestMeta) => ({
+    openapi: { method, path, tags: [tag], summary, ...(description !== undefined && { description }) },
     rest,
   });

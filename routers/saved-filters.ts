@@ -36,7 +36,7 @@ const path = '/hashr/saved_global_filters/';
 
 export const savedFiltersRouter = router({
   list: protectedProcedure
-    .meta(route('GET', path))
+    .meta(route('GET', path, { summary: 'List your saved filters' }))
     .input(z.object(pagingFields(HashKey)).prefault({}))
     .output(z.array(SavedFilterOutput))
     .query(async ({ ctx, input }) => {
@@ -46,7 +46,7 @@ export const savedFiltersRouter = router({
     }),
 
   listByStack: protectedProcedure
-    .meta(route('GET', `${path}stack/{stack_id}/`))
+    .meta(route('GET', `${path}stack/{stack_id}/`, { summary: 'List your saved filters of a stack' }))
     .input(z.object({ stack_id: Text(255), ...pagingFields(HashKey) }))
     .output(z.array(SavedFilterOutput))
     .query(async ({ ctx, input }) => {
@@ -56,7 +56,7 @@ export const savedFiltersRouter = router({
     }),
 
   get: protectedProcedure
-    .meta(route('GET', `${path}{hash}/`))
+    .meta(route('GET', `${path}{hash}/`, { summary: 'Get a saved filter' }))
     .input(ByHash)
     .output(SavedFilterOutput)
     .query(async ({ ctx, input }) =>
@@ -64,7 +64,15 @@ export const savedFiltersRouter = router({
     ),
 
   create: protectedProcedure
-    .meta(route('POST', path, { status: 201, resource: 'savedFilters.get' }))
+    .meta(
+      route('POST', path, {
+        summary: 'Save a filter',
+        description: 'This POST requires the CSRF token even with an API token.',
+        status: 201,
+        resource: 'savedFilters.get',
+        example: { name: 'Spring' },
+      }),
+    )
     .input(SavedFilterInput)
     .output(SavedFilterOutput)
     .mutation(async ({ ctx, input }) =>
@@ -73,7 +81,16 @@ export const savedFiltersRouter = router({
 
   /** `hash` in the path is the current hash, `filter.hash` the new one. */
   replace: protectedProcedure
-    .meta(route('PUT', `${path}{hash}/`, { status: 204, body: 'filter', resource: 'savedFilters.get' }))
+    .meta(
+      route('PUT', `${path}{hash}/`, {
+        summary: 'Replace a saved filter',
+        description: 'Returns 204, or with `Prefer: return=representation` the filter.',
+        status: 204,
+        body: 'filter',
+        resource: 'savedFilters.get',
+        example: { name: 'Spring and summer' },
+      }),
+    )
     .input(ByHash.extend({ filter: SavedFilterInput }))
     .output(SavedFilterOutput)
     .mutation(async ({ ctx, input: { hash, filter } }) =>
@@ -81,7 +98,13 @@ export const savedFiltersRouter = router({
     ),
 
   remove: protectedProcedure
-    .meta(route('DELETE', `${path}{hash}/`, { status: 204, resource: 'savedFilters.get' }))
+    .meta(
+      route('DELETE', `${path}{hash}/`, {
+        summary: 'Delete a saved filter',
+        status: 204,
+        resource: 'savedFilters.get',
+      }),
+    )
     .input(ByHash)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.savedFilters.remove(ctx.actor, input.hash)),

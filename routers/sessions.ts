@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { SessionRow } from '../src/services/auth/sessions.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
@@ -34,9 +34,16 @@ const RolesOutput = z.object({
 });
 
 export const sessionsRouter = router({
-  /** Logs a browser in and sets the session cookie. The CSRF token belongs in the header X-CSRFToken of later mutations. */
   create: publicProcedure
-    .meta(route('POST', '/session/', { ...EXTENSION, protect: false }))
+    .meta(
+      route('POST', '/session/', {
+        summary: 'Start a browser session',
+        description:
+          'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change.',
+        problems: ['invalid-credentials', 'password_expired', 'throttled', 'unauthenticated', 'cross-site'],
+        extension: true,
+      }),
+    )
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(z.object({ user: UserOutput, csrf_token: z.string() }))
     .mutation(async ({ ctx, input }) => {
@@ -54,7 +61,7 @@ export const sessionsRouter = router({
 
   /** `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. */
   current: protectedProcedure
-    .meta(route('GET', '/session/', EXTENSION))
+    .meta(route('GET', '/session/', { summary: 'Get the current user', extension: true }))
     .input(NoInput)
     .output(z.object({ user: UserOutput, roles: RolesOutput, app_url: z.string(), sends_mail: z.boolean() }))
     .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => ({
@@ -64,9 +71,15 @@ export const sessionsRouter = router({
       sends_mail: services.mails.isSending(),
     })),
 
-  /** Logs out: revokes the session or token of the request. */
   end: protectedProcedure
-    .meta(route('DELETE', '/session/', { ...EXTENSION, status: 204 }))
+    .meta(
+      route('DELETE', '/session/', {
+        summary: 'Log out',
+        description: 'Ends the session or token of this request.',
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(NoInput)
     .output(z.void())
     .mutation(async ({ ctx }) => {
@@ -76,9 +89,18 @@ export const sessionsRouter = router({
       if (credential?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, credential.id);
     }),
 
-  /** Confirms the password, which `reauthentication-required` demands. */
   confirm: protectedProcedure
-    .meta(route('POST', '/session/confirm/', { status: 204, ...EXTENSION, handlesIdempotency: true }))
+    .meta(
+      route('POST', '/session/confirm/', {
+        summary: 'Confirm your password',
+        description:
+          'Allows this browser session to create tokens and grant roles for 15 minutes. API tokens do not need it.',
+        problems: ['throttled'],
+        status: 204,
+        extension: true,
+        handlesIdempotency: true,
+      }),
+    )
     .input(z.object({ password: Login.password }))
     .output(z.void())
     .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
@@ -88,7 +110,7 @@ export const sessionsRouter = router({
     }),
 
   list: protectedProcedure
-    .meta(route('GET', '/jb/sessions/', EXTENSION))
+    .meta(route('GET', '/jb/sessions/', { summary: 'List your sessions', extension: true }))
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionOutput))
     .query(async ({ ctx, input }) =>
@@ -96,13 +118,27 @@ export const sessionsRouter = router({
     ),
 
   revoke: protectedProcedure
-    .meta(route('DELETE', '/jb/sessions/{id}/', { ...EXTENSION, status: 204 }))
+    .meta(
+      route('DELETE', '/jb/sessions/{id}/', {
+        summary: 'Revoke one of your sessions',
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id)),
 
   listByUser: adminProcedure
-    .meta(route('GET', '/jb/users/{email}/sessions/', EXTENSION))
+    .meta(
+      route('GET', '/jb/users/{email}/sessions/', {
+        summary: 'List the sessions of a user',
+        description:
+          'The browsers in which the user is logged in, last used first. For those who may change this user.',
+        problems: ['forbidden', 'shared-user'],
+        extension: true,
+      }),
+    )
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
     .output(z.array(SessionOutput))
     .query(async ({ ctx, input }) => {
@@ -111,14 +147,29 @@ export const sessionsRouter = router({
     }),
 
   revokeForUser: adminProcedure
-    .meta(route('DELETE', '/jb/users/{email}/sessions/{id}/', { ...EXTENSION, status: 204 }))
+    .meta(
+      route('DELETE', '/jb/users/{email}/sessions/{id}/', {
+        summary: 'Revoke a session of a user',
+        description: 'For those who may change this user.',
+        problems: ['forbidden', 'shared-user'],
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(z.object({ email: EmailKey, id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id, input.email)),
 
-  /** Revokes all sessions and tokens of a user. The user may log in again. */
   revokeAll: adminProcedure
-    .meta(route('DELETE', '/jb/users/{email}/sessions/', { ...EXTENSION, status: 204 }))
+    .meta(
+      route('DELETE', '/jb/users/{email}/sessions/', {
+        summary: 'Revoke all sessions of a user',
+        description: 'Revokes all sessions and tokens. The user may log in again.',
+        problems: ['forbidden', 'shared-user'],
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(z.object({ email: EmailKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revokeAll(ctx.actor, input.email)),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { BrandingOutput } from './schemas/clients.ts';
 import { IdCursor, IdKey, Name, NoInput, Output, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
@@ -16,28 +16,41 @@ const Domain = Text(255)
 
 export const sitesRouter = router({
   list: protectedProcedure
-    .meta(route('GET', '/jb/sites/'))
+    .meta(route('GET', '/jb/sites/', { summary: 'List sites' }))
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(SiteOutput))
     .query(({ ctx, input }) => ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))),
 
   get: protectedProcedure
-    .meta(route('GET', '/jb/sites/{id}/'))
+    .meta(route('GET', '/jb/sites/{id}/', { summary: 'Get a site' }))
     .input(z.object({ id: IdKey }))
     .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.get(ctx.actor, input.id)),
 
   create: superuserProcedure
-    .meta(route('POST', '/jb/sites/', { status: 201, resource: 'sites.get', ...EXTENSION }))
+    .meta(
+      route('POST', '/jb/sites/', {
+        summary: 'Create a site',
+        status: 201,
+        resource: 'sites.get',
+        extension: true,
+        example: { domain: 'initech.localhost:8000', name: 'Initech' },
+      }),
+    )
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteOutput)
     .mutation(({ ctx, input }) => ctx.services.sites.create(ctx.actor, input)),
 });
 
 export const brandingRouter = router({
-  /** Branding of the client whose site the request was sent to, for pages before login. */
   get: publicProcedure
-    .meta(routesOf('Branding')('GET', '/branding/', { ...EXTENSION, protect: false }))
+    .meta(
+      routesOf('Branding')('GET', '/branding/', {
+        summary: 'Get the texts of public pages',
+        description: 'The texts of the client whose site received the request.',
+        extension: true,
+      }),
+    )
     .input(NoInput)
     .output(BrandingOutput)
     .query(({ ctx }) => ctx.services.branding.get(ctx.host)),
@@ -45,7 +58,12 @@ export const brandingRouter = router({
 
 export const environmentRouter = router({
   read: adminProcedure
-    .meta(routesOf('Environment')('GET', '/jb/env/', { responseTypes: ['text/json', 'application/json'] }))
+    .meta(
+      routesOf('Environment')('GET', '/jb/env/', {
+        summary: 'Get the running environment',
+        responseTypes: ['text/json', 'application/json'],
+      }),
+    )
     .input(NoInput)
     .output(z.object({ environment: z.string(), upload_bucket_name: z.string() }))
     .query(({ ctx }) => ctx.services.environment.read(ctx.actor)),

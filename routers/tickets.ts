@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TicketClaims } from '../src/lib/ticket-claims.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { AnyObject, AppKey, EmailKey, Instant, Output, Text } from './schemas/fields.ts';
 import { adminProcedure, publicProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
@@ -41,24 +41,34 @@ const IntrospectionOutput = Output('Introspection', {
 });
 
 export const ticketsRouter = router({
-  /** For the servers of apps. */
   exchange: publicProcedure
     .meta(
       route('POST', '/gate/exchange/', {
+        summary: 'Exchange a launch code for a ticket',
+        description:
+          'For the server of an app, which received `code` at its launch URL. A code works once, within 60 seconds, for the app with this slug.',
+        problems: ['invalid-launch-code', 'app-in-maintenance', 'throttled'],
         forms: true,
         jsonOnly: true,
         maxBodyBytes: MAX_CODE_BYTES,
-        protect: false,
-        ...EXTENSION,
+        extension: true,
       }),
     )
     .input(z.object({ code: Text(255), app: Text(255) }))
     .output(TicketOutput)
     .mutation(({ ctx, input }) => ctx.services.launchCodes.exchange(input.code, input.app)),
 
-  /** RFC 7662. A mutation, because the inputs of queries are in URLs. */
+  /** A mutation, because the inputs of queries are in URLs. */
   introspect: viewerProcedure
-    .meta(route('POST', '/gate/introspect/', { forms: true, ...EXTENSION }))
+    .meta(
+      route('POST', '/gate/introspect/', {
+        summary: 'Check a ticket',
+        description:
+          'RFC 7662. Whether the ticket is valid, not revoked, and its owner may still open the app; if so, with its claims. Tickets for apps of other clients are not active for you.',
+        forms: true,
+        extension: true,
+      }),
+    )
     .input(z.object({ token: z.string() }))
     .output(IntrospectionOutput)
     .mutation(async ({ ctx, input }) => {
@@ -66,9 +76,17 @@ export const ticketsRouter = router({
       return claims ? { active: true, ...claims } : { active: false };
     }),
 
-  /** Exactly one of the inputs. `access_view` is an id, as in tickets, or a key. */
   revoke: adminProcedure
-    .meta(route('POST', '/jb/tickets/revoke/', { ...EXTENSION, status: 204 }))
+    .meta(
+      route('POST', '/jb/tickets/revoke/', {
+        summary: 'Revoke tickets',
+        description:
+          'Those of an access view (its id, as in the ticket, or key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
+        problems: ['not-found', 'shared-user'],
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(
       z
         .object({
@@ -105,15 +123,27 @@ const signingKeyOutput = ({ id: kid, created_at, signs_from, state }: SigningKey
 });
 
 export const signingKeysRouter = router({
-  /** Newest first. */
   list: superuserProcedure
-    .meta(keyRoute('GET', '/jb/signing-keys/', EXTENSION))
+    .meta(
+      keyRoute('GET', '/jb/signing-keys/', {
+        summary: 'List the keys that sign tickets',
+        description: 'Newest first, without the private keys.',
+        extension: true,
+      }),
+    )
     .input(z.object({}).prefault({}))
     .output(z.object({ keys: z.array(SigningKeyOutput) }))
     .query(async ({ ctx }) => ({ keys: (await ctx.services.keyRotation.list()).map(signingKeyOutput) })),
 
   rotate: superuserProcedure
-    .meta(keyRoute('POST', '/jb/signing-keys/rotate/', EXTENSION))
+    .meta(
+      keyRoute('POST', '/jb/signing-keys/rotate/', {
+        summary: 'Replace the key that signs tickets',
+        description:
+          'The new key is published now and signs once every cache has it, after about six minutes. Until then, another call returns the same key.',
+        extension: true,
+      }),
+    )
     .input(z.object({}).prefault({}))
     .output(SigningKeyOutput)
     .mutation(async ({ ctx }) => signingKeyOutput(await ctx.services.keyRotation.rotate(ctx.actor))),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { ApiTokenRow } from '../src/services/auth/api-tokens.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, Name, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
@@ -10,6 +10,9 @@ const route = routesOf('Token');
 
 /** Parsing a form takes quadratic time, and the endpoint is public. */
 const MAX_LOGIN_BYTES = 16 * 1024;
+const LOGIN_PROBLEMS = ['invalid-credentials', 'password_expired', 'throttled'] as const;
+const TOKEN_PROBLEMS = ['invalid-token', 'throttled'] as const;
+const SAME_RESPONSE = 'An unknown user, a wrong password and an inactive account get the same response.';
 const login = { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES };
 
 /** Any text is accepted: tokens of another kind are invalid like unknown ones. */
@@ -35,9 +38,15 @@ const tokenOutput =
   });
 
 export const tokensRouter = router({
-  /** Accepts any string as username: an unknown one fails like a wrong password. */
   create: publicProcedure
-    .meta(route('POST', '/api-token-auth/', { ...login, protect: false }))
+    .meta(
+      route('POST', '/api-token-auth/', {
+        summary: 'Get a token',
+        description: `Send the token as \`Authorization: Token …\`. ${SAME_RESPONSE} Accepts JSON and forms.`,
+        problems: LOGIN_PROBLEMS,
+        ...login,
+      }),
+    )
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
@@ -45,7 +54,15 @@ export const tokensRouter = router({
     })),
 
   createByEmail: publicProcedure
-    .meta(route('POST', '/jb/api-token-auth/', { ...login, ...EXTENSION, protect: false }))
+    .meta(
+      route('POST', '/jb/api-token-auth/', {
+        summary: 'Get a token by email',
+        description: `Same as \`POST /api/v1/api-token-auth/\`, with \`email\` as the name of the field. ${SAME_RESPONSE}`,
+        problems: LOGIN_PROBLEMS,
+        ...login,
+        extension: true,
+      }),
+    )
     .input(z.object({ email: Login.username, password: Login.password }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
@@ -54,28 +71,60 @@ export const tokensRouter = router({
 
   /** Public, because the token is the proof, and may have no other credential beside it. */
   verify: publicProcedure
-    .meta(route('POST', '/jb/api-token-verify/', { ...login, ...EXTENSION, protect: false }))
+    .meta(
+      route('POST', '/jb/api-token-verify/', {
+        summary: 'Verify a token',
+        description:
+          'Returns the token if it is valid. Does not count as a use of the token. Accepts JSON and forms.',
+        problems: TOKEN_PROBLEMS,
+        ...login,
+        extension: true,
+      }),
+    )
     .input(SentToken)
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({ token: await ctx.services.tokenRefresh.verify(input.token) })),
 
   refresh: publicProcedure
-    .meta(route('POST', '/jb/api-token-refresh/', { ...login, ...EXTENSION, protect: false }))
+    .meta(
+      route('POST', '/jb/api-token-refresh/', {
+        summary: 'Refresh a token',
+        description:
+          'Returns a new token. The old one ends a minute later; until then, another refresh of it returns the same new token. Accepts JSON and forms.',
+        problems: TOKEN_PROBLEMS,
+        ...login,
+        extension: true,
+      }),
+    )
     .input(SentToken)
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({ token: await ctx.services.tokenRefresh.refresh(input.token) })),
 
   list: protectedProcedure
-    .meta(route('GET', '/jb/tokens/', EXTENSION))
+    .meta(
+      route('GET', '/jb/tokens/', {
+        summary: 'List your tokens',
+        description: 'When each token was created and last used, but not the token itself.',
+        extension: true,
+      }),
+    )
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenOutput))
     .query(async ({ ctx, input }) =>
       (await ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))).map(tokenOutput(ctx.actor)),
     ),
 
-  /** The only response that contains a named token. */
   createNamed: protectedProcedure
-    .meta(route('POST', '/jb/tokens/', { status: 201, ...EXTENSION }))
+    .meta(
+      route('POST', '/jb/tokens/', {
+        summary: 'Create a named token',
+        description: 'For scripts. The token is only shown in this response.',
+        problems: ['reauthentication-required'],
+        status: 201,
+        extension: true,
+        example: { name: 'Nightly export' },
+      }),
+    )
     .input(z.object({ name: Name(100) }))
     .output(TokenOutput.extend({ token: z.string() }))
     .mutation(async ({ ctx, input }) => {
@@ -84,13 +133,27 @@ export const tokensRouter = router({
     }),
 
   revoke: protectedProcedure
-    .meta(route('DELETE', '/jb/tokens/{id}/', { ...EXTENSION, status: 204 }))
+    .meta(
+      route('DELETE', '/jb/tokens/{id}/', {
+        summary: 'Revoke one of your tokens',
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id)),
 
   listByUser: adminProcedure
-    .meta(route('GET', '/jb/users/{email}/tokens/', EXTENSION))
+    .meta(
+      route('GET', '/jb/users/{email}/tokens/', {
+        summary: 'List the tokens of a user',
+        description:
+          'When each token was created and last used, but not the token itself. For those who may change this user.',
+        problems: ['forbidden', 'shared-user'],
+        extension: true,
+      }),
+    )
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
     .output(z.array(TokenOutput))
     .query(async ({ ctx, input }) => {
@@ -99,7 +162,15 @@ export const tokensRouter = router({
     }),
 
   revokeForUser: adminProcedure
-    .meta(route('DELETE', '/jb/users/{email}/tokens/{id}/', { ...EXTENSION, status: 204 }))
+    .meta(
+      route('DELETE', '/jb/users/{email}/tokens/{id}/', {
+        summary: 'Revoke a token of a user',
+        description: 'For those who may change this user.',
+        problems: ['forbidden', 'shared-user'],
+        extension: true,
+        status: 204,
+      }),
+    )
     .input(z.object({ email: EmailKey, id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id, input.email)),

@@ -90,6 +90,7 @@ const limited = (recordsRefusals: boolean) =>
 
 /** Requires no credentials and ignores those that are sent. */
 export const publicProcedure = t.procedure
+  .meta({ isPublic: true })
   .use(limited(false))
   .use(({ ctx, next }) =>
     next({ ctx: { services: ctx.openServices(async () => ctx.timeLimit.requireTime()) } }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { appFilter, WindowDays } from './schemas/apps.ts';
 import { AppKey, EmailKey, Id } from './schemas/fields.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
@@ -20,9 +20,16 @@ const MAX_DAILY = 90;
 
 /** Reports for administrators, from the totals of usage. */
 export const usageReportProcedures = {
-  /** Actions and users by day, week or month until today, newest first, each beside its counterpart before. */
   report: viewerProcedure
-    .meta(route('GET', '/jb/usage/report/', EXTENSION))
+    .meta(
+      route('GET', '/jb/usage/report/', {
+        summary: 'Compare usage by day, week or month',
+        description:
+          'Of an app, a stack of it, a client, a user, or of all apps whose usage you can see. Newest first. Each period has its counterpart in the periods before: of a period that has not ended, the same number of days. `users` counts distinct users of one app, and is null otherwise.',
+        problems: ['not-found'],
+        extension: true,
+      }),
+    )
     .input(UsageReportInput)
     .output(z.array(UsagePeriodOutput))
     .query(({ ctx, input: { app_id: appId, client, stack, email, interval, periods, ...page } }) =>
@@ -34,9 +41,15 @@ export const usageReportProcedures = {
       ),
     ),
 
-  /** The most used apps, of a client or of all. */
   topApps: viewerProcedure
-    .meta(route('GET', '/jb/usage/top-apps/', EXTENSION))
+    .meta(
+      route('GET', '/jb/usage/top-apps/', {
+        summary: 'Get the most used apps',
+        description: 'Of a client, or of all apps whose usage you can see.',
+        problems: ['not-found'],
+        extension: true,
+      }),
+    )
     .input(
       z
         .object({
@@ -51,9 +64,15 @@ export const usageReportProcedures = {
       apps: await ctx.services.appUsage.top(ctx.actor, client, window, limit),
     })),
 
-  /** The actions of each of the last days, of the apps in the order and with the filters of `apps.list`. */
   dailyByApp: viewerProcedure
-    .meta(route('GET', '/jb/usage/apps/', EXTENSION))
+    .meta(
+      route('GET', '/jb/usage/apps/', {
+        summary: 'Get the daily actions of apps',
+        description:
+          'The apps whose usage you can see, with the order and the filters of `GET /jb/apps/`. The last of `daily_actions` is today.',
+        extension: true,
+      }),
+    )
     .input(
       z
         .object({
@@ -68,9 +87,14 @@ export const usageReportProcedures = {
       ctx.services.appUsage.listDaily(ctx.actor, input, input.window, toPageRequest(ctx, input)),
     ),
 
-  /** Apps without use in the last `days`, oldest first. */
   idleApps: viewerProcedure
-    .meta(route('GET', '/jb/usage/idle-apps/', EXTENSION))
+    .meta(
+      route('GET', '/jb/usage/idle-apps/', {
+        summary: 'List idle apps',
+        description: 'Apps that are older than `days` and were not used in these days, oldest first.',
+        extension: true,
+      }),
+    )
     .input(
       z
         .object({
@@ -90,9 +114,16 @@ export const usageReportProcedures = {
       ),
     ),
 
-  /** Active users who neither logged in nor used an app for `days`, the longest absent login first. */
   idleUsers: viewerProcedure
-    .meta(routesOf('Users')('GET', '/jb/usage/idle-users/', EXTENSION))
+    .meta(
+      routesOf('Users')('GET', '/jb/usage/idle-users/', {
+        summary: 'List idle users',
+        description:
+          'Active users who joined, last logged in and last used an app more than `days` ago, as far as you can see. Those who never logged in come first.',
+        problems: ['not-found'],
+        extension: true,
+      }),
+    )
     .input(
       z
         .object({

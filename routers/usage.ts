@@ -3,7 +3,7 @@ import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import { DEFAULT_WINDOW_DAYS, type UsageStreamFilter } from '../src/services/usage/usage.ts';
 import type { Context } from './context.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { WindowDays } from './schemas/apps.ts';
 import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
@@ -41,18 +41,27 @@ const streamUsage = async ({ services, actor, listFormat }: StreamContext, filte
 };
 
 export const usageRouter = router({
-  /** Newest first, streamed page by page. */
   listByApp: viewerProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/usage/'))
+    .meta(
+      route('GET', '/jb/apps/{app_id}/usage/', {
+        summary: 'Stream the usage of an app',
+        description:
+          'All entries of the last `window` days, newest first. The size of the response is not limited.',
+      }),
+    )
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryOutput))
     .query(({ ctx, input: { app_id: appId, window: windowDays } }) =>
       streamUsage(ctx, { appId, windowDays }),
     ),
 
-  /** Without `window`, the newest entry; with it, all entries of these days, newest first, streamed page by page. */
   listByUser: viewerProcedure
-    .meta(routesOf('Users')('GET', '/jb/users/{email}/usage/{app_id}/'))
+    .meta(
+      routesOf('Users')('GET', '/jb/users/{email}/usage/{app_id}/', {
+        summary: 'Get the usage of an app by a user',
+        description: 'The newest entry, or with `window` an array of all entries of that many days.',
+      }),
+    )
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
     .output(z.union([UsageEntryOutput, pagesOf(UsageEntryOutput)]))
     .query(async ({ ctx, input: { email, app_id: appId, window: windowDays } }) =>
@@ -61,16 +70,28 @@ export const usageRouter = router({
         : streamUsage(ctx, { email, appId, windowDays }),
     ),
 
-  /** Newest first, streamed page by page. */
   listByUserInAllApps: viewerProcedure
-    .meta(routesOf('Users')('GET', '/jb/users/{email}/usage/', EXTENSION))
+    .meta(
+      routesOf('Users')('GET', '/jb/users/{email}/usage/', {
+        summary: 'Stream the usage of a user',
+        description:
+          'All entries of the last `window` days, newest first, in all apps whose usage you may see. The size of the response is not limited.',
+        extension: true,
+      }),
+    )
     .input(z.object({ email: EmailKey, window: Window }))
     .output(pagesOf(UsageEntryOutput))
     .query(({ ctx, input: { email, window: windowDays } }) => streamUsage(ctx, { email, windowDays })),
 
-  /** One page, newest first, shorter if the entries are large; `cursor` is `next_cursor` of the previous page. */
   list: viewerProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/usage/entries/', EXTENSION))
+    .meta(
+      route('GET', '/jb/apps/{app_id}/usage/entries/', {
+        summary: 'List the usage of an app page by page',
+        description:
+          'Newest first; a page is shorter if its entries are large. `cursor` is `next_cursor` of the previous page.',
+        extension: true,
+      }),
+    )
     .input(
       z.object({
         app_id: AppKey,
@@ -88,9 +109,15 @@ export const usageRouter = router({
       return { items: rows.map(usageItemOutput), next_cursor: next && usageCursor(next) };
     }),
 
-  /** Actions and users per UTC day until today, oldest first: of an app, of a user, or of a user in an app. */
   series: viewerProcedure
-    .meta(route('GET', '/jb/usage/series/', EXTENSION))
+    .meta(
+      route('GET', '/jb/usage/series/', {
+        summary: 'Get usage by day',
+        description: 'Of an app, of a user, or of a user in an app. Days without usage are included.',
+        problems: ['not-found'],
+        extension: true,
+      }),
+    )
     .input(
       z
         .object({
@@ -107,9 +134,13 @@ export const usageRouter = router({
       return ctx.services.usageStats.series(ctx.actor, subject, input.window, toPageRequest(ctx, input));
     }),
 
-  /** The most active users and the most used stacks of an app. */
   top: viewerProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/usage/top/', EXTENSION))
+    .meta(
+      route('GET', '/jb/apps/{app_id}/usage/top/', {
+        summary: 'Get the most active users and stacks of an app',
+        extension: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
     .output(z.object({ users: z.array(TopUserOutput), stacks: z.array(TopStackOutput) }))
     .query(({ ctx, input }) =>
@@ -118,15 +149,18 @@ export const usageRouter = router({
 
   ...usageReportProcedures,
 
-  /** Takes one entry or an array. Either all are written or none. */
   record: viewerProcedure
     .meta(
       route('POST', '/jb/apps/{app_id}/usage/', {
+        summary: 'Record usage',
+        description:
+          'Takes one entry or an array of entries, and records all of them or none. An entry with an `id` is recorded once, even if it is sent again.',
         many: 'entries',
         status: 201,
         maxBodyBytes: MAX_RECORDING_BYTES,
         handlesIdempotency: true,
-        ...EXTENSION,
+        extension: true,
+        example: { id: '4711', timestamp: '2026-11-21T12:00:00.000Z', extra: { stack: 'a0a91e46' } },
       }),
     )
     .input(z.object({ app_id: AppKey, entries: SubmittedEntries }))

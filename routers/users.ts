@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Download } from '../src/lib/download.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import { dataRightsProcedures } from './data-rights.ts';
-import { EXTENSION, routesOf } from './procedure-meta.ts';
+import { routesOf } from './procedure-meta.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './schemas/bulk.ts';
 import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, PersonName, Slug } from './schemas/fields.ts';
 import { toPageRequest } from './schemas/paging.ts';
@@ -35,7 +35,14 @@ const ExpectedUser = UserOutput.pick({
 
 export const usersRouter = router({
   list: viewerProcedure
-    .meta(route('GET', '/jb/users/'))
+    .meta(
+      route('GET', '/jb/users/', {
+        summary: 'List users',
+        description:
+          'The users that you can see, in order of creation, or of `sort` if `limit` or a page is requested.',
+        problems: ['not-found'],
+      }),
+    )
     .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userFilter }).prefault({}))
     .output(listOf(UserOutput))
     .query(async ({ ctx, input }) => {
@@ -45,16 +52,30 @@ export const usersRouter = router({
       return users.map((user) => userOutput(user, ctx.baseUrl));
     }),
 
-  /** The number of users that `list` returns for the same conditions. */
   count: viewerProcedure
-    .meta(route('GET', '/jb/users/count/', EXTENSION))
+    .meta(
+      route('GET', '/jb/users/count/', {
+        summary: 'Count users',
+        description: 'The exact number of users that match the filter.',
+        problems: ['not-found'],
+        extension: true,
+      }),
+    )
     .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userConditions }).prefault({}))
     .output(z.object({ count: z.int() }))
     .query(async ({ ctx, input }) => ({ count: await ctx.services.users.count(ctx.actor, input) })),
 
-  /** All users that match, for files: in the order of `sort`, with the chosen columns. */
   table: viewerProcedure
-    .meta(route('GET', '/jb/users/table/', { download: 'text/csv', ...EXTENSION }))
+    .meta(
+      route('GET', '/jb/users/table/', {
+        summary: 'Download users as CSV',
+        description:
+          'All users that match the filter, in the order of `sort` at the time of the request, with the given `columns`: names of fields of a user, separated by commas. tRPC streams pages of objects with these fields.',
+        problems: ['not-found'],
+        download: 'text/csv',
+        extension: true,
+      }),
+    )
     .input(
       z
         .object({
@@ -74,22 +95,40 @@ export const usersRouter = router({
     }),
 
   get: protectedProcedure
-    .meta(route('GET', '/jb/users/{email}/'))
+    .meta(
+      route('GET', '/jb/users/{email}/', {
+        summary: 'Get a user',
+        description: 'All users can get themselves.',
+      }),
+    )
     .input(ByEmail)
     .output(UserOutput)
     .query(async ({ ctx, input }) =>
       userOutput(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
     ),
 
-  /** For screens, which offer nothing that the service would refuse. */
   permissions: protectedProcedure
-    .meta(route('GET', '/jb/users/{email}/permissions/', EXTENSION))
+    .meta(
+      route('GET', '/jb/users/{email}/permissions/', {
+        summary: 'Get what you may do with a user',
+        description: 'For screens that offer only what you may do.',
+        extension: true,
+      }),
+    )
     .input(ByEmail)
     .output(UserPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.userPermissions.read(ctx.actor, input.email)),
 
   create: adminProcedure
-    .meta(route('POST', '/jb/users/'))
+    .meta(
+      route('POST', '/jb/users/', {
+        summary: 'Create a user',
+        description:
+          'The user joins the clients of the `apps`, and `client`: by default the only client that you administer, or the only one of the installation. Mails a link to set a password, unless `send_email` is false. A client admin whose requests name 20 accounts of other clients within an hour gets 429 for all of them until the hour is over.',
+        problems: ['user-exists', 'throttled'],
+        example: { email: 'nia@acme.test', first_name: 'Nia', last_name: 'New', apps: ['zylTKNVx'] },
+      }),
+    )
     .input(
       z.object({
         email: NewEmail,
@@ -108,7 +147,16 @@ export const usersRouter = router({
     ),
 
   update: adminProcedure
-    .meta(route('PATCH', '/jb/users/{email}/', { resource: 'users.get' }))
+    .meta(
+      route('PATCH', '/jb/users/{email}/', {
+        summary: 'Update a user',
+        description:
+          'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. Of users who also belong to clients that you do not administer, you can change only `apps`.',
+        problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
+        resource: 'users.get',
+        example: { first_name: 'Augusta', apps: ['zylTKNVx'] },
+      }),
+    )
     .input(
       z.object({
         email: EmailKey,
@@ -127,14 +175,31 @@ export const usersRouter = router({
     ),
 
   deactivate: adminProcedure
-    .meta(route('DELETE', '/jb/users/{email}/', { status: 204, resource: 'users.get' }))
+    .meta(
+      route('DELETE', '/jb/users/{email}/', {
+        summary: 'Deactivate a user',
+        description: 'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
+        problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
+        status: 204,
+        resource: 'users.get',
+      }),
+    )
     .input(ByEmail)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.userUpdates.deactivate(ctx.actor, input.email)),
 
-  /** Makes one change to up to 1,000 users, each by the rules of `update`. */
   bulkUpdate: adminProcedure
-    .meta(route('POST', '/jb/users/bulk/', { handlesIdempotency: true, ...EXTENSION }))
+    .meta(
+      route('POST', '/jb/users/bulk/', {
+        summary: 'Change many users',
+        description:
+          'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again.',
+        problems: ['undo-expired', 'not-found'],
+        handlesIdempotency: true,
+        extension: true,
+        example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },
+      }),
+    )
     .input(BulkInput)
     .output(BulkResultOutput)
     .mutation(async ({ ctx, input }) => {
@@ -152,13 +217,26 @@ const UserRolesOutput = z.object({ is_staff: z.boolean(), is_superuser: z.boolea
 
 export const rolesRouter = router({
   get: superuserProcedure
-    .meta(rolesRoute('GET', '/jb/users/{email}/roles/', EXTENSION))
+    .meta(
+      rolesRoute('GET', '/jb/users/{email}/roles/', {
+        summary: 'Read the staff and superuser roles',
+        problems: ['not-found'],
+        extension: true,
+      }),
+    )
     .input(ByEmail)
     .output(UserRolesOutput)
     .query(({ ctx, input }) => ctx.services.roles.get(ctx.actor, input.email)),
 
   update: superuserProcedure
-    .meta(rolesRoute('PATCH', '/jb/users/{email}/roles/', EXTENSION))
+    .meta(
+      rolesRoute('PATCH', '/jb/users/{email}/roles/', {
+        summary: 'Grant or revoke the staff and superuser roles',
+        problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
+        extension: true,
+        example: { is_staff: true },
+      }),
+    )
     .input(UserRolesOutput.partial().extend({ email: EmailKey }))
     .output(UserOutput)
     .mutation(async ({ ctx, input: { email, ...changes } }) =>
@@ -166,7 +244,14 @@ export const rolesRouter = router({
     ),
 
   setClientAdmin: superuserProcedure
-    .meta(rolesRoute('PUT', '/jb/clients/{id}/admins/{email}/', EXTENSION))
+    .meta(
+      rolesRoute('PUT', '/jb/clients/{id}/admins/{email}/', {
+        summary: 'Grant or revoke the admin role for a client',
+        problems: ['self-modification', 'reauthentication-required'],
+        extension: true,
+        example: { is_admin: true },
+      }),
+    )
     .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
     .output(UserOutput)
     .mutation(async ({ ctx, input }) => {

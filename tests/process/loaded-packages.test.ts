@@ -16,9 +16,6 @@ const NOT_NEEDED = [
   'tar',
   'csv-parse',
   '@streamparser/json-node',
-  'h3', // from trpc-to-openapi's adapters: 140 ms, 12 MB with its dependencies
-  'co-body',
-  'openapi3-ts',
   'cli-progress',
   '@scalar/fastify-api-reference',
   '@opentelemetry/api',

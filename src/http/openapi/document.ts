@@ -1,11 +1,9 @@
 import { restEndpoints } from '../rest/endpoints.ts';
 import { HTML_TYPE } from '../rest/negotiation.ts';
-import { createErrorResponses, PROBLEM } from './error-responses.ts';
 import { withExamples } from './examples.ts';
-import { createJsonSchemas, type JsonSchema } from './json-schemas.ts';
-import { operationOf, tagObjects } from './operation.ts';
-import { HEADER_PARAMETERS } from './request.ts';
-import { HEADERS, headerRefs, onRequest } from './responses.ts';
+import { createJsonSchemas, inputName, type JsonSchema } from './json-schemas.ts';
+import { EXTENSION_TAG, HEADER_PARAMETERS, operationOf } from './operation.ts';
+import { createErrorResponses, HEADERS, headerRefs, onRequest, PROBLEM } from './responses.ts';
 
 const DESCRIPTION = `Administration of users, clients and apps.
 
@@ -14,12 +12,35 @@ Responses are JSON unless \`Accept\` or \`?format=\` ask for another type; \`x-s
 Errors are problem documents (RFC 9457) whose \`type\` ends with a stable code. Every operation is also a tRPC procedure; its
 description contains the name.`;
 
+/** In the order of the reference. */
+const TAGS: Record<string, string> = {
+  Token: 'API tokens for scripts and platforms.',
+  Sites: 'The domains of clients.',
+  Clients: 'Tenants: their texts, password policies, users and apps.',
+  Users: 'Users and the apps that they can open.',
+  Invitations: 'Inviting users, and the status of invitations.',
+  Apps: 'Apps and their usage.',
+  'App fetch and load': 'Deploying new versions of apps, and rolling back.',
+  'Saved global filters': 'Filter settings that users save for themselves.',
+  Environment: 'The running environment.',
+  Sessions: 'Browser sessions.',
+  Passwords: 'Changing, resetting and checking passwords.',
+  Branding: 'Texts of the public pages of a client.',
+  Roles: 'Staff, superusers and client admins.',
+  Audit: 'The audit trail of changes.',
+  Mails: 'Sent, waiting and failed mails.',
+  Service: 'Health checks and descriptions of the service.',
+  [EXTENSION_TAG]: 'Operations that the legacy API does not have.',
+};
+
 /** The OpenAPI 3.1 document of the service, generated from the procedures. */
 export const openApiDocument = (version: string): JsonSchema => {
   const schemas = createJsonSchemas();
   const errors = createErrorResponses();
   const paths: Record<string, JsonSchema> = {};
+  const inputExamples: Record<string, object | undefined> = {};
   for (const endpoint of restEndpoints()) {
+    inputExamples[inputName(endpoint.procedure)] = endpoint.rest.example;
     const path = endpoint.url.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] ??= {};
     paths[path][endpoint.method.toLowerCase()] = operationOf(endpoint, { schemas, errors });
@@ -34,7 +55,7 @@ export const openApiDocument = (version: string): JsonSchema => {
     },
     servers: [{ url: '/' }],
     security: [{ token: [] }, { session: [] }],
-    tags: tagObjects(),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: { ...paths, ...OTHER_PATHS },
     components: {
       securitySchemes: {
@@ -54,7 +75,7 @@ export const openApiDocument = (version: string): JsonSchema => {
       parameters: HEADER_PARAMETERS,
       headers: HEADERS,
       responses: errors.components,
-      schemas: { Problem: PROBLEM, ...withExamples(schemas.components) },
+      schemas: { Problem: PROBLEM, ...withExamples(schemas.components, inputExamples) },
     },
   };
 };

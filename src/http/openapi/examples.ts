@@ -98,30 +98,17 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   address: '127.0.0.1',
 };
 
-const RESET_TOKEN = '7.vGZ2t0y5bJq1xk8';
 const guest = { email: GUEST, extra: { team: 'north' } };
-const newGuest = { ...guest, initial_apps: [APP] };
 
 const OPERATION = '3b241101-e2bb-4255-8caf-4136c566a962';
 const rowProblem = { code: 'changed-since', detail: 'It was changed again after the operation.' };
 
-/** Values of single components, and the optional fields that their examples include. */
+/** Values of single components of responses, and the optional fields that their examples include. */
 const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
-  TokensCreateNamedInput: { name: 'Nightly export' },
   TokensCreateNamedResponse: { name: 'Nightly export' },
   Token: { name: 'Nightly export', is_current: true },
   Session: { is_current: true },
-  PasswordsVerifyTokenInput: { token: RESET_TOKEN },
-  PasswordsResetInput: { token: RESET_TOKEN, password: NEW_PASSWORD },
-  PasswordsCheckInput: { password: 'summer', email: ADA },
-  SitesCreateInput: { domain: 'initech.localhost:8000', name: 'Initech' },
-  ClientsUpdateInput: { login_title: 'Welcome back', password_min_length: 10 },
-  ClientsCreateInput: { name: 'Initech' },
-  ClientsInviteInput: newGuest,
   ClientInvitation: guest,
-  UsersCreateInput: { email: 'nia@acme.test', first_name: 'Nia', last_name: 'New', apps: [APP] },
-  UsersUpdateInput: { first_name: 'Augusta', apps: [APP] },
-  UsersBulkUpdateInput: { emails: [ADA], action: 'grant-apps', apps: [APP] },
   RowProblem: rowProblem,
   BulkRow: { status: 'ok', problem: null },
   BulkResult: {
@@ -129,7 +116,6 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
     results: [{ email: ADA, status: 'ok', problem: null }],
     next_cursor: null,
   },
-  InvitationsBulkUpdateInput: { ids: [17, 18], action: 'resend' },
   InvitationsBulkRow: { status: 'ok', problem: null },
   InvitationsBulkResult: { results: [{ id: 17, status: 'ok', problem: null }] },
   SkippedChange: { app_id: APP, problem: rowProblem },
@@ -141,24 +127,15 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   AccessApp: { id: APP },
   AttentionApp: { id: APP },
   AccessChange: { operation: OPERATION },
-  AccessUpdateInput: { cells: [{ email: ADA, app_id: APP, granted: true }] },
-  RolesUpdateInput: { is_staff: true },
-  RolesSetClientAdminInput: { is_admin: true },
   Invitation: { ...guest, is_demo_user: 'false' },
   InvitationDetails: { ...guest, is_demo_user: 'false' },
   InvitationPage: { email: GUEST, apps: ['Sales'] },
-  InvitationsAcceptInput: { first_name: 'Gil', last_name: 'Guest', password: NEW_PASSWORD },
-  InvitationsCreateInput: { ...newGuest, client: 1 },
-  InvitationsUpdateInput: { initial_apps: [APP, 'Qm3vR8pa'] },
   ClientApp: { id: APP },
   App: { id: APP },
   AppStatus: { id: APP },
   AppStack: { id: STACK, slug: 'overview', label: 'Overview' },
   AppVersion: { is_current: true, is_staged: true },
-  AppsRollbackInput: { app_version: '1.0.0' },
   AppsRollbackResponse: { message: 'Rolled back sales to version 1.0.0' },
-  AppsUpdateInput: { in_maintenance: true, maintenance_message: 'Back at noon.' },
-  AppPackagesFetchInput: { app_version: 'latest' },
   UsageEntry: {
     extra: { app: 'sales', stack: STACK, app_id: APP, request: { path: '/apps/sales/overview/', META: {} } },
   },
@@ -166,10 +143,7 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   UsageTopAppsResponse: { apps: [{ id: APP, client: 1, slug: 'sales', label: 'Sales', actions: 1204 }] },
   DailyAppUsage: { id: APP },
   IdleApp: { id: APP },
-  UsageRecordInput: { id: '4711', timestamp: NOW, extra: { stack: STACK } },
   SavedFilter: { user: ADA, stack: 'Overview for Sales App', name: 'Spring' },
-  SavedFiltersCreateInput: { name: 'Spring' },
-  SavedFiltersReplaceInput: { name: 'Spring and summer' },
   AuditEntry: { action: 'user.update' },
   TimelineEntry: { id: 'mail-1' },
   TimelineInvitation: { inviter: 'admin@acme.test' },
@@ -191,8 +165,14 @@ type Schema = {
   required?: string[];
 };
 
-/** Returns the components, each with an example of its required fields. */
-export const withExamples = (components: Record<string, JsonSchema>): Record<string, JsonSchema> => {
+/**
+ * Returns the components, each with an example of its required fields.
+ * @param inputExamples further fields, by component
+ */
+export const withExamples = (
+  components: Record<string, JsonSchema>,
+  inputExamples: Readonly<Record<string, object | undefined>>,
+): Record<string, JsonSchema> => {
   const exampleOf = (schema: Schema, field = ''): unknown => {
     if (schema.const !== undefined) return schema.const;
     if (field in FIELD_EXAMPLES) return FIELD_EXAMPLES[field];
@@ -208,6 +188,7 @@ export const withExamples = (components: Record<string, JsonSchema>): Record<str
   const componentExample = (name: string): object => ({
     ...(exampleOf(components[name] as Schema) as object), // a component is an object
     ...COMPONENT_EXAMPLES[name],
+    ...inputExamples[name],
   });
   return Object.fromEntries(
     Object.entries(components).map(([name, schema]) => [

@@ -92,3 +92,6 @@ export const componentName = (procedure: string): string =>
     .split('.')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
+
+/** The name of the component for the body of its requests. */
+export const inputName = (procedure: string): string => `${componentName(procedure)}Input`;

@@ -1,20 +1,12 @@
 import { callTRPCProcedure, type TRPCProcedureType } from '@trpc/server';
-import type { OpenApiMethod } from 'trpc-to-openapi';
+import { forEachOpenApiProcedure, getInputOutputParsers, type OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import type { Context } from '../../../routers/context.ts';
 import { appRouter } from '../../../routers/index.ts';
-import type { ProcedureMeta } from '../../../routers/procedure-meta.ts';
+import type { ProcedureMeta, RestMeta } from '../../../routers/procedure-meta.ts';
 import type { Role } from '../../lib/problems.ts';
 import { ALIASES } from './aliases.ts';
 import { csvColumnsOf } from './csv.ts';
-
-/**
- * Imported from its file, because the package's entry also loads adapters for five web servers: 140 ms and 12 MB of every
- * start.
- */
-const { forEachOpenApiProcedure }: typeof import('trpc-to-openapi') = await import(
-  new URL('utils/procedure.mjs', import.meta.resolve('trpc-to-openapi')).href
-);
 
 const API_PREFIX = '/api/v1';
 
@@ -36,7 +28,9 @@ export type Endpoint = {
   /** Undefined if every authenticated user may call it. */
   role: Role | undefined;
   tags: readonly string[];
-  rest: NonNullable<ProcedureMeta['rest']>;
+  summary: string;
+  description: string | undefined;
+  rest: RestMeta;
   /** Columns of the list as CSV; null if it is not a list. */
   csv: readonly string[] | null;
 };
@@ -51,14 +45,12 @@ export const restEndpoints = (): Endpoint[] => {
 const procedureEndpoints = (): Endpoint[] => {
   const endpoints: Endpoint[] = [];
   forEachOpenApiProcedure<ProcedureMeta>(appRouter._def.procedures, ({ path, type, procedure, meta }) => {
-    // Not part of tRPC's public types.
-    const definition: object = procedure._def;
-    const { inputs, output } = definition as { inputs: unknown[]; output: unknown };
-    const [schema] = inputs;
-    // `prefault({})` makes the input optional.
+    const { inputParser, outputParser: output } = getInputOutputParsers(procedure);
+    // `prefault({})` makes the input optional. The package's type does not say so.
+    const schema: z.ZodType = inputParser;
     const input = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
-    if (!(output instanceof z.ZodType)) throw new TypeError(`${path} must declare its output`);
+    if (!output) throw new TypeError(`${path} must declare its output`);
     const rest = meta.rest ?? {};
     endpoints.push({
       method: meta.openapi.method,
@@ -69,9 +61,11 @@ const procedureEndpoints = (): Endpoint[] => {
       type,
       input,
       output,
-      isPublic: meta.openapi.protect === false,
+      isPublic: meta.isPublic ?? false,
       role: meta.role,
       tags: meta.openapi.tags ?? [],
+      summary: meta.openapi.summary ?? '',
+      description: meta.openapi.description,
       rest,
       csv: type === 'query' ? csvColumnsOf(output) : null,
     });
