@@ -26,7 +26,7 @@ export const AccessView = defineEntity({
     app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
     isActive: p.boolean().default(true),
-    /** Made to open an app once, soon: not listed, and deleted after it has expired. */
+    /** A one-time view: not listed, and deleted after it has expired. */
     isOneTime: p.boolean().default(false),
     /**
      * Whether a superuser made it for a superuser or staff. Only such views open apps as one; client admins never see their keys,
@@ -41,7 +41,7 @@ export const AccessView = defineEntity({
     dataPermissions: p.json<Record<string, unknown>>().columnType('json').nullable(),
     selections: jsonObject(),
     stackSlug: p.string().length(64).nullable(),
-    /** For the callers, who filter by it. */
+    /** Callers filter by it. */
     flags: jsonObject(),
     /** Whether each use gives it a new key. */
     autorotate: p.boolean().default(false),

@@ -27,7 +27,10 @@ export const Erasure = defineEntity({
     address: p.string().length(254).nullable(),
     /** Regular expression that finds the address, the handle and the full name in texts. */
     pattern: p.text().nullable(),
-    /** Lower-case patterns of LIKE: a text that the expression matches is like one of them. They are 20 times faster. */
+    /**
+     * `LIKE` patterns in lower case: every text that the expression matches also matches one of them. They are tested 20
+     * times faster.
+     */
     needles: p
       .array((text) => text)
       .columnType('text[]')

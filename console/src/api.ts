@@ -35,7 +35,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 15_000,
-      // A refusal stays a refusal; a lost connection may come back.
+      // A refused call is not retried; a lost connection may come back.
       retry: (failures, error) => !isProblem(error) && failures < 2,
     },
   },

@@ -49,7 +49,7 @@ export const runOnBundledNode = (wasLaunched) => {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
-  // Such as ENOENT on a system without glibc.
+  // For example ENOENT on a system without glibc.
   child.once('error', (error) => fail(`${node} cannot run here: ${error.message}. `));
   child.once('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1);

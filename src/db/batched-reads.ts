@@ -40,7 +40,7 @@ export const createRead = (pool: pg.Pool): Read => {
     if (outcome.status === 'fulfilled') {
       for (const [index, { resolve }] of batch.entries()) resolve(outcome.value[index] ?? []);
     } else if (batch.length > 1 && isOfStatement(outcome.reason) && !isTimeout(outcome.reason)) {
-      // The other statements are not to blame.
+      // The other statements did not cause the failure.
       for (const one of batch) void run([one]);
     } else {
       for (const { reject } of batch) reject(outcome.reason);

@@ -19,7 +19,7 @@ export const runStatements = async (
   for (const statement of statements) await tables(em).executeQuery(statement);
 };
 
-/** The columns with a value, which an update sets; null without any. */
+/** The columns that have a value, for the `set` of an update; null if none has. */
 export const pickDefined = <T extends object>(changes: T): Partial<T> | null => {
   const given: Partial<T> = { ...changes };
   for (const column in given) if (given[column] === undefined) delete given[column];

@@ -12,7 +12,7 @@ import { CONNECT_TIMEOUT_MS } from './single-client.ts';
 const DEFAULT_POOL_SIZE = 10;
 /** Until the first TCP keepalive probe. Node then probes once a second, ten times. */
 const KEEP_ALIVE_MS = 10_000;
-/** By then, connections move to the servers that a name or a proxy leads to. */
+/** Connections are replaced after this time, so that they follow a change of DNS or of a proxy. */
 const MAX_LIFETIME_SECONDS = 900;
 /** For a server that no longer answers: longer than its own `statement_timeout`. `pg` then closes the connection. */
 const QUERY_TIMEOUT_MS = 14_000;
@@ -150,7 +150,7 @@ export class DatabasePool extends pg.Pool {
   #releaseLost(client: pg.PoolClient): void {
     if (!this.#acquired.has(client)) return;
     client.release(true);
-    // Its user may release it too, which would throw.
+    // Its user may release it as well, which would throw.
     client.release = () => undefined;
   }
 

@@ -4,8 +4,8 @@ import { type RawBuilder, sql } from 'kysely';
 export const wordsOf = (search: string): string[] => [...new Set(search.split(/\s+/u).filter(Boolean))];
 
 /**
- * SQL that is true if the text contains each word of the search. `folded` is the text in the database's lower case, into which
- * it also folds the words.
+ * SQL that is true if the text contains each word of the search. `folded` is the text in lower case; the database
+ * converts the words in the same way.
  */
 export const hasWords = (folded: RawBuilder<string>, search: string): RawBuilder<boolean> => {
   const conditions = wordsOf(search).map((word) => sql<boolean>`${folded} like lower(${patternOf(word)})`);

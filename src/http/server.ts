@@ -41,7 +41,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 type ServerDeps = Omit<ContextDeps & ServicePathDeps & HealthDeps & JwksDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
-  /** The number or the addresses of proxies that are trusted to forward the caller's address and host. */
+  /** The number or the addresses of the proxies that may forward the caller's address and host. */
   trustedProxies: number | string[];
   requests: RequestQueues;
   /** Origins whose scripts may read responses. */
@@ -123,7 +123,7 @@ const NO_SUCH_PATH = 'No such path. REST paths begin with /api/v1/: see /docs/.'
 export type Server = Awaited<ReturnType<typeof createServer>>;
 type Hookable = Pick<Server, 'addHook'>;
 
-/** For data, which loads nothing and is never framed. Pages set their own policy. */
+/** The policy of responses with data, which load nothing and are never framed. Pages set their own. */
 const securityHeadersOf = (baseUrl: string) => ({
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',

@@ -1,2 +1,2 @@
-/** Whether an app has no address, and APP_URL is not set: its link would lead to its description for programs. */
+/** Whether an app has no address and APP_URL is not set: a link would lead to its REST resource. */
 export const leadsToApi = (link: string): boolean => link.startsWith('/api/');

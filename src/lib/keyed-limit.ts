@@ -8,8 +8,8 @@ type Options = {
 };
 
 /**
- * Runs at most so much work with the same key at a time within this process; 1 is a mutex. Work with different keys runs
- * concurrently.
+ * Runs at most a given amount of work with the same key at a time within this process; with 1, it is a mutex. Work with
+ * different keys runs concurrently.
  */
 export const createKeyedLimit = (concurrency: number, { admit, maxWait }: Options = {}) => {
   const entries = new Map<string, { limit: LimitFunction; pending: number }>();

@@ -13,7 +13,7 @@ const LEVELS = {
 } as const;
 const ERROR_LEVEL = 50;
 
-/** Fields of each entry that say nothing to the only reader of a terminal. */
+/** Fields of each entry that are of no use on a terminal. */
 const OMITTED = new Set(['pid', 'hostname', 'reqId', 'user_id', 'trace_id', 'span_id']);
 
 /** A terminal would obey control characters, and bidirectional ones reorder the line. */
@@ -29,7 +29,7 @@ export const formatLogLine = (json: string, { hasColors }: { hasColors: boolean 
   const [name, color] = LEVELS[level as keyof typeof LEVELS] ?? LEVELS[30]; // only pino's own levels are used
   const head = `${clockTime(time)} ${name.padEnd(5)}`;
   const text = `${describe(msg, fields)}${describeError(msg, err)}`;
-  // Colors are added last: what comes from outside cannot contain any.
+  // Colors are added last, so that no other text can contain any.
   const line = hasColors
     ? `${styleText(color, head, { validateStream: false })} ${printable(text)}`
     : `${head} ${printable(text)}`;

@@ -27,7 +27,7 @@ export const createTimeLimit = (ms: number) => {
         work().then(resolve, reject).finally(lift);
       }),
 
-    /** @throws Problem `overloaded` if the caller was told that the work has failed */
+    /** @throws Problem `overloaded` if the caller has already got the 503 */
     requireTime: (): void => {
       if (hasPassed) throw tooSlow();
     },

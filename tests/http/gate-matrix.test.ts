@@ -142,7 +142,7 @@ for (const [state, change] of Object.entries(STATES)) {
       assert.equal(actual, expected, `${kind}, ${state}`);
       const launched = await caller.apps.launch({ app_slug: 'sales' }).then(() => 'issued', codeOf);
       assert.is(launched, expected.ticket, `launched by ${kind}, ${state}`);
-      // Whoever has opened a view is refused, not asked for a login.
+      // A browser that has opened a view is refused, and not asked for a login.
       const embedded = (await app.send('GET !/gate/sales/', { headers: { cookie } })).statusCode;
       assert.is(embedded, expected.gate === 401 ? 403 : expected.gate, `embedded for ${kind}, ${state}`);
     }

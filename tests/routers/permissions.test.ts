@@ -42,7 +42,7 @@ permissions('match what the service allows on a user', async ({ app }) => {
       const may = await app.as(who).users.permissions({ email });
       const pair = `${who} and ${email}`;
       assert.is(may.can_update, await succeeds(updateUser(app, who, email)), `update: ${pair}`);
-      // A role is required besides, without which nobody reads sessions of others.
+      // It also requires a role, without which no one can read the sessions of others.
       if (who !== email) assert.is(may.can_revoke, await succeeds(readSessions(app, who, email)), pair);
     }
   }

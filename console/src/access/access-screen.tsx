@@ -16,7 +16,7 @@ import { SaveBar } from './save-bar.tsx';
 import { type AccessUser, useCells } from './use-cells.ts';
 
 const PAGE_SIZE = 500;
-/** As many as one save may change. */
+/** The maximum number of cells in one request. */
 const MAX_CELLS = 5_000;
 const TYPING_MS = 150;
 const route = getRouteApi('/access');
@@ -35,7 +35,7 @@ export const AccessScreen = () => {
         <EmptyState title="There are no clients yet">Create one first.</EmptyState>
       </>
     );
-  // What was changed for one client is not for another one.
+  // Changes for one client must not be saved for another one.
   return <ClientAccess key={client.id} client={client} clients={clients} />;
 };
 

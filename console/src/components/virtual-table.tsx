@@ -107,7 +107,7 @@ type RowProps<Row> = {
   top: number;
 };
 
-/** Stays as it is while the filter changes and the rows of the new one are loaded. */
+/** Keeps its state while the rows of a new filter are loaded. */
 const TableRow = memo(<Row,>({ row, index, columns, ...style }: RowProps<Row>) => (
   <tr role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
     {columns.map((column) => (

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-/** As many as one request changes. */
+/** The maximum number of invitations in one request. */
 export const MAX_SELECTED = 1_000;
 
 type Invitation = { id: number; email: string };

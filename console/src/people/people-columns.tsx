@@ -9,7 +9,7 @@ import type { Selection } from './use-selection.ts';
 
 export type Person = Extract<Outputs['users']['list'], readonly unknown[]>[number];
 
-/** Admins open all apps, whatever they were granted. */
+/** Admins can open all apps of their clients, without grants. */
 const AppCount = ({ apps, clientadmin_of: clients }: Pick<Person, 'apps' | 'clientadmin_of'>) =>
   clients.length > 0 ? <span title="Has all apps of the client as its admin">all</span> : apps.length;
 

@@ -39,7 +39,8 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
     }
   };
   app.get<Gate>(GATE_PATH, answer);
-  // A proxy may ask with the method of the request. To the answer of other paths it would let any caller through.
+  // A proxy may ask with the method of the request. All methods get the decision: the proxy would take any other success
+  // for a permission.
   app.options<Gate>(GATE_PATH, answer);
   refuseOtherMethods(app, [GATE_PATH]);
 };
@@ -81,8 +82,8 @@ const TITLES: Record<number, string> = {
 };
 
 /**
- * Where the login leads back to: the page that was requested, if it is on the host of the service, as the login page leads
- * nowhere else; otherwise to a launch of the app.
+ * Where the login leads back to: the requested page, if it is on the host of the service, because the login page leads
+ * nowhere else; otherwise a launch of the app.
  */
 const returnPath = ({ headers }: FastifyRequest, slug: string, baseUrl: string): string => {
   const host = headers['x-forwarded-host'] ?? headers.host;

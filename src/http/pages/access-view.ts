@@ -42,7 +42,7 @@ const UNKNOWN =
 
 const PREFETCH_HEADERS = ['purpose', 'sec-purpose', 'x-purpose', 'x-moz'];
 const PREFETCH = /prefetch|prerender|preview/i;
-/** Programs that name themselves: crawlers, and messengers that show a preview of a link. Cubot makes phones. */
+/** Programs that identify themselves: crawlers, and messengers that show a preview of a link. Cubot is a brand of phones. */
 const BOT = /(?<!\bcu)bot\b|crawler|spider|preview|externalhit|^whatsapp/i;
 
 const isPrefetch = ({ headers }: FastifyRequest): boolean =>
@@ -51,7 +51,7 @@ const isPrefetch = ({ headers }: FastifyRequest): boolean =>
 const NO_BROWSER =
   'This link opens an app in a browser: send `Accept: text/html`. The app was not opened, and no use was counted.';
 
-/** Whether a mail scanner, a preview, a prefetching browser or the content of a page opens the link, and no person. */
+/** Whether a mail scanner, a preview, a prefetch or the content of a page opens the link, instead of a person. */
 const isAutomatic = (request: FastifyRequest): boolean => {
   const { method, headers } = request;
   const mode = headers['sec-fetch-mode'] ?? 'navigate';

@@ -11,7 +11,7 @@ import { sendPage } from './page-layout.ts';
 /** Paths that always answer in machine-readable form. */
 const API_PATH = /^\/(api|trpc)(\/|\?|$)/;
 
-/** Whether to report an error as a page: the client is a browser and the path is not an API path. */
+/** Whether to report an error as a page: if the client is a browser and the path is not an API path. */
 export const prefersPage = (request: FastifyRequest): boolean =>
   !API_PATH.test(request.url) && request.accepts().type(['application/json', 'text/html']) === 'text/html';
 

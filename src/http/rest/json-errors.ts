@@ -5,7 +5,7 @@ import { Tokenizer, TokenizerError, TokenParser } from '@streamparser/json';
 const CHUNK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
-/** The library tells the position only in its message. */
+/** The library gives the position only in its message. */
 const POSITION = /absolute position "(\d+)"/;
 
 /**

@@ -68,8 +68,9 @@ export const accessViewVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer) ? ALWAYS : accessViewManagedBy(viewer);
 
 /**
- * Rows of `access_views`, joined with `apps`, that the manager may change and whose keys they may see. A key opens the app as its
- * user, so those of superusers and staff are for superusers only, also those of former ones that superusers made.
+ * Rows of `access_views`, joined with `apps`, that the manager may change and whose keys they may see. A key opens the
+ * app as the user of the view. Keys of views of superusers and staff are therefore for superusers only; so are keys of
+ * views that superusers made for users who have lost such a role since.
  */
 export const accessViewManagedBy = (manager: Manager): Condition =>
   manager.isSuperuser
@@ -114,9 +115,9 @@ const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
 ];
 
 /**
- * Rows of `audit_entries` that concern a client of the viewer; the activity of an account only if they concern no other client: its
- * admins must not learn when and where from people work for others. Staff also see which caches were cleared: platforms with their
- * tokens act on it.
+ * Rows of `audit_entries` that concern a client of the viewer. The activity of an account is included only if it concerns
+ * no other client: admins must not learn when, and from where, people work for other clients. Staff also see which caches
+ * were cleared: platforms with their tokens act on it.
  */
 export const auditEntryVisibleTo = ({ isSuperuser, isStaff, adminOf }: Viewer): Condition => {
   if (isSuperuser) return ALWAYS;

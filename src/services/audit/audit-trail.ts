@@ -46,13 +46,16 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
   },
 });
 
-/** Of an entry that concerns clients of others too, client admins see what was changed, but neither values nor the network address. */
+/**
+ * If an entry also concerns clients of others, client admins see what was changed, but neither values nor the network
+ * address.
+ */
 const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
   if (canViewAll(actor) || row.client_ids.every((id) => administersClient(actor, id))) return row;
   return { ...row, details: withoutValues(row.details), address: null };
 };
 
-/** Entries of operations are no older than they, and few hours younger at most: the index of the time finds them. */
+/** The entries of an operation follow it within a few hours, so the index by time finds them. */
 const isOfOperation = (id: string) => sql<boolean>`
   (details ->> 'operation' = ${id}
     and occurred_at >= (select started_at from operations where id = ${id})

@@ -115,7 +115,7 @@ export const createAudit = (
 /** The target has a pending invitation now, and so keeps its name; see `pseudonym_of`. */
 const INVITES: readonly AuditAction[] = ['invitation.create', 'invitation.renew'];
 
-/** A JSON array per column, with one element per event: `pg` makes garbage of 250 bytes for each element of an array. */
+/** A JSON array per column, with one element per event: `pg` allocates 250 bytes for each element of an array. */
 const columnsOf = (
   events: readonly AuditEvent[],
   common: Record<string, unknown>,
@@ -173,7 +173,7 @@ export const diffColumns = <T extends object>(
   return changes;
 };
 
-/** The same details, but of changes only the names of the changed columns. */
+/** The same details without the values of changes: only the names of the changed columns. */
 export const withoutValues = (details: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(details).map(([name, value]) => [

@@ -202,7 +202,7 @@ const isUsable = async (tx: Db, token: string): Promise<boolean> => {
   return (await usable.where(isTokenUnexpired).executeTakeFirst()) !== undefined;
 };
 
-/** Only who knows the old token can open it: the database has no more than its digest. */
+/** Only a holder of the old token can decrypt it: the database has only the digest of that token. */
 const boxOf = (token: string) => createSealedBox(deriveKey(token, 'steward token refresh'));
 const CONTEXT = 'replacement';
 

@@ -17,8 +17,8 @@ const MAX_ERROR_LENGTH = 500;
 const INTERRUPTED = 'The service ended during the backup.';
 
 /**
- * Reads what decides when the next backup to a target is due. Backups are in the order of their ids, whatever the clock was,
- * and those of the future do not count.
+ * Reads what decides when the next backup to a target is due. Backups are ordered by id, because the clock may have been
+ * wrong; those with a time in the future do not count.
  */
 export const readBackupHistory = async (em: Db, target: string, now: Date): Promise<BackupHistory> => {
   const latest = latestPossible(now);

@@ -22,8 +22,8 @@ type Deps = { tx: SqlEntityManager; now: Date; audit: Audit; addressDigest: Addr
 export type LockedPerson = Awaited<ReturnType<typeof findPerson>>;
 
 /**
- * Finds a person who may be erased, also again: something may have been written about a pseudonym. Locked are the person, and before
- * them all superusers: one of them may be the person.
+ * Finds and locks a person who may be erased. An erased person may be erased again, because something may have been
+ * written about the pseudonym. All superusers are locked first, because the person may be one of them.
  * @param actor null for the operator at the command line
  * @throws Problem `not-found`, `self-modification`, `last-superuser`, `unauthenticated`
  */
@@ -180,8 +180,8 @@ export const erasurePattern = ({ email, handle, firstName, lastName }: Named): s
 };
 
 /**
- * Patterns of LIKE in lower case. Every text that the expression matches is like one of them, which is found out 20 times
- * faster.
+ * `LIKE` patterns in lower case. Every text that the regular expression matches also matches one of them, and they are
+ * tested 20 times faster.
  */
 export const erasureNeedles = ({ email, handle, firstName, lastName }: Named): string[] => {
   const texts = [email, handle, lastName.trim() || firstName.trim()].filter(Boolean).flatMap(variantsOf);
@@ -200,5 +200,5 @@ const variantsOf = (text: string): string[] => [
 
 const formsOf = (text: string): string => `(?:${variantsOf(text).map(escaped).join('|')})`;
 
-/** A backslash makes any other character ordinary; before a letter or digit it would be an escape. */
+/** A backslash makes any other character a literal; before a letter or digit it would start an escape. */
 const escaped = (text: string): string => text.replaceAll(/[^\p{L}\p{N}\p{M}_\s]/gu, String.raw`\$&`);

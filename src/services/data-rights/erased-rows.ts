@@ -17,7 +17,7 @@ type Options = {
 };
 
 /**
- * Replaces the person in rows that hold their address as such: all but the logs, of which `limit` entries each. Idempotent:
+ * Replaces the person in all rows that hold their address, but in at most `limit` entries of each log. Idempotent:
  * replaced rows are no longer found.
  */
 export const replaceRows = async (

@@ -42,7 +42,7 @@ export const finishErasure = async (
   }
 };
 
-/** Finishes the erasures that have work left: of a request that had no time left, or of an instance that was killed. */
+/** Finishes the erasures that a request had no time for, or that a killed instance left. */
 export const resumeErasures = async (
   em: SqlEntityManager,
   now: () => Date,
@@ -104,8 +104,8 @@ const lockErasure = async (tx: SqlEntityManager, id: number): Promise<RunningEra
 };
 
 /**
- * Whether all transactions of this database that were running when the account was replaced have ended. Transaction ids are
- * those of the whole server. Of another database are those whose lock belongs to a session there; all others count.
+ * Whether all transactions of this database that were running when the account was replaced have ended. Transaction ids
+ * are those of the whole server. Those whose lock belongs to a session of another database do not count.
  */
 const isSettled = async (tx: SqlEntityManager, { transaction_id: id }: RunningErasure): Promise<boolean> => {
   const { rows } = await sql<{ isSettled: boolean }>`
@@ -121,15 +121,15 @@ const isSettled = async (tx: SqlEntityManager, { transaction_id: id }: RunningEr
 
 /** Pages of a table that one transaction searches: 16 MiB. */
 const PAGES = 2_048;
-/** Pages in which one statement looks for new rows, of which it reads nothing else: 512 MiB. */
+/** Pages in which one statement searches for new rows, without reading other rows: 512 MiB. */
 const NEW_ROW_PAGES = 65_536;
-/** As the number of pages that are done: more than a table can have. */
+/** Stands for all pages of a table, as the number of pages that are done: no table has as many. */
 const ALL_PAGES = 2 ** 32;
 
 /**
- * Replaces the person in the texts of the next pages, and records them as done. An update may move a row to a page that was
- * searched before; therefore, the last transaction of each table also searches all rows of it that were written since the
- * erasure began. Requires an isolation level with one snapshot, which shows each row at one place: a row that another
+ * Replaces the person in the texts of the next pages, and records them as done. An update may move a row to a page that
+ * was searched before; therefore, the last transaction of each table also searches all rows of it that were written since
+ * the erasure began. Requires an isolation level with one snapshot, in which each row is in one place: a row that another
  * transaction changes at the same time fails the transaction, which has to be repeated.
  * @returns whether there was anything to search
  */
@@ -155,7 +155,10 @@ export const searchNextPages = async (tx: SqlEntityManager, erasure: RunningEras
   return true;
 };
 
-/** For the transaction that restores a backup: there, rows have other places, and transactions other ids. */
+/**
+ * Call it in the transaction that restores a backup: in the restored database, rows have other places, and transactions
+ * other ids.
+ */
 export const RESTART_SEARCHES = `update erasures set transaction_id = pg_current_xact_id()::text,
   scanned_table = null, scanned_block = 0 where finished_at is null`;
 

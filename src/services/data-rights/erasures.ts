@@ -11,7 +11,7 @@ import { finishErasure } from './erasure-work.ts';
 
 /** How long a confirmation code is valid. */
 const CODE_MS = 10 * MINUTE_MS;
-/** A request waits so long for the rest of the work; then it continues in the background. */
+/** How long a request waits for the rest of the work, which then continues in the background. */
 const PATIENCE_MS = 5_000;
 
 export type ErasurePreview = Awaited<ReturnType<typeof countRows>> & {
@@ -76,7 +76,10 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, res
 
 const EXPIRED = 'Is not valid, expired, or the person has changed since. Get a new code.';
 
-/** Who confirms, and the person as they were shown. Logins and usage do not count, because active people could never be erased. */
+/**
+ * The caller who confirms, and the person as they were shown. Logins and usage are left out: they change so often that
+ * active people could never be erased.
+ */
 const subjectOf = ({ id }: Actor, { last_login: _, ...person }: LockedPerson): string =>
   JSON.stringify([id, person]);
 

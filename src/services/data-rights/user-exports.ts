@@ -57,8 +57,8 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
 });
 
 /**
- * Client admins see parts of a person's data in lists. A file of all that they may see would look like all that there is,
- * and the answer to a request of the person is up to the operator.
+ * Client admins see parts of a person's data in lists. A file of these parts would look complete, and it is the operator
+ * who answers requests of people for their data.
  */
 const findPerson = async (em: SqlEntityManager, actor: Actor | null, email: string) => {
   const users = tables(em).selectFrom('users').select(['id', 'email']).where('email', '=', email);

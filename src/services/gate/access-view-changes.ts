@@ -32,7 +32,7 @@ type AccessViewChanges = { [Column in keyof AccessViewColumns]?: AccessViewColum
 /** The slug of an app, and the address of a user: null for anyone, undefined if not given. */
 type Subject = { app: string | undefined; user: string | null | undefined };
 
-/** Those that the audit trail compares. Of the others, it has only that they changed. */
+/** The fields whose values the audit trail records. Of the others, it records only that they changed. */
 const COMPARED = [
   ...(['is_active', 'allowed_uses_cnt', 'expires_at', 'stack_slug', 'autorotate'] as const),
   ...(['allowed_networks', 'show_header', 'show_footer', 'language_code'] as const),
@@ -59,7 +59,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
       .executeTakeFirstOrThrow(() => notFound('access view'));
     if (!view.is_managed) {
       requireClientAdmin(actor, view.client_id);
-      // Without the reason: the view is or was of a superuser or staff, whose roles the actor may not know.
+      // Gives no reason: the user of the view is or was a superuser or staff, and the actor may not know these roles.
       throw roleRequired(ROLES.superuser);
     }
     return view;
@@ -102,8 +102,8 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
       }),
 
     /**
-     * A view keeps its app and its user: what was opened before belongs to them. One that was made to be opened once is only
-     * deactivated.
+     * The app and the user of a view cannot be changed, because its tickets and sessions refer to them. A one-time view
+     * can only be deactivated.
      * @throws Problem `not-found`, also for one-time views, `forbidden`, `invalid-input`, `reauthentication-required`
      */
     update: (
@@ -151,7 +151,7 @@ const diffViews = (before: AccessViewRow, after: AccessViewRow): Changes => {
   return changes;
 };
 
-/** To deactivate a view is urgent, and grants nothing. */
+/** Needs no recent password: deactivation is urgent, and grants nothing. */
 const onlyDeactivates = ({ is_active, ...others }: AccessViewChanges): boolean =>
   is_active === false && pickDefined(others) === null;
 

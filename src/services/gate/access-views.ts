@@ -34,7 +34,7 @@ export const createAccessViews = ({ em, readRows }: Unit) => {
   });
   return {
     /**
-     * Newest first, without those that open an app once, soon. `cursor` is the id or key of the last view of the previous page.
+     * Newest first, without one-time views. `cursor` is the id or key of the last view of the previous page.
      * @throws Problem `not-found` and `forbidden` about `app`, `invalid-input` on `cursor`
      */
     list: async (
@@ -123,7 +123,7 @@ export type AccessViewFilter = {
   flags?: Record<string, string> | undefined;
 };
 
-/** The views that match, without those that were made to be opened once, soon. */
+/** The matching views, without one-time views. */
 export const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
   let rows = accessViewRows(em, viewer).where('is_one_time', '=', false);
   if (appId !== undefined) rows = rows.where('apps.id', '=', appId);

@@ -95,7 +95,10 @@ const refused = (): Problem => new Problem('forbidden', { detail: 'You may not o
 /** Facts of a user and an app, and when tickets for them were last revoked, in milliseconds; 0 means never. */
 export type OpeningFacts = TicketFacts & { revoked_ms: number };
 
-/** Of apps that users may open; every request to an app asks, so those of one event-loop tick share a statement. */
+/**
+ * Reads the facts of users and apps. Every request to an app needs them, so lookups of one event-loop tick share a
+ * statement.
+ */
 export const createOpeningLookup = (em: Db, read: Read) => {
   const load = async (keys: readonly string[]) => {
     const parts = keys.map((key) => key.split(' '));

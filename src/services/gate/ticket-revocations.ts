@@ -67,8 +67,9 @@ export const createTicketRevocations = ({ em, audit }: Unit) => {
 };
 
 /**
- * Revokes the tickets that were issued until now. The time is cut to whole milliseconds, as it is for tickets: of two in the same
- * millisecond, the ticket counts as the first. Waits for uses of the views in flight, whose codes and sessions it would not see.
+ * Revokes the tickets that were issued until now. The time is truncated to whole milliseconds, like that of tickets: a
+ * ticket of the same millisecond counts as issued before. Waits for uses of the views in flight, whose codes and sessions
+ * it would not see.
  */
 export const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
   const db = tables(tx);
@@ -98,7 +99,7 @@ export const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTi
         and (${appId ?? null}::varchar is null or app_id = ${appId ?? null})`.execute(db);
 };
 
-/** Deletes launch codes that have expired, and revocations that no valid ticket is older than. */
+/** Deletes expired launch codes, and revocations that are older than every valid ticket. */
 export const pruneTickets = async (em: Db): Promise<void> => {
   await deleteInBatches(em, 'launch_codes', sql`expires_at < now()`);
   const lifetime = sql`${MAX_TICKET_SECONDS}::int * interval '2 seconds'`;

@@ -164,7 +164,7 @@ export type TicketSubject = {
   stackSlug?: string | null | undefined;
 } & ({ kind: 'user'; userId: number } | { kind: 'view'; useId: number });
 
-/** What tickets are made of, and whether they may be. Read from the database for each ticket. */
+/** Reads what a ticket contains, and whether it may be issued, from the database for each ticket. */
 export type TicketFacts = {
   app: OpenableApp;
   user: OpenableAppOfUser | null;
@@ -174,9 +174,7 @@ export type TicketFacts = {
 
 const issuedMs = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`.as('issued_ms');
 
-/**
- * The time at which a view that opens an app once has expired is the last one to open it, not the end of what it opened.
- */
+/** The expiry of a one-time view limits when it can be opened, not how long the app stays open. */
 const isViewOpen = (now: Date) =>
   sql<boolean>`(access_views.is_active and (access_views.is_one_time
     or access_views.expires_at is null or access_views.expires_at > ${now}))`.as('is_view_open');
@@ -247,7 +245,7 @@ export const readFacts = async (deps: Reading, subject: TicketSubject): Promise<
   );
 };
 
-/** As of now, of the user or the view that a ticket was issued to. */
+/** The current facts of the user or the view that a ticket was issued to. */
 export const readFactsOfTicket = async (deps: Reading, ticket: TicketClaims): Promise<TicketFacts | null> => {
   const { em, read, now } = deps;
   const { aud: slug, sub: handle, access_view: viewId } = ticket;

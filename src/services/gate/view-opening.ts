@@ -44,7 +44,7 @@ class Refused extends Error {
   }
 }
 
-/** Others are unknown, and some are no text for the database. */
+/** Other texts are unknown keys, and the database rejects some of them. */
 const KEY = /^\w{1,64}$/;
 
 /** Opens apps by access views, for anyone who has their key. */
@@ -113,7 +113,7 @@ export const createViewOpening = (unit: Unit) => {
 
 type Deps = Pick<Unit, 'clock' | 'audit' | 'erasureKeys'>;
 
-/** Records a use in the audit trail and in the usage log of the app; without a user, for no address. */
+/** Records a use in the audit trail and in the usage log of the app; without a user, under an empty address. */
 const recordUse = async (
   { clock, audit, erasureKeys }: Deps,
   tx: Db,
@@ -155,7 +155,7 @@ export type ViewRefusal =
 const isExpired = sql<boolean>`coalesce(expires_at <= clock_timestamp(), false)`;
 const isUsedUp = sql<boolean>`(allowed_uses > 0 and uses >= allowed_uses)`;
 
-/** A view by its key, with why it does not open its app, as far as it decides that alone. */
+/** Finds a view by its key, with the reason why it does not open its app, if the view alone is the reason. */
 export const findView = (em: Db, key: string, address: string | null) =>
   tables(em)
     .selectFrom('access_views')
@@ -170,8 +170,8 @@ export const findView = (em: Db, key: string, address: string | null) =>
     .executeTakeFirst();
 
 /**
- * Counts a use, and gives the view a new key if it rotates. Of concurrent calls with one key, as many get the row as there are
- * uses left: each waits for the others, and then checks the conditions again.
+ * Counts a use, and gives the view a new key if it rotates. Concurrent calls with one key wait for each other and then
+ * check the conditions again, so that only as many get the row as uses are left.
  */
 export const countUse = (tx: Db, key: string, address: string | null) =>
   tables(tx)

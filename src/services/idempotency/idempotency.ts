@@ -118,7 +118,7 @@ export const createIdempotency = (deps: Deps) => {
       .executeTakeFirst();
     if (numUpdatedRows > 0n) return response;
     const first = await storedResponse(em, actor.id, idempotencyKey.key, expiredAt(clock.now()));
-    // The row is missing if it expired meanwhile, or if the actor was erased.
+    // The row is missing if it has expired since, or if the actor was erased.
     return first?.fingerprint === fingerprintOf(request) && first.response
       ? openResponse(actor, request, first.response)
       : response;

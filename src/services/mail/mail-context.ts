@@ -97,7 +97,7 @@ const hasPasswordLink = sql<boolean>`mail.kind in ('password-setup', 'password-r
 export const needsLink = sql<boolean>`(sent_at is null and failed_at is null and (kind = 'invitation') is false
   and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
 
-/** Why not to tell a person when their password expires. */
+/** The reason not to inform a person that their password expires. */
 const whyUntold = sql<string | null>`case
   when not person.is_active then 'The account has been deactivated.'
   when person.last_password_set > mail.created_at then 'The password has been changed.'

@@ -23,7 +23,7 @@ export const claimDue = async (tx: Db, terms: ClaimTerms): Promise<number[]> => 
   return left === 0 ? urgent : [...urgent, ...(await claimInOrder(tx, { ...terms, limit: left }))];
 };
 
-/** Nobody waits for these. A change of a policy enqueues one for each member of a client. */
+/** No one waits for these mails. A change of a policy enqueues one for each member of a client. */
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins'))`;
 
 /** Claims due mails in the order of their index. */
@@ -122,7 +122,7 @@ export const isDueTooLate = (now: Date) =>
   sql<boolean>`sent_at is null and failed_at is null
     and next_attempt_at > ${new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS)}::timestamptz`;
 
-/** Makes mails due that would wait for a time which was wrong when it was stored. */
+/** Makes mails due whose stored time is too late, because the clock was ahead. */
 export const rescheduleLateMails = (em: Db, now: Date) =>
   tables(em)
     .updateTable('outbox_mails')

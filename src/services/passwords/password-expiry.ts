@@ -4,14 +4,15 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 
-/** Days from the mail about a policy that shortens the life of passwords until it expires the first. */
+/** Days between the mail about a policy that makes passwords expire sooner and the first expiry by it. */
 const NOTICE_DAYS = 7;
 
 const TRUE = sql<boolean>`true`;
 
 /**
- * SQL: when the policy of client `c`, by membership `m`, ends the password of the user; not before people who were told of a
- * shorter life had time to change it. `days` replaces the value of the policy, for the time before a change.
+ * SQL: when the policy of client `c`, by membership `m`, expires the password of the user, but not before people who were
+ * informed of a shorter period had time to change it. `days` replaces the value of the policy, for the time before a
+ * change.
  */
 const expiryByClient = (
   user: RawBuilder<unknown>,
@@ -29,7 +30,7 @@ export const passwordExpiresAt = (
 
 const endOfNotice = (now: Date): Date => new Date(now.getTime() + NOTICE_DAYS * DAY_MS);
 
-/** SQL: the value of `password_expiry_from` for users who cannot be told before they are reactivated. */
+/** SQL: the value of `password_expiry_from` for users who cannot be informed before they are reactivated. */
 const UNTOLD = sql`'infinity'::timestamptz`;
 
 type Shortened = {
@@ -44,9 +45,10 @@ type Shortened = {
 };
 
 /**
- * The statement that mails the active members whose passwords expire sooner than before, and so sooner than they know; inactive ones
- * are told when they are reactivated. Run it after the policy or the membership was written, in the same transaction. The mails are
- * spread over up to an hour, so that they do not flood the mail server. A mail that is still queued says the new date too.
+ * The statement that mails the active members whose passwords expire sooner than before; inactive ones are informed when
+ * they are reactivated. Run it after the policy or the membership was written, in the same transaction. The mails are
+ * spread over up to an hour, so that they do not flood the mail server. A mail that is still queued says the new date
+ * too.
  */
 export const noticeStatement = (
   em: Db,
@@ -109,7 +111,7 @@ export const requireFewNotices = async (tx: Db, clientId: number, now: Date): Pr
   throw new Problem('throttled', { detail, retryAfterSeconds: DAY_MS / 1000 });
 };
 
-/** The statement that tells users of the policies of clients that they have joined; none if there are no clients. */
+/** The statement that informs users about the policies of clients that they have joined; none if there are no clients. */
 export const joinNotices = (
   em: Db,
   userIds: readonly number[],
@@ -120,7 +122,7 @@ export const joinNotices = (
     ? []
     : [noticeStatement(em, { clientIds, userIds, daysBefore: 0, givesNotice: true, now })];
 
-/** The statement that tells a user who was reactivated what changed while they were inactive. */
+/** The statement that informs a reactivated user about policies that changed while they were inactive. */
 export const reactivationNotice = (em: Db, userId: number, now: Date): CompiledQuery =>
   sql`
     with told as (

@@ -82,8 +82,8 @@ type Deps = {
 };
 
 /**
- * The start of the next free turn is kept in `expire`. A turn that is further away than can be is ignored: the database clock was
- * set back.
+ * The start of the next free turn is kept in `expire`. A turn that is impossibly far away is ignored: the database clock
+ * was set back.
  */
 const NEXT_TURN = `case
   when current.expire between ${NOW_MS} and ${NOW_MS} + $3::bigint + $4::bigint then current.expire
@@ -101,8 +101,8 @@ const TOO_FAST =
   'Many logins of this network have failed, so they are slowed down for now. Try again in a moment.';
 
 /**
- * Gives the callers of one key their turns one after the other, with so much time in between, on all instances together: a leaky
- * bucket. Waiting callers cannot pile up: one whose turn is too far away is refused.
+ * Gives the callers of one key their turns one after another, with an interval between them, across all instances: a
+ * leaky bucket. Waiting callers cannot pile up: one whose turn is too far away is refused.
  */
 export const createPacer = (pool: Pool, { longestMs, maxWaitMs, pause }: Deps) => {
   let waiting = 0;

@@ -22,7 +22,7 @@ const namePattern = (words: readonly string[], end: string): RegExp =>
   );
 
 const CREDENTIAL = namePattern(WORDS, '(?:$|:)');
-/** Too common outside of requests: a token may be a coin, and `auth` a login method. */
+/** Only within requests: elsewhere, `token` may be a coin, and `auth` a login method. */
 const REQUEST_WORDS = [...WORDS, 'token', 'auth'];
 const REQUEST_CREDENTIAL = namePattern(REQUEST_WORDS, '(?:$|:)');
 const CREDENTIAL_LINE = namePattern(REQUEST_WORDS, ':');

@@ -53,7 +53,7 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
   if (filter.role !== undefined) conditions.push(hasRole(viewer, filter.role, filter.client));
   if (filter.last_login_before !== undefined) {
     conditions.push(sql`users.last_login < ${filter.last_login_before}`);
-    // Implied, but by this the order by last login skips those who never logged in.
+    // The condition above implies it, but with it the index by last login skips users who never logged in.
     if (filter.sort === 'last_login') conditions.push(sql`${LAST_LOGIN_KEY} > '-infinity'`);
   }
   if (filter.last_login_after !== undefined)

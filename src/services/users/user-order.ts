@@ -24,7 +24,7 @@ export const USER_SORTS = [
   ...(['last_login', '-last_login', 'date_joined', '-date_joined'] as const),
 ] as const;
 
-/** A key, after `-` in descending order. */
+/** The name of a key; with a leading `-`, the order is descending. */
 export type UserSort = (typeof USER_SORTS)[number];
 
 type Users = ReturnType<typeof userRows>;

@@ -13,8 +13,9 @@ const PAGE_SIZE = 1_000;
 /** Lists of users in any order, for files. */
 export const createUserTables = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) => ({
   /**
-   * Reads the matching users, page by page, in the order that they have now: a user whose key changes meanwhile, such as by a
-   * login, is neither lost nor repeated. Only ids are held in memory. While it is read, it may fail with `unauthenticated`.
+   * Reads the matching users, page by page, in the order that they have now: a user whose key changes while it is read,
+   * for example by a login, is neither lost nor repeated. Only ids are held in memory. While it is read, it may fail with
+   * `unauthenticated`.
    * @throws Problem `not-found` if the actor may not see the app or client
    */
   open: async (actor: Actor, filter: Listing): Promise<AsyncGenerator<UserRow[]>> => {
