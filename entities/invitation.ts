@@ -4,6 +4,13 @@ import { instant, jsonObject } from './columns.ts';
 import { User } from './user.ts';
 
 export const INVITATION_STATUSES = ['pending', 'accepted', 'expired', 'revoked'] as const;
+export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
+
+const DAY_MS = 86_400_000;
+
+/** The lifetime of an invitation starts again with each of its mails. */
+export const invitationExpiry = (mailedAt: Date, days: number): Date =>
+  new Date(mailedAt.getTime() + days * DAY_MS);
 
 /** An invitation to join a client. A pending invitation past `expiresAt` counts as expired. */
 export const InvitationSchema = defineEntity({
@@ -58,9 +65,9 @@ export class Invitation extends InvitationSchema.class {
   }
 
   /** Also renews an invitation that has expired but was not replaced. Returns false if it is closed. */
-  renew(expiresAt: Date): boolean {
+  renew(mailedAt: Date, days: number): boolean {
     if (this.status !== 'pending') return false;
-    this.expiresAt = expiresAt;
+    this.expiresAt = invitationExpiry(mailedAt, days);
     return true;
   }
 

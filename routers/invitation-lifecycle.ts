@@ -47,11 +47,7 @@ export const invitationLifecycle = {
     )
     .output(listOf(InvitationDetailsOutput))
     .query(async ({ ctx, input }) => {
-      const invitations = await ctx.services.invitationLifecycle.search(
-        ctx.actor,
-        input,
-        toPageRequest(ctx, input),
-      );
+      const invitations = await ctx.services.invitations.search(ctx.actor, input, toPageRequest(ctx, input));
       return invitations.map((invitation) => invitationDetailsOutput(invitation, ctx.baseUrl));
     }),
 
@@ -60,7 +56,7 @@ export const invitationLifecycle = {
     .input(ById)
     .output(InvitationDetailsOutput)
     .query(async ({ ctx, input }) =>
-      invitationDetailsOutput(await ctx.services.invitationLifecycle.get(ctx.actor, input.id), ctx.baseUrl),
+      invitationDetailsOutput(await ctx.services.invitations.get(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   resend: adminProcedure
@@ -74,10 +70,7 @@ export const invitationLifecycle = {
     .input(ById)
     .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
-      invitationDetailsOutput(
-        await ctx.services.invitationLifecycle.resend(ctx.actor, input.id),
-        ctx.baseUrl,
-      ),
+      invitationDetailsOutput(await ctx.services.invitations.resend(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   revoke: adminProcedure
@@ -92,10 +85,7 @@ export const invitationLifecycle = {
     .input(ById)
     .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
-      invitationDetailsOutput(
-        await ctx.services.invitationLifecycle.revoke(ctx.actor, input.id),
-        ctx.baseUrl,
-      ),
+      invitationDetailsOutput(await ctx.services.invitations.revoke(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   bulkUpdate: adminProcedure
@@ -135,7 +125,7 @@ export const invitationLifecycle = {
     .input(ById)
     .output(z.object({ url: z.string(), expires_at: Instant }))
     .mutation(async ({ ctx, input }) => {
-      const { url, expiresAt } = await ctx.services.invitationLifecycle.copyLink(ctx.actor, input.id);
+      const { url, expiresAt } = await ctx.services.invitations.copyLink(ctx.actor, input.id);
       return { url, expires_at: expiresAt };
     }),
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { InvitationElement } from '../src/services/invitations/invitation-checks.ts';
+import type { InvitationElement } from '../src/services/invitations/invite.ts';
 import { invitationLifecycle } from './invitation-lifecycle.ts';
 import { fieldErrors } from './middleware/errors.ts';
 import { routesOf } from './procedure-meta.ts';

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
-import type { AcceptanceRequirement } from '../../src/services/invitations/invitation-acceptance.ts';
-import type { InvitationDetails } from '../../src/services/invitations/invitation-lifecycle.ts';
-import type { InvitationByLink, InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
-import { INVITATION_STATUSES } from '../../src/services/invitations/invitation-rows.ts';
+import type {
+  AcceptanceRequirement,
+  InvitationByLink,
+} from '../../src/services/invitations/invitation-acceptance.ts';
+import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
+import { INVITATION_STATUSES, type InvitationDetails } from '../../src/services/invitations/invitations.ts';
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
 import { AnyObject, IdCursor, Instant, Output, outputOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';

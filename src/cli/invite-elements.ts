@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { AppIds, Extra, NewEmail } from '../../routers/schemas/fields.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import type { FieldErrors } from '../lib/problems.ts';
-import type { InvitationElement } from '../services/invitations/invitation-checks.ts';
 import type { CsvRow } from '../services/invitations/invitation-csv.ts';
+import type { InvitationElement } from '../services/invitations/invite.ts';
 
 /** Maps ids and slugs of apps to ids. */
 export type AppNames = ReadonlyMap<string, string>;

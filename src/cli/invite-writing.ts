@@ -7,7 +7,7 @@ import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { findActorByEmail } from '../services/auth/identity.ts';
 import type { CsvFault, CsvRow } from '../services/invitations/invitation-csv.ts';
 import type { InvitationRow } from '../services/invitations/invitation-rows.ts';
-import { createInvitations } from '../services/invitations/invitations.ts';
+import { invite } from '../services/invitations/invite.ts';
 import { type AppNames, createElementReader, sortByEmail } from './invite-elements.ts';
 
 /** The inviter and the client. */
@@ -79,14 +79,13 @@ export const inviteRows = async (
   const sorted = sortByEmail(rows);
   const clock = { now: () => now };
   const tx = em.fork();
-  const audit = createAudit(NO_ORIGIN, clock);
-  const { create } = createInvitations({ em: tx, clock, audit, invitationDays });
+  const deps = { em: tx, clock, audit: createAudit(NO_ORIGIN, clock), invitationDays };
 
   await tx.begin();
   try {
     for (let start = 0; start < sorted.length; start += CHUNK_ROWS) {
       const chunk = sorted.slice(start, start + CHUNK_ROWS);
-      await create(inviter, chunk.map(toElement)).then(
+      await invite(deps, inviter, chunk.map(toElement)).then(
         (invitations) => count(outcome, invitations, now),
         (error) => outcome.faults.push(...faultsIn(error, chunk)),
       );

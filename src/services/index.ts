@@ -27,7 +27,6 @@ import { createTickets } from './gate/tickets.ts';
 import { createViewOpening } from './gate/view-opening.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
-import { createInvitationLifecycle } from './invitations/invitation-lifecycle.ts';
 import { createInvitations } from './invitations/invitations.ts';
 import { createInvitationPreviews, createMails, createTimeline } from './mail/mails.ts';
 import { createBulkInvitations } from './operations/bulk-invitations.ts';
@@ -87,7 +86,6 @@ const factories = {
   userExports: createUserExports,
   userTables: createUserTables,
   invitations: createInvitations,
-  invitationLifecycle: createInvitationLifecycle,
   invitationAcceptance: createInvitationAcceptance,
   apps: createApps,
   appDetails: createAppDetails,

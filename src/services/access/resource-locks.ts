@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { tables } from '../../db/kysely.ts';
-import { lockPending } from '../invitations/pending-invitation.ts';
+import { lockPending } from '../invitations/invitation-rows.ts';
 import type { Unit } from '../unit.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import type { Actor } from './actor.ts';

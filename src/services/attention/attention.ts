@@ -2,7 +2,7 @@ import type { PageRequest } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { type Actor, canViewAll, soleAdminClient } from '../access/actor.ts';
 import { createApps } from '../apps/apps.ts';
-import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
+import { createInvitations } from '../invitations/invitations.ts';
 import { createMails } from '../mail/mails.ts';
 import type { Unit } from '../unit.ts';
 import { dayOf } from '../usage/usage-windows.ts';
@@ -34,7 +34,7 @@ export const createAttention = (unit: Unit) => ({
       filter,
     });
     const mails = createMails(unit);
-    const invitations = createInvitationLifecycle(unit);
+    const invitations = createInvitations(unit);
     return allOf({
       failed_mails: section(failed, (part) => mails.list(actor, failed, part)),
       expiring_invitations: section(expiring, (part) => invitations.search(actor, expiring, part)),

@@ -1,38 +1,25 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, type RawBuilder, sql } from 'kysely';
-import { INVITATION_STATUSES } from '../../../entities/invitation.ts';
+import { Invitation, type InvitationStatus } from '../../../entities/invitation.ts';
 import { type Db, tables } from '../../db/kysely.ts';
-import { notFound } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
-import { userVisibleTo } from '../access/visibility.ts';
-import type { SignedLinks } from '../auth/signed-links.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
+import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
 import { type UserRow, userRows } from '../users/user-rows.ts';
-import type { WrittenInvitation } from './invitation-writes.ts';
-
-export { INVITATION_STATUSES };
-export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
-
-export type InvitationSearch = {
-  status: InvitationStatus | 'all';
-  client?: number | undefined;
-  search?: string | undefined;
-  /** Id of the last invitation of the previous page. */
-  cursor?: number | undefined;
-};
 
 /** Ids or labels of the apps of an invitation, by age. */
 export const appsInvitedTo = (column: RawBuilder<unknown>, invitationId: RawBuilder<unknown>) =>
   sql<string[]>`array(select ${column} from invitation_apps ia join apps a on a.id = ia.app_id
     where ia.invitation_id = ${invitationId} order by a.created_at, a.id)`;
 
-/** Invitations with the ids of their apps, ordered by id. */
+/** Invitations with the ids of their apps. */
 export const invitationRows = (em: Db) =>
   tables(em)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'email', 'key', 'inviter_id', 'extra', 'date_invited', 'email_count'])
-    .select(['is_demo_user', appsInvitedTo(sql`a.id`, sql`invitations.id`).as('initial_apps')])
-    .orderBy('id');
+    .select(['is_demo_user', appsInvitedTo(sql`a.id`, sql`invitations.id`).as('initial_apps')]);
 
-type BareInvitation = InferResult<ReturnType<typeof invitationRows>>[number];
+export type BareInvitation = InferResult<ReturnType<typeof invitationRows>>[number];
 export type InvitationRow = BareInvitation & { inviter: UserRow };
 
 /** Pending invitations expire by the clock; the stored status changes only when another invitation replaces them. */
@@ -48,47 +35,17 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
 
-const readBare = (em: Db, ids: readonly number[]): Promise<BareInvitation[]> =>
+export const readBareInvitations = (em: Db, ids: readonly number[]): Promise<BareInvitation[]> =>
   invitationRows(em)
     .where(sql<boolean>`id = any(${[...ids]}::int[])`)
     .execute();
 
 /** @throws Problem `not-found` */
 export const readInvitation = async (em: Db, actor: Actor, id: number) => {
-  const [row] = await withInviters(em, actor, await readBare(em, [id]));
+  const [row] = await withInviters(em, actor, await readBareInvitations(em, [id]));
   if (!row) throw notFound('invitation');
   return row;
 };
-
-/**
- * The invitations that the actor wrote at `now`, in the same order. Reads only the renewed ones: a new one has the values that
- * were written.
- */
-export const readWritten = async (
-  em: Db,
-  actor: Actor,
-  written: readonly WrittenInvitation[],
-  now: Date,
-): Promise<InvitationRow[]> => {
-  const renewed = written.filter(({ isNew }) => !isNew).map(({ id }) => id);
-  const stored = renewed.length > 0 ? await readBare(em, renewed) : [];
-  const byId = new Map(stored.map((row) => [row.id, row]));
-  const rows = written.flatMap((item) => (item.isNew ? newRow(item, actor, now) : (byId.get(item.id) ?? [])));
-  return withInviters(em, actor, rows);
-};
-
-const newRow = (item: WrittenInvitation, actor: Actor, now: Date): BareInvitation => ({
-  id: item.id,
-  client_id: item.client,
-  email: item.email,
-  key: item.key,
-  inviter_id: actor.id,
-  extra: { ...item.extra },
-  date_invited: now,
-  email_count: 0,
-  is_demo_user: item.is_demo_user ?? false,
-  initial_apps: item.appsByAge,
-});
 
 /** Adds to each invitation its inviter as visible to the actor, with one statement. */
 export const withInviters = async <T extends { inviter_id: number }>(em: Db, actor: Actor, rows: T[]) => {
@@ -125,30 +82,56 @@ const nameOnly = (user: UserRow): UserRow => ({
   clientadmin_of: user.clientadmin_of,
 });
 
-type Link = { key: string; signature: string };
-
 /**
- * Finds the invitation of a mailed link, with the contents of its page.
- * @throws Problem `not-found` for an unknown key or a wrong signature
+ * Locks an invitation of a client that the actor administers.
+ * @throws Problem `not-found`, `forbidden`
  */
-export const findInvitationByLink = async (em: Db, links: SignedLinks, link: Link, now: Date) => {
-  if (!links.isInvitationSigned(link.key, link.signature)) throw notFound('invitation');
-  return (
-    tables(em)
-      .selectFrom('invitations')
-      .innerJoin('clients', 'clients.id', 'invitations.client_id')
-      .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
-      .leftJoin('users as invitee', 'invitee.email', 'invitations.email')
-      .select(['invitations.id', 'invitations.client_id', 'invitations.email', 'invitations.extra'])
-      .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
-      .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
-      .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
-      /** null if no user has this address yet. */
-      .select('invitee.is_active as user_is_active')
-      .select([statusAt(now).as('status'), appsInvitedTo(sql`a.label`, sql`invitations.id`).as('app_labels')])
-      .where('invitations.key', '=', link.key)
-      .executeTakeFirstOrThrow(() => notFound('invitation'))
-  );
+export const lockInvitation = async (tx: Db, actor: Actor, id: number): Promise<Invitation> => {
+  const row = await tables(tx)
+    .selectFrom('invitations')
+    .select('client_id')
+    .where('id', '=', id)
+    .where(clientVisibleTo(actor, sql`client_id`))
+    .executeTakeFirstOrThrow(() => notFound('invitation'));
+  requireClientAdmin(actor, row.client_id);
+  return tx.findOneOrFail(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 };
 
-export type InvitationByLink = Awaited<ReturnType<typeof findInvitationByLink>>;
+type PendingKey = { email: string; client: number | undefined; now: Date };
+
+/**
+ * Finds the pending invitation of an address. Among several that the actor manages, prefers the newest that the actor
+ * created; several by others are ambiguous. Falls back to invitations that are visible but not managed.
+ * @throws Problem `not-found`, `ambiguous-invitation`
+ */
+export const findPending = async (em: Db, actor: Actor, { email, client, now }: PendingKey) => {
+  let pending = tables(em)
+    .selectFrom('invitations')
+    .select(['id', 'client_id', 'inviter_id'])
+    .where('email', '=', email)
+    .where(hasStatus('pending', now))
+    .where(clientVisibleTo(actor, sql`client_id`))
+    .orderBy('id', 'desc');
+  if (client !== undefined) pending = pending.where('client_id', '=', client);
+  const visible = await pending.execute();
+  const managed = visible.filter((row) => administersClient(actor, row.client_id));
+  const candidates = managed.length > 0 ? managed : visible;
+  const [first, second] = candidates;
+  if (!first) throw notFound('pending invitation');
+  const invitedByActor = candidates.find((row) => row.inviter_id === actor.id);
+  if (!invitedByActor && second) throw new Problem('ambiguous-invitation');
+  return invitedByActor ?? first;
+};
+
+/**
+ * Finds and locks one invitation. Locking several in another order than bulk requests do could deadlock.
+ * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
+ */
+export const lockPending = async (tx: Db, actor: Actor, key: PendingKey): Promise<Invitation> => {
+  const { id, client_id } = await findPending(tx, actor, key);
+  requireClientAdmin(actor, client_id);
+  const invitation = await tx.findOne(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  // It may have been closed while this transaction waited for the lock.
+  if (!invitation?.isOpen(key.now)) throw notFound('pending invitation');
+  return invitation;
+};

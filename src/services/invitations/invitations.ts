@@ -1,83 +1,104 @@
-import { sql } from 'kysely';
-import type { Db } from '../../db/kysely.ts';
+import { type InferResult, sql } from 'kysely';
+import type { Invitation, InvitationStatus } from '../../../entities/invitation.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
-import { DAY_MS } from '../../lib/clock.ts';
-import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
+import { type MailStatus, mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
 import type { Unit } from '../unit.ts';
+import type { InvitationRow } from './invitation-rows.ts';
 import {
-  type CheckedInvitation,
-  checkInvitations,
+  findPending,
+  hasStatus,
+  invitationRows,
+  lockInvitation,
+  lockPending,
+  readInvitation,
+  statusAt,
+  withInviters,
+} from './invitation-rows.ts';
+
+export { INVITATION_STATUSES } from '../../../entities/invitation.ts';
+
+import {
   type InvitationElement,
   type InvitationInput,
-} from './invitation-checks.ts';
-import type { InvitationRow, InvitationSearch } from './invitation-rows.ts';
-import { hasStatus, invitationRows, readInvitation, readWritten, withInviters } from './invitation-rows.ts';
-import { writeInvitations } from './invitation-writes.ts';
-import { findPending, type InvitationChanges, updatePending } from './pending-invitation.ts';
+  invite,
+  inviteToClient,
+  renewInvitation,
+} from './invite.ts';
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'invitationDays'>;
-type Filter = InvitationSearch & { app?: string | undefined };
+type Search = {
+  status: InvitationStatus | 'all';
+  client?: number | undefined;
+  search?: string | undefined;
+  /** Id of the last invitation of the previous page. */
+  cursor?: number | undefined;
+};
+type ListFilter = Search & { app?: string | undefined };
+type SearchFilter = Search & {
+  /** Exclusive. */
+  expires_before?: Date | undefined;
+};
 
-export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) => {
-  const write = async (tx: Db, actor: Actor, items: CheckedInvitation[]) => {
-    const now = clock.now();
-    const expiresAt = new Date(now.getTime() + invitationDays * DAY_MS);
-    const written = await writeInvitations(tx, actor, items, { now, expiresAt });
-    const events = written.map(({ id, isNew, email, client, initial_apps: apps }): AuditEvent => {
-      const action = isNew ? 'invitation.create' : 'invitation.renew';
-      return { action, actor, target: email, clients: [client], details: { id, apps } };
-    });
-    await audit.record(tx, events);
-    return readWritten(tx, actor, written, now);
+type InvitationChanges = {
+  extra?: Record<string, unknown> | undefined;
+  initial_apps?: string[] | undefined;
+};
+
+type DetailedRow = InferResult<ReturnType<typeof detailedInvitations>>[number];
+export type InvitationDetails = DetailedRow & Pick<InvitationRow, 'inviter'>;
+
+/** Reads and changes invitations, for viewers and admins of their client. */
+export const createInvitations = (unit: Unit) => {
+  const { em, clock, links, audit, mailRoute } = unit;
+
+  const readDetails = async (tx: Db, actor: Actor, id: number) => {
+    const rows = await detailedInvitations(tx, actor, clock.now()).where('id', '=', id).execute();
+    const [details] = await withInviters(tx, actor, rows);
+    if (!details) throw notFound('invitation');
+    return details;
   };
-
-  const create = async (actor: Actor, items: InvitationElement[], { dryRun = false } = {}) => {
-    const checked = await checkInvitations(em, actor, items);
-    let rows: InvitationRow[] = [];
-    const rollback = new Error('dry run');
-    // Nested in an outer transaction, if any: a separate one would need a second connection.
-    const done = em.transactional(async (tx) => {
-      rows = await write(tx, actor, checked);
-      if (dryRun) throw rollback;
-    });
-    await done.catch((error: unknown) => {
-      if (error !== rollback) throw error;
-    });
-    return rows;
-  };
+  const record = (tx: Db, action: AuditAction, actor: Actor, invitation: Invitation) =>
+    audit.record(tx, [eventOf(action, actor, invitation)]);
 
   return {
-    /** @throws Problem `not-found` if the app or client is not visible to the actor */
-    list: async (actor: Actor, filter: Filter, part: PageRequest): Promise<InvitationRow[]> => {
-      const rows = await findInvitations(em, actor, filter, clock.now());
-      return withInviters(em, actor, await readPage(rows, 'id', part));
+    /**
+     * Invitations of a client, to an app (its slug), or else by the actor, oldest first.
+     * @throws Problem `not-found` if the app or client is not visible to the actor
+     */
+    list: async (actor: Actor, filter: ListFilter, page: PageRequest): Promise<InvitationRow[]> => {
+      const { client, app, cursor } = filter;
+      let rows = afterCursor(invitationRows(em).orderBy('id'), 'id', cursor)
+        .where(clientVisibleTo(actor, sql`client_id`))
+        .where(isMatch(filter, clock.now()));
+      if (client !== undefined) await readClient(em, actor, client);
+      else if (app === undefined) rows = rows.where('inviter_id', '=', actor.id);
+      else {
+        const appId = await requireViewableAppId(em, actor, app);
+        rows = rows.where(sql<boolean>`exists (select from invitation_apps ia
+          where ia.invitation_id = invitations.id and ia.app_id = ${appId})`);
+      }
+      return withInviters(em, actor, await readPage(rows, 'id', page));
     },
 
-    /**
-     * Creates all or none. Returns one invitation per element, in the same order; pending invitations are renewed. A dry run
-     * does the same work and rolls it back.
-     * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`
-     */
-    create,
-
-    /**
-     * Creates one invitation. The path names the client, so errors have no element index.
-     * @throws Problem `not-found`, `forbidden`, `invalid-input`
-     */
-    createForClient: async (actor: Actor, client: number, input: Omit<InvitationInput, 'client'>) => {
-      await readClient(em, actor, client);
-      requireClientAdmin(actor, client);
-      const element = { value: { ...input, client }, faults: {} };
-      const [row] = await create(actor, [element]).catch(rethrowAsSingle);
-      if (!row) throw notFound('invitation');
-      return row;
+    /** Newest first. */
+    search: async (actor: Actor, filter: SearchFilter, page: PageRequest) => {
+      const { expires_before: expiresBefore, cursor } = filter;
+      const now = clock.now();
+      const detailed = detailedInvitations(em, actor, now);
+      let rows = afterCursor(detailed, 'id', cursor, 'desc').where(isMatch(filter, now));
+      if (expiresBefore !== undefined) rows = rows.where('expires_at', '<', expiresBefore);
+      return withInviters(em, actor, await readPage(rows, 'id', page));
     },
+
+    /** @throws Problem `not-found` */
+    get: (actor: Actor, id: number) => readDetails(em, actor, id),
 
     /**
      * The pending invitation of an address that `update` would change.
@@ -88,6 +109,14 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       return readInvitation(em, actor, id);
     },
 
+    /** As `invite`. */
+    create: (actor: Actor, elements: InvitationElement[], options?: { dryRun: boolean }) =>
+      invite(unit, actor, elements, options),
+
+    /** As `inviteToClient`. */
+    createForClient: (actor: Actor, client: number, input: Omit<InvitationInput, 'client'>) =>
+      inviteToClient(unit, actor, client, input),
+
     /**
      * Changes a pending invitation without sending mail.
      * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
@@ -96,40 +125,101 @@ export const createInvitations = ({ em, clock, audit, invitationDays }: Deps) =>
       actor: Actor,
       email: string,
       client: number | undefined,
-      changes: InvitationChanges,
+      { extra, initial_apps: apps }: InvitationChanges,
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
-        const query = { email, client, now: clock.now() };
-        const { id, client_id } = await updatePending(tx, actor, query, changes);
-        const details = { id, apps: changes.initial_apps, extra: changes.extra && 'changed' };
-        const event = { actor, target: email, clients: [client_id], details };
-        if (changes.initial_apps || changes.extra)
-          await audit.record(tx, [{ action: 'invitation.update', ...event }]);
-        return readInvitation(tx, actor, id);
+        const invitation = await lockPending(tx, actor, { email, client, now: clock.now() });
+        if (apps) await replaceInitialApps(tx, invitation, apps);
+        if (extra) invitation.extra = extra;
+        await tx.flush();
+        if (apps || extra) {
+          const event = eventOf('invitation.update', actor, invitation);
+          const details = { ...event.details, apps, extra: extra && 'changed' };
+          await audit.record(tx, [{ ...event, details }]);
+        }
+        return readInvitation(tx, actor, invitation.id);
+      }),
+
+    /**
+     * Sends the mail again and restarts the lifetime, also of an expired invitation.
+     * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `throttled`
+     */
+    resend: (actor: Actor, id: number): Promise<InvitationDetails> =>
+      em.transactional(async (tx) => {
+        await renewInvitation(tx, unit, actor, id);
+        return readDetails(tx, actor, id);
+      }),
+
+    /**
+     * Invalidates the link. Idempotent.
+     * @throws Problem `not-found`, `forbidden`, `invitation-closed` if it was accepted
+     */
+    revoke: (actor: Actor, id: number): Promise<InvitationDetails> =>
+      em.transactional(async (tx) => {
+        const invitation = await lockInvitation(tx, actor, id);
+        if (invitation.status === 'accepted') throw new Problem('invitation-closed');
+        if (invitation.revoke(clock.now())) {
+          await tx.flush();
+          await record(tx, 'invitation.revoke', actor, invitation);
+        }
+        return readDetails(tx, actor, id);
+      }),
+
+    /**
+     * Returns the mailed link, to pass it on by other means. This is audited. With the link one can create an account for
+     * that address, so only superusers get it if a mail server is configured.
+     * @throws Problem `not-found`, `forbidden`, `invitation-closed`
+     */
+    copyLink: (actor: Actor, id: number): Promise<{ url: string; expiresAt: Date }> =>
+      em.transactional(async (tx) => {
+        const invitation = await lockInvitation(tx, actor, id);
+        if (!invitation.isOpen(clock.now())) throw new Problem('invitation-closed');
+        if (!showsInvitationLink(actor, invitation.client.id, mailRoute))
+          throw roleRequired('superuser: the invitee receives the link by email');
+        await record(tx, 'invitation.copy-link', actor, invitation);
+        return { url: links.invitation(invitation.key), expiresAt: invitation.expiresAt };
       }),
   };
 };
 
-/** Removes the element index from error fields: `items.0.email` becomes `email`. */
-const rethrowAsSingle = (error: unknown): never => {
-  if (!(error instanceof Problem) || !error.fields) throw error;
-  const fields = Object.entries(error.fields).map(([path, faults]) => [path.replace('items.0.', ''), faults]);
-  throw invalid(Object.fromEntries(fields), error);
+const eventOf = (action: AuditAction, actor: Actor, { id, email, client }: Invitation): AuditEvent => {
+  return { action, actor, target: email, clients: [client.id], details: { id } };
 };
 
-/** Invitations of a client, to an app (its slug), or else by the actor, of clients that are visible to the actor now. */
-const findInvitations = async (em: Db, actor: Actor, filter: Filter, now: Date) => {
-  const { status, search, app, client, cursor } = filter;
-  let rows = afterCursor(invitationRows(em), 'id', cursor)
+const isMatch = ({ status, client, search }: Search, now: Date) => sql<boolean>`(
+  ${hasStatus(status, now)}
+  and ${client === undefined ? sql`true` : sql`client_id = ${client}`}
+  and ${search === undefined ? sql`true` : hasWords(sql`email`, search)})`;
+
+/** The newest mail of an invitation. */
+type InvitationMail = { id: number; status: MailStatus; last_error: string | null };
+
+/** Invitations with their status and newest mail, newest first, for viewers of their client. */
+export const detailedInvitations = (em: Db, actor: Actor, now: Date) =>
+  invitationRows(em)
+    .select(['expires_at', 'closed_at', statusAt(now).as('status')])
+    .select(
+      sql<InvitationMail | null>`(
+        select json_build_object('id', mail.id, 'status', ${mailStatus}, 'last_error', mail.last_error)
+        from outbox_mails mail where mail.invitation_id = invitations.id order by mail.id desc limit 1)`.as(
+        'mail',
+      ),
+    )
     .where(clientVisibleTo(actor, sql`client_id`))
-    .where(hasStatus(status, now));
-  if (search !== undefined) rows = rows.where(hasWords(sql`email`, search));
-  if (client !== undefined) {
-    await readClient(em, actor, client);
-    return rows.where('client_id', '=', client);
+    .orderBy('id', 'desc');
+
+const replaceInitialApps = async (tx: Db, { id, client }: Invitation, appIds: string[]) => {
+  const db = tables(tx);
+  const apps = await db
+    .selectFrom('apps')
+    .select(['id as app_id', sql.lit(id).as('invitation_id')])
+    .where('client_id', '=', client.id)
+    .where(sql<boolean>`id = any(${appIds}::varchar[])`)
+    .execute();
+  const foreign = appIds.filter((appId) => !apps.some((app) => app.app_id === appId));
+  if (foreign.length > 0) {
+    throw invalid({ initial_apps: foreign.map((appId) => `This client has no app ${appId}.`) });
   }
-  if (app === undefined) return rows.where('inviter_id', '=', actor.id);
-  const appId = await requireViewableAppId(em, actor, app);
-  return rows.where(sql<boolean>`exists (select from invitation_apps ia
-    where ia.invitation_id = invitations.id and ia.app_id = ${appId})`);
+  await db.deleteFrom('invitation_apps').where('invitation_id', '=', id).execute();
+  if (apps.length > 0) await db.insertInto('invitation_apps').values(apps).execute();
 };

@@ -9,8 +9,8 @@ import { type Actor, canViewAll } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type ClientRow, readClient } from '../clients/clients.ts';
-import { detailedInvitations, type InvitationDetails } from '../invitations/invitation-lifecycle.ts';
 import { withInviters } from '../invitations/invitation-rows.ts';
+import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import type { Unit } from '../unit.ts';
 import {
   type LetterContext,

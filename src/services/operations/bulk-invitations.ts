@@ -1,7 +1,8 @@
 import { type Db, tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
-import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
+import { createInvitations } from '../invitations/invitations.ts';
+import { renewInvitation } from '../invitations/invite.ts';
 import type { Unit } from '../unit.ts';
 import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
 import { startOperation } from './operation-log.ts';
@@ -25,8 +26,10 @@ export const createBulkInvitations = (unit: Unit) => {
     action: InvitationsRequest['action'],
     operation: string,
   ) => {
-    const lifecycle = createInvitationLifecycle({ ...unit, em: em.fork() });
-    await (action === 'resend' ? lifecycle.resend(actor, id, operation) : lifecycle.revoke(actor, id));
+    const fork = em.fork();
+    if (action === 'resend')
+      await fork.transactional((tx) => renewInvitation(tx, unit, actor, id, operation));
+    else await createInvitations({ ...unit, em: fork }).revoke(actor, id);
   };
 
   const updateAll = async (actor: Actor, { ids, action }: InvitationsRequest, operation: string) => {

@@ -7,8 +7,8 @@ import { tracing } from '../../lib/tracing.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, isNotErased, userVisibleTo } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
-import { createInvitationLifecycle } from '../invitations/invitation-lifecycle.ts';
-import { findPending } from '../invitations/pending-invitation.ts';
+import { findPending } from '../invitations/invitation-rows.ts';
+import { renewInvitation } from '../invitations/invite.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
 import type { Unit } from '../unit.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
@@ -191,7 +191,7 @@ export const sendPasswordLink = async (
   const { em, clock } = unit;
   if (await isInvited(em, actor, email)) {
     const { id } = await findPending(em, actor, { email, client: undefined, now: clock.now() });
-    await createInvitationLifecycle(unit).resend(actor, id, operationId);
+    await em.transactional((tx) => renewInvitation(tx, unit, actor, id, operationId));
   } else await em.transactional((tx) => enqueuePasswordLink({ ...unit, em: tx }, actor, email, operationId));
   return true;
 };

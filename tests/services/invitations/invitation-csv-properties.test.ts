@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { csvLine } from '../../../src/lib/csv-line.ts';
-import { readCsvRecords } from '../../../src/services/invitations/csv-records.ts';
-import { COLUMNS, readInvitationCsv } from '../../../src/services/invitations/invitation-csv.ts';
+import {
+  COLUMNS,
+  readCsvRecords,
+  readInvitationCsv,
+} from '../../../src/services/invitations/invitation-csv.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
 const inPieces = async function* (bytes: Buffer, pieceBytes: number) {
