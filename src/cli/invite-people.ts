@@ -32,7 +32,7 @@ export const invitePeople = async (config: Config, file: string, options: Invite
   const all = [...faults, ...outcome.faults.map((fault) => ({ ...fault, field: nameOf(fault.field) }))];
   if (all.length > 0) return reject(all, options);
   process.stdout.write(
-    `${successLines(outcome, parties, { ...options, hasMailServer: config.smtpUrl !== undefined }).join('\n')}\n`,
+    `${successLines(outcome, parties, { ...options, hasMailServer: config.mailServerUrl !== undefined }).join('\n')}\n`,
   );
   return true;
 };

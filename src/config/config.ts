@@ -76,7 +76,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     idempotencyHours: read.IDEMPOTENCY_RETENTION_HOURS,
     mailRetentionDays: read.MAIL_RETENTION_DAYS,
     /** Absent: mails are stored but not sent. */
-    smtpUrl: read.SMTP_URL,
+    mailServerUrl: read.SMTP_URL,
     mailFrom: read.MAIL_FROM ?? `steward@${hostOf(read.BASE_URL)}`,
     /** Of all instances together; 0 means no limit. */
     mailPerMinute: read.MAIL_PER_MINUTE,

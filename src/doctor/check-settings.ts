@@ -77,7 +77,7 @@ const addressRules = (config: Config, env: Environment): Rule[] => {
 };
 
 const deploymentRules = (
-  { demo, database, environment, smtpUrl, workers }: Config,
+  { demo, database, environment, mailServerUrl, workers }: Config,
   env: Environment,
 ): Rule[] => [
   {
@@ -86,7 +86,7 @@ const deploymentRules = (
     action: 'Remove DEMO for production.',
   },
   {
-    applies: smtpUrl !== undefined && !env.MAIL_FROM && !env.BASE_URL,
+    applies: mailServerUrl !== undefined && !env.MAIL_FROM && !env.BASE_URL,
     message: 'Mails are sent from steward@localhost, which most mail servers refuse.',
     action: 'Set MAIL_FROM.',
   },
@@ -99,7 +99,7 @@ const deploymentRules = (
 
 /** Settings that have no effect together with the others. */
 const uselessSettings = (config: Config, env: Environment): Rule[] => {
-  const { smtpUrl, metricsPort, demo, appStore, port, metricsHost, host } = config;
+  const { mailServerUrl, metricsPort, demo, appStore, port, metricsHost, host } = config;
   const without = (name: string, isUsed: boolean, needed: string): Rule => ({
     applies: !!env[name] && !isUsed,
     message: `${name} has no effect without ${needed}.`,
@@ -107,7 +107,7 @@ const uselessSettings = (config: Config, env: Environment): Rule[] => {
   });
   const isBucket = appStore.kind === 's3';
   return [
-    without('MAIL_PER_MINUTE', smtpUrl !== undefined, 'SMTP_URL'),
+    without('MAIL_PER_MINUTE', mailServerUrl !== undefined, 'SMTP_URL'),
     without('METRICS_HOST', metricsPort > 0, 'METRICS_PORT'),
     without('METRICS_TOKEN', metricsPort > 0, 'METRICS_PORT'),
     without('DEMO_PASSWORD', demo, 'DEMO=1'),

@@ -1,4 +1,4 @@
-import type { Mailer } from '../adapters/smtp/smtp-mailer.ts';
+import { openMailer } from '../adapters/mail/mailer.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import type { Db } from '../db/kysely.ts';
@@ -11,7 +11,10 @@ import { createMailWriter } from '../services/mail/mail-writer.ts';
 import { createOutbox } from '../services/mail/outbox.ts';
 
 type Deps = {
-  config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailPerMinute' | 'mailRetentionDays' | 'invitationDays'>;
+  config: Pick<
+    Config,
+    'mailServerUrl' | 'mailFrom' | 'mailPerMinute' | 'mailRetentionDays' | 'invitationDays'
+  >;
   connection: Connection;
   em: Db;
   links: SignedLinks;
@@ -21,14 +24,14 @@ type Deps = {
 
 /** Wires the mail components: the writer that services use, and the worker that sends. */
 export const createMailModule = async ({ config, connection, em, links, clock, logger }: Deps) => {
-  const { smtpUrl, mailFrom, mailPerMinute: perMinute, mailRetentionDays: retentionDays } = config;
+  const { mailServerUrl, mailFrom, mailPerMinute: perMinute, mailRetentionDays: retentionDays } = config;
   const { invitationDays } = config;
   const mailWriter = createMailWriter({ links, mailFrom, invitationDays });
   const outbox = createOutbox({ em, clock, writer: mailWriter, invitationDays, perMinute, retentionDays });
-  const hasServer = smtpUrl !== undefined;
+  const hasServer = mailServerUrl !== undefined;
   const worker = createMailWorker({
     outbox,
-    mailer: smtpUrl ? await openMailer(smtpUrl) : null,
+    mailer: hasServer ? await openMailer({ url: mailServerUrl, connections: MAILS_IN_FLIGHT }) : null,
     listen: (onHeard) =>
       listenToDatabase({ connection, channel: MAIL_CHANNEL, onHeard, warn: (line) => logger.warn(line) }),
     clock,
@@ -41,10 +44,4 @@ export const createMailModule = async ({ config, connection, em, links, clock, l
     /** Deletes old mails. Call it periodically. */
     prune: (): Promise<void> => outbox.prune({ isSent: hasServer }),
   };
-};
-
-/** Loaded only with a mail server: the package takes 15 MB and 100 ms. */
-const openMailer = async (url: string): Promise<Mailer> => {
-  const { createSmtpMailer } = await import('../adapters/smtp/smtp-mailer.ts');
-  return createSmtpMailer({ url, connections: MAILS_IN_FLIGHT });
 };

@@ -2,7 +2,7 @@ import tls from 'node:tls';
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createSmtpMailer, deliveryOfFailure, readSmtpUrl } from '../../src/adapters/smtp/smtp-mailer.ts';
+import { createSmtpMailer, deliveryOfFailure, readSmtpUrl } from '../../src/adapters/mail/smtp-mailer.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../support/certificates.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';

@@ -1,11 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import {
-  createSmtpMailer,
-  type Delivery,
-  type Mail,
-  type SmtpTimeouts,
-} from '../../src/adapters/smtp/smtp-mailer.ts';
+import type { Delivery, Mail, MailTimeouts } from '../../src/adapters/mail/mailer.ts';
+import { createSmtpMailer } from '../../src/adapters/mail/smtp-mailer.ts';
 import { type Fault, parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 
 const MAIL: Mail = {
@@ -26,7 +22,7 @@ smtp.before.each(async (context) => {
 });
 smtp.after.each(({ server }) => server.close());
 
-const sendTo = async (url: string, timeoutsMs: Partial<SmtpTimeouts> = {}): Promise<Delivery> => {
+const sendTo = async (url: string, timeoutsMs: Partial<MailTimeouts> = {}): Promise<Delivery> => {
   const mailer = createSmtpMailer({ url, connections: 2, timeoutsMs });
   try {
     return await mailer.send(MAIL);
@@ -116,7 +112,7 @@ smtp('fails permanently only after a 5xx to the recipient or the message', async
 });
 
 smtp('names the cause of a failure', async ({ server }) => {
-  const causeAfter = async (timeoutsMs: Partial<SmtpTimeouts> = {}, url = server.url) => {
+  const causeAfter = async (timeoutsMs: Partial<MailTimeouts> = {}, url = server.url) => {
     const delivery = await sendTo(url, timeoutsMs);
     for (const stage of ['sender', 'recipient', 'message', 'connect'] as const) delete server.faults[stage];
     return 'cause' in delivery ? delivery.cause : delivery.outcome;

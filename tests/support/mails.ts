@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { createSmtpMailer, type SmtpTimeouts } from '../../src/adapters/smtp/smtp-mailer.ts';
+import type { MailTimeouts } from '../../src/adapters/mail/mailer.ts';
+import { createSmtpMailer } from '../../src/adapters/mail/smtp-mailer.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { listenToDatabase } from '../../src/db/pg-listener.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -40,7 +41,7 @@ const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
 type WorkerSettings = OutboxSettings & {
   /** Absent: no mail server. */
   smtpUrl?: string;
-  timeoutsMs?: Partial<SmtpTimeouts>;
+  timeoutsMs?: Partial<MailTimeouts>;
   pollMs?: number;
   retryMs?: number;
   stopMs?: number;

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Delivery, Mailer } from '../../adapters/smtp/smtp-mailer.ts';
+import type { Delivery, Mailer } from '../../adapters/mail/mailer.ts';
 import type { Notifications } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { maskAddresses } from '../../lib/email-address.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import { type SpanDetails, traced, tracing } from '../../lib/tracing.ts';
+import { type SpanDetails, tracing } from '../../lib/tracing.ts';
 import { createWakeableSleep } from '../../lib/wakeable-sleep.ts';
 import type { ClaimedMail, Outbox } from './outbox.ts';
 
@@ -46,8 +46,7 @@ type Delivering = Required<Pick<Deps, 'outbox' | 'clock' | 'logger' | 'retryMs'>
 const createDelivery = ({ outbox, clock, logger, retryMs, stopping, onDatabaseError }: Delivering) => {
   const attempt = async (mail: ClaimedMail, mailer: Mailer): Promise<Delivery> => {
     try {
-      const rendered = outbox.write(mail);
-      return await traced({ name: 'SMTP', kind: 'client' }, () => mailer.send(rendered));
+      return await mailer.send(outbox.write(mail));
     } catch (error) {
       logger.error({ err: error, mail: mail.id }, 'a mail could not be rendered');
       return { outcome: 'failed', cause: 'rendering', reason: 'The mail could not be rendered.' };

@@ -1,5 +1,5 @@
 import type { MailKind } from '../../../entities/outbox-mail.ts';
-import type { Mail } from '../../adapters/smtp/smtp-mailer.ts';
+import type { Mail } from '../../adapters/mail/mailer.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { FAILURE_WINDOW_MINUTES, FAILURES_PER_ACCOUNT } from '../auth/login-limits.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Mail } from '../../adapters/smtp/smtp-mailer.ts';
+import type { Mail } from '../../adapters/mail/mailer.ts';
 import { clientIdsOf, type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Delivery, Mail } from '../../adapters/smtp/smtp-mailer.ts';
+import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';

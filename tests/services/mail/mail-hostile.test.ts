@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createSmtpMailer, type Mailer } from '../../../src/adapters/smtp/smtp-mailer.ts';
+import type { Mailer } from '../../../src/adapters/mail/mailer.ts';
+import { createSmtpMailer } from '../../../src/adapters/mail/smtp-mailer.ts';
 import { html } from '../../../src/lib/html.ts';
 import { isMailAddress, oneLine } from '../../../src/services/mail/mail-layout.ts';
 import { anyCharacter } from '../../support/any-character.ts';

@@ -1,39 +1,16 @@
 import { createTransport, type NodemailerError } from 'nodemailer';
 import type { DeliveryFailure } from '../../lib/telemetry.ts';
+import { traced } from '../../lib/tracing.ts';
+import type { Delivery, Mail, Mailer, MailerOptions, MailTimeouts } from './mailer.ts';
 
-/** A rendered mail. Header values must be single lines. */
-export type Mail = {
-  /** Without angle brackets. The same for every attempt, so that mail programs recognize duplicates. */
-  messageId: string;
-  date: Date;
-  /** `name` is one line of text, `address` one valid address. */
-  from: { name: string; address: string };
-  to: string;
-  subject: string;
-  text: string;
-  html: string;
-};
-
-/** `refused` is permanent, `failed` temporary. `reason`: at most 500 characters, without secrets and links. */
-export type Delivery =
-  | { outcome: 'taken' }
-  | { outcome: 'failed' | 'refused'; cause: DeliveryFailure; reason: string };
-
-export type Mailer = ReturnType<typeof createSmtpMailer>;
-
-/** In milliseconds. `mail` limits a whole attempt: a slow server could extend it indefinitely. */
-export type SmtpTimeouts = { connection: number; greeting: number; socket: number; mail: number };
-
-const TIMEOUTS_MS: SmtpTimeouts = { connection: 10_000, greeting: 10_000, socket: 30_000, mail: 120_000 };
+const TIMEOUTS_MS: MailTimeouts = { connection: 10_000, greeting: 10_000, socket: 30_000, mail: 120_000 };
 /** A closed socket waits this long for the server to close its end. */
 const CLOSE_TIMEOUT_MS = 1_000;
 /** Retries on another connection if a pooled one was already closed. */
 const MAX_REQUEUES = 2;
 
-type Options = { url: string; connections: number; timeoutsMs?: Partial<SmtpTimeouts> };
-
-/** Sends mails over a pool of connections to the mail server. Does not log. */
-export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options) => {
+/** Sends mails by SMTP, over a pool of connections. */
+export const createSmtpMailer = ({ url, connections, timeoutsMs }: MailerOptions): Mailer => {
   const server = readSmtpUrl(url);
   const limits = { ...TIMEOUTS_MS, ...timeoutsMs };
   const transport = createTransport({
@@ -54,21 +31,17 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options) => {
   });
 
   return {
-    /** Sends a mail to the mail server. Never rejects. */
-    send: async (mail: Mail): Promise<Delivery> => {
+    send: async (mail) => {
       try {
-        await transport.sendMail({ ...messageOf(mail), signal: AbortSignal.timeout(limits.mail) });
+        const message = { ...messageOf(mail), signal: AbortSignal.timeout(limits.mail) };
+        await traced({ name: 'SMTP', kind: 'client' }, () => transport.sendMail(message));
         return { outcome: 'taken' };
       } catch (error) {
         return deliveryOfFailure(error, server);
       }
     },
 
-    /**
-     * Connects and logs in without sending a mail.
-     * @returns null, or the reason of a failure, without secrets
-     */
-    verify: async (): Promise<string | null> => {
+    verify: async () => {
       try {
         await transport.verify();
         return null;
@@ -77,8 +50,7 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: Options) => {
       }
     },
 
-    /** Closes all connections. Running deliveries fail, although the server may have accepted the mail. */
-    close: (): void => transport.close({ force: true }),
+    close: () => transport.close({ force: true }),
   };
 };
 
