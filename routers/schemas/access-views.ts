@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AccessViewSettings } from '../../entities/access-view.ts';
 import { parseNetwork } from '../../src/lib/ip-networks.ts';
 import { isJsonObject, isStorableText, opaque } from '../../src/lib/json-value.ts';
 import { invalid } from '../../src/lib/problems.ts';
@@ -181,20 +182,25 @@ export const NewAccessView = z.object({
 
 export const AccessViewChanges = z.object({ ...subject, ...z.object(fields).partial().shape });
 
-type Given = z.output<typeof AccessViewChanges>;
+type Fields = z.output<typeof AccessViewChanges>;
 
-/** The columns of these fields; undefined for those that are not given. */
-export const toColumns = <T extends Given>(given: T) => {
-  const { app, app_slug, user, user_email, allowed_uses_cnt, data_permissions, ...columns } = given;
-  return {
-    ...columns,
-    allowed_uses: given.allowed_uses_cnt as T['allowed_uses_cnt'], // destructuring loses what T knows
+/** The settings of the entity that have these fields; undefined for those that are not given. */
+export const toSettings = (fields: Fields) =>
+  ({
+    isActive: fields.is_active,
+    allowedUses: fields.allowed_uses_cnt,
+    expiresAt: fields.expires_at,
     // An empty object means those of the user, as null does.
-    data_permissions: isEmptyObject(data_permissions)
-      ? null
-      : (given.data_permissions as T['data_permissions']), // as above
-  };
-};
+    dataPermissions: isEmptyObject(fields.data_permissions) ? null : fields.data_permissions,
+    selections: fields.selections,
+    stackSlug: fields.stack_slug,
+    flags: fields.flags,
+    autorotate: fields.autorotate,
+    allowedNetworks: fields.allowed_networks,
+    showHeader: fields.show_header,
+    showFooter: fields.show_footer,
+    languageCode: fields.language_code,
+  }) satisfies { [Name in keyof AccessViewSettings]: unknown };
 
 const isEmptyObject = (value: object | null | undefined): boolean =>
   value ? Object.keys(value).length === 0 : false;
@@ -203,7 +209,7 @@ const isEmptyObject = (value: object | null | undefined): boolean =>
  * The app and the user, whichever name they have; undefined if not given.
  * @throws Problem `invalid-input` if both names are used for different values
  */
-export const toSubject = (given: Pick<Given, keyof typeof subject>) => {
+export const toSubject = (given: Pick<Fields, keyof typeof subject>) => {
   const { app = given.app_slug, user = given.user_email } = given;
   if (given.app_slug !== undefined && given.app_slug !== app)
     throw invalid({ app_slug: ['Must be the same as app.'] });

@@ -20,10 +20,10 @@ export const runStatements = async (
 };
 
 /** The columns that have a value, for the `set` of an update; null if none has. */
-export const pickDefined = <T extends object>(changes: T): Partial<T> | null => {
-  const given: Partial<T> = { ...changes };
-  for (const column in given) if (given[column] === undefined) delete given[column];
-  return Object.keys(given).length > 0 ? given : null;
+export const pickDefined = <T extends object>(changes: T) => {
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return null;
+  return Object.fromEntries(given) as { [Name in keyof T]?: Exclude<T[Name], undefined> }; // its own entries
 };
 
 /** The clients that a user belongs to. */

@@ -1,4 +1,5 @@
 import type { InsertObject } from 'kysely';
+import { AccessView, type AccessViewSettings } from '../../../entities/access-view.ts';
 import type { Database } from '../../../entities/index.ts';
 import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
@@ -11,23 +12,8 @@ import type { Unit } from '../unit.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
 import { decideAccess, factsOf, type OpenableAppOfUser, openableAppsOfUsers } from './app-access.ts';
 
-/** What its manager decides about a view, beside its app and its user. Named as the columns. */
-export type AccessViewColumns = {
-  is_active: boolean;
-  allowed_uses: number;
-  expires_at: Date | null;
-  data_permissions: Record<string, unknown> | null;
-  selections: Record<string, unknown>;
-  stack_slug: string | null;
-  flags: Record<string, unknown>;
-  autorotate: boolean;
-  allowed_networks: string[];
-  show_header: boolean;
-  show_footer: boolean;
-  language_code: string;
-};
-
-type AccessViewChanges = { [Column in keyof AccessViewColumns]?: AccessViewColumns[Column] | undefined };
+/** Those that are undefined stay as they are. */
+type Settings = { [Name in keyof AccessViewSettings]?: AccessViewSettings[Name] | undefined };
 
 /** The slug of an app, and the address of a user: null for anyone, undefined if not given. */
 type Subject = { app: string | undefined; user: string | null | undefined };
@@ -64,38 +50,28 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
     }
     return view;
   };
-  const change = async (tx: Db, actor: Actor, view: AccessViewRow, changes: AccessViewChanges) => {
-    const given = pickDefined(changes);
-    if (!given) return { after: view, difference: {} };
-    await tables(tx)
-      .updateTable('access_views')
-      .set({ ...given, modified_at: clock.now() })
-      .where('id', '=', view.id)
-      .execute();
-    const after = await readAccessView(tx, actor, String(view.id));
-    return { after, difference: diffViews(view, after) };
+  const change = async (tx: Db, id: number, settings: Partial<AccessViewSettings>): Promise<void> => {
+    const view = await tx.findOneOrFail(AccessView, id);
+    view.change(settings, clock.now());
+    await tx.flush();
   };
 
   return {
     /** @throws Problem `invalid-input`, `forbidden`, `reauthentication-required` */
-    create: (
-      actor: Actor,
-      { app: slug, user }: Subject,
-      columns: AccessViewColumns,
-    ): Promise<AccessViewRow> =>
+    create: (actor: Actor, { app: slug, user }: Subject, settings: Settings): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
         requireRecentPassword(actor, clock.now());
         const app = await requireAppToShare(tx, actor, slug);
         const subject = user ? await findSubject(tx, actor, app.id, user) : { id: null, isPrivileged: false };
-        const stack = await stackFault(tx, app.id, columns.stack_slug);
+        const stack = await stackFault(tx, app.id, settings.stackSlug);
         if ('fault' in subject || stack !== null)
           throw invalid({
             ...('fault' in subject && { user: [SUBJECT_FAULTS[subject.fault]] }),
             ...(stack !== null && { stack_slug: [stack] }),
           });
         const { id: user_id, isPrivileged: by_superuser } = subject;
-        const row = { ...columns, app_id: app.id, user_id, by_superuser };
-        const { id } = await insertView(tx, row, clock.now());
+        const { id } = await insertView(tx, { app_id: app.id, user_id, by_superuser }, clock.now());
+        await change(tx, id, pickDefined(settings) ?? {});
         const view = await readAccessView(tx, actor, String(id));
         await record(tx, actor, 'access-view.create', view);
         return view;
@@ -106,18 +82,17 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
      * can only be deactivated.
      * @throws Problem `not-found`, also for one-time views, `forbidden`, `invalid-input`, `reauthentication-required`
      */
-    update: (
-      actor: Actor,
-      idOrKey: string,
-      subject: Subject,
-      changes: AccessViewChanges,
-    ): Promise<AccessViewRow> =>
+    update: (actor: Actor, idOrKey: string, subject: Subject, settings: Settings): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
-        if (!onlyDeactivates(changes)) requireRecentPassword(actor, clock.now());
-        const view = await lock(tx, actor, idOrKey);
-        if (view.is_one_time) throw notFound('access view');
-        await requireValidChanges(tx, view, subject, changes);
-        const { after, difference } = await change(tx, actor, view, changes);
+        if (!onlyDeactivates(settings)) requireRecentPassword(actor, clock.now());
+        const before = await lock(tx, actor, idOrKey);
+        if (before.is_one_time) throw notFound('access view');
+        await requireValidChanges(tx, before, subject, settings);
+        const given = pickDefined(settings);
+        if (!given) return before;
+        await change(tx, before.id, given);
+        const after = await readAccessView(tx, actor, String(before.id));
+        const difference = diffViews(before, after);
         if (!isEmpty(difference)) await record(tx, actor, 'access-view.update', after, difference);
         return after;
       }),
@@ -127,8 +102,8 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
       em.transactional(async (tx) => {
         const view = await lock(tx, actor, idOrKey);
         if (!view.is_active) return;
-        const { after } = await change(tx, actor, view, { is_active: false });
-        await record(tx, actor, 'access-view.deactivate', after);
+        await change(tx, view.id, { isActive: false });
+        await record(tx, actor, 'access-view.deactivate', view);
       }),
   };
 };
@@ -152,8 +127,8 @@ const diffViews = (before: AccessViewRow, after: AccessViewRow): Changes => {
 };
 
 /** Needs no recent password: deactivation is urgent, and grants nothing. */
-const onlyDeactivates = ({ is_active, ...others }: AccessViewChanges): boolean =>
-  is_active === false && pickDefined(others) === null;
+const onlyDeactivates = ({ isActive, ...others }: Settings): boolean =>
+  isActive === false && pickDefined(others) === null;
 
 const FIXED = 'Cannot be changed. Create another access view.';
 
@@ -161,14 +136,13 @@ const requireValidChanges = async (
   tx: Db,
   view: AccessViewRow,
   subject: Subject,
-  changes: AccessViewChanges,
+  { stackSlug, allowedUses }: Settings,
 ) => {
-  const { stack_slug: slug, allowed_uses: allowedUses } = changes;
   const fields: FieldErrors = {};
   if (subject.app !== undefined && subject.app !== view.app) fields.app = [FIXED];
   if (subject.user !== undefined && (subject.user || null) !== view.user) fields.user = [FIXED];
   // A stack that the app has dropped since then may be sent back.
-  const stack = slug === view.stack_slug ? null : await stackFault(tx, view.app_id, slug ?? null);
+  const stack = stackSlug === view.stack_slug ? null : await stackFault(tx, view.app_id, stackSlug);
   if (stack !== null) fields.stack_slug = [stack];
   if (allowedUses && allowedUses < view.usages_cnt)
     fields.allowed_uses_cnt = [`Must be 0, or at least the ${view.usages_cnt} uses so far.`];
@@ -179,7 +153,7 @@ const requireValidChanges = async (
  * The app of a new view, by its slug.
  * @throws Problem `invalid-input` on `app`, `forbidden`
  */
-export const requireAppToShare = async (em: Db, actor: Actor, slug: string | undefined) => {
+const requireAppToShare = async (em: Db, actor: Actor, slug: string | undefined) => {
   if (slug === undefined) throw invalid({ app: ['This field is required.'] });
   const app = await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst();
   if (!app) throw invalid({ app: [`No app that you manage has the slug ${slug}.`] });
@@ -188,7 +162,14 @@ export const requireAppToShare = async (em: Db, actor: Actor, slug: string | und
 };
 
 /** Why an actor cannot give out a view that opens an app as a user. */
-export type SubjectFault = 'unknown' | 'inactive' | 'not-granted' | 'privileged';
+export const SUBJECT_FAULTS = {
+  unknown: 'There is no user with this address that you manage.',
+  inactive: 'This user is deactivated.',
+  'not-granted': 'This user cannot open the app.',
+  privileged: 'Only superusers can create access views of superusers and staff.',
+};
+
+type SubjectFault = keyof typeof SUBJECT_FAULTS;
 
 /**
  * The id of the user as whom a view opens an app, locked against an erasure until the end of the transaction; or why there is
@@ -218,16 +199,9 @@ const faultOf = (row: OpenableAppOfUser, actor: Actor): SubjectFault | null => {
   return (row.is_superuser || row.is_staff) && !actor.isSuperuser ? 'privileged' : null;
 };
 
-export const SUBJECT_FAULTS: Record<SubjectFault, string> = {
-  unknown: 'There is no user with this address that you manage.',
-  inactive: 'This user is deactivated.',
-  'not-granted': 'This user cannot open the app.',
-  privileged: 'Only superusers can create access views of superusers and staff.',
-};
-
 /** @returns why the app has no stack to open with this slug, or null */
-export const stackFault = async (em: Db, appId: string, slug: string | null): Promise<string | null> => {
-  if (slug === null) return null;
+const stackFault = async (em: Db, appId: string, slug: string | null | undefined) => {
+  if (slug == null) return null;
   const stack = await tables(em)
     .selectFrom('stacks')
     .select('id')

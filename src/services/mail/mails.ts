@@ -171,8 +171,7 @@ type Changes = { [Column in keyof Texts]?: Texts[Column] | undefined };
 export const createInvitationPreviews = ({ em, clock, mailWriter }: Unit) => ({
   /** The invitation mail of a client, with some texts replaced. @throws Problem `not-found` */
   read: async (actor: Actor, clientId: number, changes: Changes): Promise<Mail> => {
-    const given = pickDefined(changes) as Partial<Texts> | null; // without those that are undefined
-    const client = { ...(await readClient(em, actor, clientId)), ...given };
+    const client = { ...(await readClient(em, actor, clientId)), ...pickDefined(changes) };
     const now = clock.now();
     return mailWriter.write({ ...EXAMPLE, ...client, client_name: client.name, created_at: now }, now);
   },
