@@ -1,7 +1,14 @@
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect as connectTcp } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Connection } from '../config/connection.ts';
+import { tlsOptionsOf } from '../db/server-client.ts';
 import { DAY_MS } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/format-count.ts';
-import { findingsOf } from './finding.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
 /** Let's Encrypt renews 30 days before the end: with less, a renewal has failed. */
 const MIN_DAYS = 21;
@@ -19,4 +26,50 @@ export const checkExpiry = (check: string, what: string, { validToDate }: Valid,
     return warning(`${what} expires ${left}, on ${date}.`, 'Renew it.');
   }
   return ok(`${what} is valid until ${date}.`);
+};
+
+const CHECK = 'database TLS';
+const TIMEOUT_MS = 5_000;
+/** PostgreSQL's protocol: the length of the message, and the code of SSLRequest. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
+
+/** When the certificates of the connection expire: those of the server, the authority and the client. */
+export const checkDatabaseCertificates = async (connection: Connection): Promise<Finding[]> => {
+  const { tls } = connection;
+  if (!tls) return [];
+  const findings: Finding[] = [];
+  for (const [name, file] of Object.entries({
+    sslrootcert: tls.rootCertificate,
+    sslcert: tls.client?.certificate,
+  })) {
+    if (file === undefined || file === 'system') continue;
+    findings.push(
+      checkExpiry(CHECK, `The certificate in ${name}`, new X509Certificate(await readFile(file))),
+    );
+  }
+  try {
+    const certificate = await readServerCertificate(connection);
+    if (certificate) findings.push(checkExpiry(CHECK, 'The certificate of the database', certificate));
+  } catch (error) {
+    const message = `The certificate of the database cannot be read (${reasonOf(error)}).`;
+    findings.push(findingsOf(CHECK).warning(message, 'Check the server.'));
+  }
+  return findings;
+};
+
+/** `pg` does not pass the certificate on. Undefined if the server refuses TLS. */
+const readServerCertificate = async ({ host, port, tls }: Connection) => {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const socket = connectTcp({ host, port, signal });
+  try {
+    await once(socket, 'connect');
+    socket.write(SSL_REQUEST);
+    const [answer] = await once(socket, 'data', { signal });
+    if (!tls || String(answer) !== 'S') return undefined;
+    const encrypted = connectTls({ socket, ...(await tlsOptionsOf(tls, host)), rejectUnauthorized: false });
+    await once(encrypted, 'secureConnect', { signal });
+    return encrypted.getPeerX509Certificate();
+  } finally {
+    socket.destroy();
+  }
 };

@@ -1,22 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attachToEmbeddedPostgres } from '../adapters/embedded-postgres/index.ts';
-import { requireUnmarkedFolder } from '../backup/restore-folder.ts';
+import { requireUnmarkedFolder } from '../backup/restore-target.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
-import { openDatabase } from '../db/database.ts';
-import type { Db } from '../db/kysely.ts';
-import { readMigrationLevel, readSchemaState, UnfinishedRestore } from '../db/migrate.ts';
+import { openDatabase, readMigrationLevel } from '../db/database.ts';
+import { readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
 import { warnOfLostSettings } from '../db/session-settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
-import { formatCount } from '../lib/format-count.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
-import { readOperationalState } from '../services/operational-state.ts';
-import { judgeBackups } from './backup-findings.ts';
-import { checkDatabaseCertificates } from './check-database-certificates.ts';
-import { checkDemoAccounts } from './check-demo-accounts.ts';
-import { checkSigningKeys } from './check-signing-keys.ts';
-import { readDatabaseFacts, tryCreatePartition } from './database-facts.ts';
+import { checkDatabaseCertificates } from './certificates.ts';
+import { checkServiceData } from './check-service-data.ts';
 import {
   EMBEDDED_MAJOR,
   judgeClock,
@@ -25,8 +19,9 @@ import {
   judgePrivileges,
   judgeSearch,
   judgeServer,
-  judgeStoredTimes,
   judgeTls,
+  readDatabaseFacts,
+  tryCreatePartition,
 } from './database-findings.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -106,8 +101,7 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     if (level?.pending.length === 0) {
       const em = orm.em.fork();
       const now = new Date(Date.now() + facts.clockAheadMs);
-      findings.push(...(await checkBacklog(em, config, now)), ...(await checkSigningKeys(em, config, now)));
-      findings.push(...(await checkDemoAccounts(em, config.argon2Concurrency)));
+      findings.push(...(await checkServiceData(em, config, now)));
     }
     return findings;
   } finally {
@@ -116,33 +110,4 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     // The ORM ends the pool only if it has used it.
     if (!orm.pool.ending) await orm.pool.end();
   }
-};
-
-/** Mails are retried for minutes if the mail server is busy. */
-const MAX_MAIL_AGE_S = 60 * 60;
-
-/** What the running service should have done. @param now by the clock of the database */
-const checkBacklog = async (em: Db, { backup }: Config, now: Date): Promise<Finding[]> => {
-  const state = await readOperationalState(em, now);
-  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, futureTimes } = state;
-  const mails = findingsOf('unsent mails');
-  const log = findingsOf('usage log');
-  return [
-    oldestUnsentMailSeconds > MAX_MAIL_AGE_S
-      ? mails.warning(
-          `${formatCount(unsentMails, 'mail waits', 'mails wait')}, the oldest for ${Math.floor(oldestUnsentMailSeconds / 3600)} h.`,
-          'The list of mails shows the reason of each: see docs/users.md.',
-        )
-      : mails.ok(`${formatCount(unsentMails, 'mail waits', 'mails wait')} to be sent.`),
-    usageMonthsAhead === 0
-      ? log.warning(
-          'The usage log has no partition for next month.',
-          'Start the service: its hourly maintenance creates one. If it runs, its log has the reason.',
-        )
-      : log.ok(
-          `The usage log has partitions for the next ${usageMonthsAhead === 1 ? 'month' : `${usageMonthsAhead} months`}.`,
-        ),
-    judgeBackups(state, backup.target && backup.intervalHours),
-    ...judgeStoredTimes(futureTimes),
-  ];
 };

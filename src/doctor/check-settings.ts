@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import type { Config } from '../config/config.ts';
-import { isLoopback } from './addresses.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type Finding, findingsOf, isLoopback } from './finding.ts';
 
 const { ok, warning } = findingsOf('settings');
 

@@ -1,9 +1,8 @@
-import type { Config } from '../config/config.ts';
-import { InvalidSettings, readConfig } from '../config/config.ts';
+import { createSmtpMailer, readSmtpUrl } from '../adapters/smtp/smtp-mailer.ts';
+import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
 import { Settings } from '../config/settings.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { checkDatabase } from './check-database.ts';
-import { checkMail } from './check-mail.ts';
 import { checkPublicUrl } from './check-public-url.ts';
 import { checkSettings } from './check-settings.ts';
 import { checkDataDir, checkPackageStore } from './check-storage.ts';
@@ -37,5 +36,25 @@ const readSettings = (env: NodeJS.ProcessEnv): Config | Finding[] => {
     const { failure } = findingsOf('settings');
     const action = 'See docs/settings.md. All other checks need valid settings.';
     return error.lines.map((line) => failure(`Invalid setting ${line}.`, action));
+  }
+};
+
+const MAIL_TIMEOUT_MS = 5_000;
+
+/** Connects to the mail server and logs in. Sends nothing. */
+const checkMail = async ({ smtpUrl }: Config): Promise<Finding> => {
+  const { ok, warning, failure } = findingsOf('mail');
+  if (smtpUrl === undefined)
+    return warning('SMTP_URL is not set: mails are stored and not sent.', 'Set SMTP_URL to send them.');
+  const { host, login } = readSmtpUrl(smtpUrl);
+  const timeoutsMs = { connection: MAIL_TIMEOUT_MS, greeting: MAIL_TIMEOUT_MS, socket: MAIL_TIMEOUT_MS };
+  const mailer = createSmtpMailer({ url: smtpUrl, connections: 1, timeoutsMs });
+  try {
+    const reason = await mailer.verify();
+    return reason === null
+      ? ok(`The mail server ${host} accepts ${login ? 'the login' : 'connections'}.`)
+      : failure(`The mail server ${host} cannot be used (${reason}).`, 'Check SMTP_URL and the firewall.');
+  } finally {
+    mailer.close();
   }
 };

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { judgeBackups } from '../../src/doctor/backup-findings.ts';
+import { judgeBackups } from '../../src/doctor/check-service-data.ts';
 
 const HOUR_S = 3_600;
 const findings = suite('steward doctor: backups');

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { checkExpiry } from '../../src/doctor/certificates.ts';
-import type { DatabaseFacts } from '../../src/doctor/database-facts.ts';
+import type { DatabaseFacts } from '../../src/doctor/database-findings.ts';
 import {
   judgeClock,
   judgeConnections,

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { judgeSigningKeys } from '../../src/doctor/signing-key-findings.ts';
+import { judgeSigningKeys } from '../../src/doctor/check-service-data.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 
 const NOW = new Date('2026-06-01T00:00:00Z');

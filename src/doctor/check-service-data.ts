@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
+import type { Config } from '../config/config.ts';
+import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
+import { PUBLISHED_DEMO_PASSWORD } from '../config/settings.ts';
+import { type Db, tables } from '../db/kysely.ts';
+import { DAY_MS } from '../lib/clock.ts';
+import { formatCount } from '../lib/format-count.ts';
+import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-key-rows.ts';
+import { createKeyVault } from '../services/gate/signing-key-vault.ts';
+import { readOperationalState } from '../services/operational-state.ts';
+import { judgeStoredTimes } from './database-findings.ts';
+import { type Finding, findingsOf } from './finding.ts';
+
+/**
+ * What the running service should have done with its data, and accounts that nobody should have.
+ * @param now by the clock of the database, which all stored times are from
+ */
+export const checkServiceData = async (em: Db, config: Config, now: Date): Promise<Finding[]> => [
+  ...(await checkBacklog(em, config, now)),
+  ...(await checkSigningKeys(em, config, now)),
+  ...(await checkDemoAccounts(em, config.argon2Concurrency)),
+];
+
+/** Mails are retried for minutes if the mail server is busy. */
+const MAX_MAIL_AGE_S = 60 * 60;
+
+const checkBacklog = async (em: Db, { backup }: Config, now: Date): Promise<Finding[]> => {
+  const state = await readOperationalState(em, now);
+  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, futureTimes } = state;
+  const mails = findingsOf('unsent mails');
+  const log = findingsOf('usage log');
+  return [
+    oldestUnsentMailSeconds > MAX_MAIL_AGE_S
+      ? mails.warning(
+          `${formatCount(unsentMails, 'mail waits', 'mails wait')}, the oldest for ${Math.floor(oldestUnsentMailSeconds / 3600)} h.`,
+          'The list of mails shows the reason of each: see docs/users.md.',
+        )
+      : mails.ok(`${formatCount(unsentMails, 'mail waits', 'mails wait')} to be sent.`),
+    usageMonthsAhead === 0
+      ? log.warning(
+          'The usage log has no partition for next month.',
+          'Start the service: its hourly maintenance creates one. If it runs, its log has the reason.',
+        )
+      : log.ok(
+          `The usage log has partitions for the next ${usageMonthsAhead === 1 ? 'month' : `${usageMonthsAhead} months`}.`,
+        ),
+    judgeBackups(state, backup.target && backup.intervalHours),
+    ...judgeStoredTimes(futureTimes),
+  ];
+};
+
+const checkSigningKeys = async (em: Db, config: Config, now: Date): Promise<Finding[]> => {
+  const secretKey = config.secretKey ?? (await readSecretKey(config.dataDir));
+  if (secretKey === null) return [];
+  const vault = createKeyVault(secretKey, { warn: () => {} });
+  const keys = rateKeys(await readSigningKeys(em), now, vault.canOpen);
+  return [judgeSigningKeys(keys, now, config.signingKeyDays)];
+};
+
+/** Null if it is missing or cannot be used, which the check of the secret key reports. */
+const readSecretKey = async (dataDir: string): Promise<string | null> => {
+  try {
+    return await readSecretFile(join(dataDir, 'secret-key'), '');
+  } catch (error) {
+    if (error instanceof SecretFileError) return null;
+    throw error;
+  }
+};
+
+type Key = Pick<RatedKey, 'created_at' | 'state'>;
+
+/** The running service replaces keys every hour. */
+const LATE_MS = DAY_MS;
+
+/** @param keys newest first */
+export const judgeSigningKeys = (keys: readonly Key[], now: Date, signingKeyDays: number): Finding => {
+  const { ok, warning, failure } = findingsOf('signing keys');
+  const unreadable = keys.filter(({ state }) => state === 'unreadable');
+  const usable = keys.filter(({ state }) => state !== 'unreadable' && state !== 'retired');
+  const [newest] = usable;
+  if (unreadable.length > 0)
+    return warning(
+      `Signing keys that SECRET_KEY does not decrypt: ${unreadable.length}.`,
+      newest
+        ? 'Expected for some minutes after a change of SECRET_KEY. Otherwise, give all instances the same one.'
+        : 'Restore the SECRET_KEY of the service: with another one, it creates another key, and apps refuse older tickets.',
+    );
+  if (!newest) return ok('The service creates the key that signs tickets when it starts.');
+  if (!keys.some(({ state }) => state === 'signing'))
+    return failure(
+      'No key signs tickets yet, so no app can be opened.',
+      'Check the clock of the database: it was ahead when the keys were created.',
+    );
+  const ageMs = now.getTime() - newest.created_at.getTime();
+  const message = `The newest key that signs tickets is ${formatCount(Math.floor(ageMs / DAY_MS), 'day')} old.`;
+  return ageMs > signingKeyDays * DAY_MS + LATE_MS
+    ? warning(
+        `${message} SIGNING_KEY_DAYS is ${signingKeyDays}.`,
+        'Start the service: its hourly maintenance replaces it. If it runs, its log has the reason.',
+      )
+    : ok(message);
+};
+
+type BackupState = { backupAgeSeconds: number | null; backupFailures: number };
+
+const SECONDS_PER_HOUR = 60 * 60;
+/** In intervals, as in the alert of `deploy/prometheus/alerts.yml`. */
+const OVERDUE = 1.5;
+const ACTION = 'The log of the service and the table `backups` have the reason. Check BACKUP_TARGET.';
+
+/** @param intervalHours null if no backups are scheduled */
+export const judgeBackups = (
+  { backupAgeSeconds: ageSeconds, backupFailures: failures }: BackupState,
+  intervalHours: number | null,
+): Finding => {
+  const { ok, warning } = findingsOf('backups');
+  if (intervalHours === null) return ok('No backups are scheduled: BACKUP_TARGET is not set.');
+  if (failures > 0)
+    return warning(`Scheduled backups that failed since the last good one: ${failures}.`, ACTION);
+  if (ageSeconds === null)
+    return warning('There is no scheduled backup yet.', 'Start the service: it makes the first one at once.');
+  const message = `The last scheduled backup is ${Math.floor(ageSeconds / SECONDS_PER_HOUR)} h old.`;
+  return ageSeconds > OVERDUE * intervalHours * SECONDS_PER_HOUR
+    ? warning(message, `Start the service. ${ACTION}`)
+    : ok(message);
+};
+
+/** Each takes a password hash, 30 ms. Those with the most rights come first. */
+const MAX_CHECKED = 20;
+
+/** Whether an account of the demo workspace accepts the password that the documentation publishes. */
+const checkDemoAccounts = async (em: Db, concurrency: number): Promise<Finding[]> => {
+  const accounts = await tables(em)
+    .selectFrom('users')
+    .select(['email', 'password_hash', 'is_superuser'])
+    // All people of the demo, and nobody else, as this top-level domain is reserved.
+    .where('email', 'like', '%.test')
+    .where('is_active', '=', true)
+    .where('password_hash', 'is not', null)
+    .orderBy('is_superuser', 'desc')
+    .orderBy('is_staff', 'desc')
+    .orderBy('id')
+    .limit(MAX_CHECKED)
+    .execute();
+  if (accounts.length === 0) return [];
+  const hasher = await createPasswordHasher(concurrency);
+  for (const { email, password_hash, is_superuser } of accounts) {
+    if (!(await hasher.verify(password_hash, PUBLISHED_DEMO_PASSWORD))) continue;
+    return [
+      findingsOf('demo accounts').warning(
+        `${email}${is_superuser ? ', a superuser,' : ''} accepts the published password of the demo.`,
+        'Start a service for real data with an empty database. For a demo that others reach, set DEMO_PASSWORD before its first start.',
+      ),
+    ];
+  }
+  return [];
+};
