@@ -7,10 +7,10 @@ import { extract, pack } from 'tar-stream';
 export type ArchiveFile = { path: string; content: Buffer | { body: Readable; sizeBytes: number } };
 
 /** The SHA-256 of each file by its path. */
-export type Checksums = Record<string, string>;
+type Checksums = Record<string, string>;
 
 /** The last file: without it, an archive is incomplete. */
-export const MANIFEST = 'manifest.json';
+const MANIFEST = 'manifest.json';
 
 /**
  * Writes a tar archive to a stream, file by file, without holding it in memory.

@@ -4,8 +4,7 @@ import { migrations } from '../../migrations/index.ts';
 import { BackupStoreError } from '../lib/backup-store-error.ts';
 import { Problem } from '../lib/problems.ts';
 import { collect, readArchive } from './archive.ts';
-import { BackupHeader, BackupManifest, HEADER_FILE, isIntact, KEY_FILE } from './backup-format.ts';
-import { openKey } from './sealed-key.ts';
+import { BackupHeader, BackupManifest, HEADER_FILE, isIntact, KEY_FILE, openKey } from './backup-format.ts';
 
 export type CheckedBackup = { header: BackupHeader; manifest: BackupManifest; secretKey: string | null };
 

@@ -1,11 +1,30 @@
 import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { constants, zstdCompress } from 'node:zlib';
+import type pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
 import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Connection } from '../config/connection.ts';
+import { readMigrations, readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
 import { latestPossible } from '../lib/clock.ts';
-import { type BackupTotals, createBackup } from './create-backup.ts';
-import { sealKey } from './sealed-key.ts';
+import { packageFileName } from '../lib/package-name.ts';
+import { Problem } from '../lib/problems.ts';
+import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-partitions.ts';
+import { type ArchiveFile, writeArchive } from './archive.ts';
+import {
+  type BackupHeader,
+  FORMAT,
+  HEADER_FILE,
+  KEY_FILE,
+  newManifest,
+  PACKAGES_FOLDER,
+  rowsFile,
+  sealKey,
+  type TableSummary,
+} from './backup-format.ts';
+import { quoted, readSequences, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
 
 /** The name of a new backup. The random part keeps installations apart that share a target. */
 export const newBackupName = (now: Date): string =>
@@ -20,39 +39,42 @@ export const newestBackup = (names: readonly string[], now: Date): string | null
   return backups.findLast((name) => name.slice(0, latest.length) <= latest) ?? backups.at(-1) ?? null;
 };
 
-type Options = {
-  connection: Connection;
+type Content = {
   packages: Pick<PackageStore, 'list' | 'open'>;
+  /** Of Steward. */
   version: string;
   now: Date;
+  /** Whether to include the list of backups: for the move of an installation, not for copies of it. */
+  withHistory?: boolean;
+};
+
+/** What a backup holds, for the operator. */
+type Totals = { tables: number; rows: number; packages: number };
+
+type Options = Content & {
+  connection: Connection;
   /** Null: the backup holds no key. */
   key: { secretKey: string; passphrase: string } | null;
-  withHistory?: boolean;
   onTable?: (total: number) => void;
   /** Ends the backup, which then fails. */
   signal?: AbortSignal;
 };
 
-export type WrittenBackup = BackupTotals & { sizeBytes: number };
-
 /** Writes a backup to a store, complete or not at all. */
 export const writeBackup = async (
   target: BackupStore,
   name: string,
-  { connection, packages, version, now, key, withHistory = false, onTable = () => {}, signal }: Options,
-): Promise<WrittenBackup> => {
+  { connection, key, onTable = () => {}, signal, ...content }: Options,
+): Promise<Totals & { sizeBytes: number }> => {
   const sealedKey = key && (await sealKey(key.secretKey, key.passphrase));
   const client = await openUnlimitedSession(connection);
   const abort = (): void => void client.end();
   signal?.addEventListener('abort', abort, { once: true });
   try {
     signal?.throwIfAborted();
-    const totals: BackupTotals = { tables: 0, rows: 0, packages: 0 };
+    let totals: Totals = { tables: 0, rows: 0, packages: 0 };
     const sizeBytes = await target.write(name, async (stream) => {
-      Object.assign(
-        totals,
-        await createBackup(stream, { client, packages, version, now, sealedKey, withHistory, onTable }),
-      );
+      totals = await createBackup(stream, { ...content, client, sealedKey, onTable });
     });
     return { ...totals, sizeBytes };
   } catch (error) {
@@ -62,4 +84,130 @@ export const writeBackup = async (
     signal?.removeEventListener('abort', abort);
     await client.end();
   }
+};
+
+/** The rows of a table are compressed in parts of about this size, each of complete rows. */
+const PART_BYTES = 4 * 1024 * 1024;
+/** Ends a row in COPY's text format, which escapes it within values. */
+const ROW_END = 0x0a;
+
+const compress = promisify<Buffer, object, Buffer>(zstdCompress);
+const COMPRESSION = {
+  params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
+};
+
+type SnapshotOptions = Content & {
+  /** A session without time limits. */
+  client: pg.Client;
+  /** Null: the backup holds no key. */
+  sealedKey: Buffer | null;
+  /** Called before each table is read, with the number of tables. */
+  onTable: (total: number) => void;
+};
+
+/**
+ * Writes a backup of one consistent snapshot while the service continues. After a failure the session cannot be used again:
+ * it may be in the middle of a COPY.
+ * @throws Problem `invalid-input` if the database was never migrated, UnfinishedRestore
+ */
+export const createBackup = async (
+  target: NodeJS.WritableStream,
+  options: SnapshotOptions,
+): Promise<Totals> => {
+  const { client } = options;
+  await client.query('begin isolation level repeatable read read only');
+  await client.query(TEXT_SETTINGS);
+  await requireData(client);
+  // A month that is dropped disappears from all snapshots.
+  await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
+  const summaries: Record<string, TableSummary> = {};
+  const totals = { tables: 0, rows: 0, packages: 0 };
+  await writeArchive(target, filesOf(options, summaries, totals), (files) =>
+    newManifest({ files, tables: summaries }),
+  );
+  await client.query('rollback');
+  return totals;
+};
+
+const requireData = async (client: pg.Client): Promise<void> => {
+  const state = await readSchemaState(client);
+  if (state.isRestoring) throw new UnfinishedRestore();
+  if (state.isMigrated) return;
+  const detail = 'The database has no tables of Steward: there is nothing to back up.';
+  throw new Problem('invalid-input', { detail });
+};
+
+const filesOf = async function* (
+  { client, packages, version, now, sealedKey, withHistory = false, onTable }: SnapshotOptions,
+  summaries: Record<string, TableSummary>,
+  totals: Totals,
+): AsyncGenerator<ArchiveFile> {
+  const header = await describeDatabase(client, { version, now, withHistory });
+  yield { path: HEADER_FILE, content: Buffer.from(JSON.stringify(header, null, 2)) };
+  if (sealedKey) yield { path: KEY_FILE, content: sealedKey };
+  for (const table of header.tables) {
+    onTable(header.tables.length);
+    yield* rowsOf(client, table);
+    const summary = await summarizeTable(client, table);
+    summaries[table.name] = summary;
+    totals.tables += 1;
+    totals.rows += summary.rows;
+  }
+  for (const { slug, version: packageVersion } of await packages.list()) {
+    const found = await packages.open(slug, packageVersion);
+    // Removed since it was listed.
+    if (!found) continue;
+    totals.packages += 1;
+    yield { path: `${PACKAGES_FOLDER}${packageFileName(slug, packageVersion)}`, content: found };
+  }
+};
+
+const describeDatabase = async (
+  client: pg.Client,
+  { version, now, withHistory }: { version: string; now: Date; withHistory: boolean },
+): Promise<BackupHeader> => {
+  const { rows } = await client.query<{ serverVersion: string; months: string[] }>(
+    `select current_setting('server_version') as "serverVersion",
+      array(select distinct ${FIRST_DAY} from pg_inherits join pg_class on pg_class.oid = inhrelid
+        where inhparent in ('usage_entries'::regclass, 'usage_days'::regclass) and not inhdetachpending order by 1) as months`,
+  );
+  const [server] = rows;
+  if (!server) throw new Error('A query without a table returns one row.');
+  return {
+    format: FORMAT,
+    version,
+    createdAt: now.toISOString(),
+    migrations: await readMigrations(client),
+    tables: await readTables(client, withHistory),
+    sequences: await readSequences(client),
+    ...server,
+  };
+};
+
+const rowsOf = async function* (
+  client: pg.Client,
+  { name, columns }: BackupHeader['tables'][number],
+): AsyncGenerator<ArchiveFile> {
+  const rows = client.query(
+    copyTo(`copy (select ${columns.map(quoted).join(', ')} from ${quoted(name)}) to stdout`),
+  );
+  let number = 0;
+  for await (const part of inParts(rows)) {
+    yield { path: rowsFile(name, number), content: await compress(part, COMPRESSION) };
+    number += 1;
+  }
+};
+
+/** Cuts after a row: each part is loaded by a separate COPY statement. */
+const inParts = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let part: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    const end = bytes + chunk.length < PART_BYTES ? 0 : chunk.lastIndexOf(ROW_END) + 1;
+    if (end > 0) yield Buffer.concat([...part, chunk.subarray(0, end)]);
+    if (end > 0) [part, bytes] = [[], 0];
+    part.push(chunk.subarray(end));
+    bytes += chunk.length - end;
+  }
+  if (bytes > 0) yield Buffer.concat(part);
 };

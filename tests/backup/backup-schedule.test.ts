@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { expiredArchives, intervalStart, isDue } from '../../src/backup/backup-schedule.ts';
+import { expiredArchives, intervalStart, isDue } from '../../src/backup/scheduled-backup.ts';
 
 const at = (time: string): Date => new Date(`2026-03-${time}:00Z`);
 const DAILY = { intervalHours: 24, startMinute: 180 };
