@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
 import type { BeforeCommit } from '../routers/context.ts';
-import type { Argon2Cost } from './adapters/hashing/argon2-hash.ts';
 import { createCommonPasswords } from './adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
+import type { Argon2Cost } from './adapters/hashing/password-hashes.ts';
 import { openPackageStore } from './adapters/package-store/open-package-store.ts';
 import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';

@@ -102,14 +102,14 @@ boundaries(
 boundaries('loads the S3 client only for a store in a bucket', async () => {
   const imports = await importsOf('{entities,migrations,routers,src}/**/*.ts');
   const loaders = imports.filter(({ target, typeOnly }) => /\/s3-[^/]+$/.test(target) && !typeOnly);
-  const openers = ['package-store/open-package-store', 'backup-store/open-backup-store'];
+  const openers = ['package-store/open-package-store', 'backup-store/backup-store'];
 
   assert.equal(
     loaders
       .map(({ file }) => file)
       .filter(
         (file) =>
-          !/^src\/adapters\/(package|backup)-store\/(s3-.*|open-(package|backup)-store)\.ts$/.test(file),
+          !/^src\/adapters\/(package|backup)-store\/(s3-.*|open-package-store|backup-store)\.ts$/.test(file),
       ),
     [],
   );

@@ -3,8 +3,13 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { tryAdvisoryLock } from '../db/advisory-lock.ts';
-import { MIGRATION_LOCK } from '../db/database.ts';
-import { RESTORE_TABLE, readMigrations, readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
+import {
+  MIGRATION_LOCK,
+  RESTORE_TABLE,
+  readMigrations,
+  readSchemaState,
+  UnfinishedRestore,
+} from '../db/migrate.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
 import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../lib/files.ts';

@@ -6,7 +6,7 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Connection } from '../config/connection.ts';
-import { readMigrations, readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
+import { readMigrations, readSchemaState, UnfinishedRestore } from '../db/migrate.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { packageFileName } from '../lib/package-name.ts';

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import manifest from '../../package.json' with { type: 'json' };
 import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
-import { openBackupStore } from '../adapters/backup-store/open-backup-store.ts';
+import { openBackupStore } from '../adapters/backup-store/backup-store.ts';
 import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { openPackageStore } from '../adapters/package-store/open-package-store.ts';
 import { type CheckedBackup, checkBackup } from '../backup/check-backup.ts';

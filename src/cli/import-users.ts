@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { failureCostMs, reasonAgainstHash } from '../adapters/hashing/hash-work.ts';
+import { failureCostMs, reasonAgainstHash } from '../adapters/hashing/password-hashes.ts';
 import type { Config } from '../config/config.ts';
 import type { Orm } from '../db/database.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';

@@ -4,8 +4,8 @@ import { attachToEmbeddedPostgres } from '../adapters/embedded-postgres/index.ts
 import { requireUnmarkedFolder } from '../backup/restore-target.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
-import { openDatabase, readMigrationLevel } from '../db/database.ts';
-import { readSchemaState, UnfinishedRestore } from '../db/schema-state.ts';
+import { openDatabase } from '../db/database.ts';
+import { readMigrationLevel, readSchemaState, UnfinishedRestore } from '../db/migrate.ts';
 import { warnOfLostSettings } from '../db/session-settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';

@@ -1,4 +1,4 @@
-import { createSmtpMailer, readSmtpUrl } from '../adapters/smtp/smtp-mailer.ts';
+import { openMailer } from '../adapters/mail/mailer.ts';
 import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
 import { Settings } from '../config/settings.ts';
 import { reasonOf } from '../lib/errno.ts';
@@ -42,18 +42,21 @@ const readSettings = (env: NodeJS.ProcessEnv): Config | Finding[] => {
 const MAIL_TIMEOUT_MS = 5_000;
 
 /** Connects to the mail server and logs in. Sends nothing. */
-const checkMail = async ({ smtpUrl }: Config): Promise<Finding> => {
+const checkMail = async ({ mailServerUrl }: Config): Promise<Finding> => {
   const { ok, warning, failure } = findingsOf('mail');
-  if (smtpUrl === undefined)
+  if (mailServerUrl === undefined)
     return warning('SMTP_URL is not set: mails are stored and not sent.', 'Set SMTP_URL to send them.');
-  const { host, login } = readSmtpUrl(smtpUrl);
+  const { hostname, username } = new URL(mailServerUrl);
   const timeoutsMs = { connection: MAIL_TIMEOUT_MS, greeting: MAIL_TIMEOUT_MS, socket: MAIL_TIMEOUT_MS };
-  const mailer = createSmtpMailer({ url: smtpUrl, connections: 1, timeoutsMs });
+  const mailer = await openMailer({ url: mailServerUrl, connections: 1, timeoutsMs });
   try {
     const reason = await mailer.verify();
     return reason === null
-      ? ok(`The mail server ${host} accepts ${login ? 'the login' : 'connections'}.`)
-      : failure(`The mail server ${host} cannot be used (${reason}).`, 'Check SMTP_URL and the firewall.');
+      ? ok(`The mail server ${hostname} accepts ${username ? 'the login' : 'connections'}.`)
+      : failure(
+          `The mail server ${hostname} cannot be used (${reason}).`,
+          'Check SMTP_URL and the firewall.',
+        );
   } finally {
     mailer.close();
   }

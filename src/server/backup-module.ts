@@ -1,5 +1,5 @@
 import manifest from '../../package.json' with { type: 'json' };
-import { openBackupStore } from '../adapters/backup-store/open-backup-store.ts';
+import { openBackupStore } from '../adapters/backup-store/backup-store.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
-import { createFolderBackupStore } from '../adapters/backup-store/folder-backup-store.ts';
+import { createFolderBackupStore } from '../adapters/backup-store/backup-store.ts';
 import { EmbeddedPostgresError } from '../adapters/embedded-postgres/index.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import { checkBackup } from '../backup/check-backup.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { reasonAgainstHash } from '../../src/adapters/hashing/hash-work.ts';
 import { createPasswordHasher, type PasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
+import { reasonAgainstHash } from '../../src/adapters/hashing/password-hashes.ts';
 import recorded from '../fixtures/django/hashes.json' with { type: 'json' };
 import { djangoPython, runDjango } from '../fixtures/django/run-django.ts';
 import { suite } from '../support/suite.ts';

@@ -2,7 +2,7 @@ import { readdir, readFile, readlink, stat, utimes, writeFile } from 'node:fs/pr
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createFolderBackupStore } from '../../src/adapters/backup-store/folder-backup-store.ts';
+import { createFolderBackupStore } from '../../src/adapters/backup-store/backup-store.ts';
 import { BackupStoreError } from '../../src/lib/backup-store-error.ts';
 import { makeScratchFolder } from '../support/files.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
+import { createFolderPackageStore } from '../../src/adapters/package-store/open-package-store.ts';
 import {
   CHECKSUM_FORMS,
   makeSources,

@@ -2,8 +2,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { checkExpiry } from '../../src/doctor/certificates.ts';
-import type { DatabaseFacts } from '../../src/doctor/database-findings.ts';
 import {
+  type DatabaseFacts,
   judgeClock,
   judgeConnections,
   judgeMigrations,

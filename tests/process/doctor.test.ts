@@ -1,6 +1,6 @@
 import { access, mkdir, readdir, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
-import { SUPERUSER } from '../../src/adapters/embedded-postgres/initdb.ts';
+import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
 import { makeScratchFolder } from '../support/files.ts';

@@ -5,8 +5,12 @@ import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeTempDir } from '../../src/adapters/embedded-postgres/account.ts';
-import { waitUntilReady } from '../../src/adapters/embedded-postgres/readiness.ts';
-import { openLogFile, spawnServer, stopServer } from '../../src/adapters/embedded-postgres/server.ts';
+import {
+  openLogFile,
+  spawnServer,
+  stopServer,
+  waitUntilReady,
+} from '../../src/adapters/embedded-postgres/server.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { PG_DUMP, POSTGRES_FOLDER } from '../failover/programs.ts';
 import { makeScratchFolder, unzip } from '../support/files.ts';

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { COST, makeArgon2Hash } from '../../src/adapters/hashing/argon2-hash.ts';
+import { COST, makeArgon2Hash } from '../../src/adapters/hashing/password-hashes.ts';
 import { createApp } from '../../src/app.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import * as assert from 'uvu/assert';
-import { createFolderPackageStore } from '../../src/adapters/package-store/folder-package-store.ts';
+import { createFolderPackageStore } from '../../src/adapters/package-store/open-package-store.ts';
 import { sealKey } from '../../src/backup/backup-format.ts';
 import { checkBackup } from '../../src/backup/check-backup.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';

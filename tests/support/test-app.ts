@@ -2,7 +2,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Test } from 'uvu';
 import type { Context } from '../../routers/context.ts';
 import { createCaller } from '../../routers/index.ts';
-import type { Argon2Cost } from '../../src/adapters/hashing/argon2-hash.ts';
+import type { Argon2Cost } from '../../src/adapters/hashing/password-hashes.ts';
 import { createApp } from '../../src/app.ts';
 import type { Send } from '../../src/client.ts';
 import { readConfig } from '../../src/config/config.ts';

@@ -7,8 +7,12 @@ import * as assert from 'uvu/assert';
 import { makeTempDir, serverAccount } from '../../src/adapters/embedded-postgres/account.ts';
 import { locateBinaries } from '../../src/adapters/embedded-postgres/binaries.ts';
 import { DATABASE, ensureCluster, SERVICE_ROLE } from '../../src/adapters/embedded-postgres/cluster.ts';
-import { waitUntilReady } from '../../src/adapters/embedded-postgres/readiness.ts';
-import { openLogFile, spawnServer, stopServer } from '../../src/adapters/embedded-postgres/server.ts';
+import {
+  openLogFile,
+  spawnServer,
+  stopServer,
+  waitUntilReady,
+} from '../../src/adapters/embedded-postgres/server.ts';
 import { createPasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Connection } from '../../src/config/connection.ts';

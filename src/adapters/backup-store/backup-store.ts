@@ -1,7 +1,14 @@
+import { createReadStream } from 'node:fs';
+import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import type { StoreLocation } from '../../config/package-store-config.ts';
+import { BackupStoreError } from '../../lib/backup-store-error.ts';
+import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
+import { ensureDirectory, syncDirectory } from '../../lib/files.ts';
 
 /** Drafts that a killed backup left: those that are certainly abandoned were removed. */
-export type Leftovers = { removed: string[]; kept: string[] };
+type Leftovers = { removed: string[]; kept: string[] };
 
 /** A folder or bucket that holds backups. Functions fail with BackupStoreError if it cannot be used. */
 export type BackupStore = {
@@ -23,3 +30,85 @@ export type BackupStore = {
   remove(name: string): Promise<void>;
   sweep(): Promise<Leftovers>;
 };
+
+/** Opens a folder or bucket of backups without accessing it. The S3 client is loaded only for a bucket. */
+export const openBackupStore = async (location: StoreLocation): Promise<BackupStore> => {
+  if (location.kind === 'folder') return createFolderBackupStore(location.dir);
+  const { createS3BackupStore } = await import('./s3-backup-store.ts');
+  return createS3BackupStore(location);
+};
+
+const PRIVATE_FILE = 0o600;
+const DRAFT = /^steward-.+\.tar\.partial$/;
+/** A running backup writes at least every few minutes; the longest pause is the count of a large table. */
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
+
+/** Backups as files of a folder, which is created when it is first written to. */
+export const createFolderBackupStore = (dir: string, now: () => number = Date.now): BackupStore => {
+  const pathOf = (name: string): string => join(dir, name);
+  const draftOf = (name: string): string => `${pathOf(name)}.partial`;
+
+  return {
+    locate: pathOf,
+
+    write: async (name, produce) => {
+      await ensureDirectory(dir);
+      const draft = draftOf(name);
+      try {
+        // A stream that opens the file itself would fail before its error is handled.
+        const file = await open(draft, 'wx', PRIVATE_FILE);
+        await produce(file.createWriteStream({ flush: true })).finally(() => file.close());
+        const { size } = await stat(draft);
+        await rename(draft, pathOf(name));
+        await syncDirectory(dir);
+        return size;
+      } catch (error) {
+        throw isOfDisk(error) ? new BackupStoreError(reasonOf(dir, error), { cause: error }) : error;
+      } finally {
+        await rm(draft, { force: true });
+      }
+    },
+
+    open: async (name) => {
+      // A file that cannot be opened is reported as such, not as damaged.
+      await access(pathOf(name), constants.R_OK);
+      return createReadStream(pathOf(name));
+    },
+
+    list: async () => (await nullIfMissing(readdir(dir))) ?? [],
+
+    sizeOf: async (name) => (await nullIfMissing(stat(pathOf(name))))?.size ?? null,
+
+    remove: async (name) => {
+      await rm(pathOf(name), { force: true });
+      await rm(draftOf(name), { force: true });
+    },
+
+    sweep: async () => {
+      const found: Leftovers = { removed: [], kept: [] };
+      for (const name of (await nullIfMissing(readdir(dir))) ?? []) {
+        if (!DRAFT.test(name)) continue;
+        const draft = await nullIfMissing(stat(pathOf(name)));
+        if (!draft) continue;
+        const isAbandoned = now() - draft.mtimeMs > ABANDONED_MS;
+        if (isAbandoned) await rm(pathOf(name), { force: true });
+        found[isAbandoned ? 'removed' : 'kept'].push(pathOf(name));
+      }
+      return found;
+    },
+  };
+};
+
+const DISK_FAILURES: Record<string, string> = {
+  ENOSPC: 'no space is left on the disk',
+  EDQUOT: 'the disk quota is exceeded',
+  EFBIG: 'the file would be too large for the file system',
+  EIO: 'the disk failed',
+  EACCES: 'permission denied',
+  EROFS: 'it is read-only. With systemd, add ReadWritePaths= to the unit',
+};
+
+const isOfDisk = (error: unknown): boolean => (errorCodeOf(error) ?? '') in DISK_FAILURES;
+
+const reasonOf = (dir: string, error: unknown): string =>
+  `The backup cannot be written to ${dir}: ${DISK_FAILURES[errorCodeOf(error) ?? '']}. Nothing was left there.`;

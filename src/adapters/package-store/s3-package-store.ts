@@ -1,4 +1,7 @@
-import { open } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   isSlug,
   type PackageName,
@@ -6,12 +9,28 @@ import {
   parsePackageFileName,
   requirePackageFileName,
 } from '../../lib/package-name.ts';
-import { missingChecksum, type PackageStore, type StoredPackage } from './package-store.ts';
-import { openBucket, type S3Bucket, type S3Limits, type S3Location } from './s3-bucket.ts';
-import { orS3Unavailable, toSafeError } from './s3-errors.ts';
-import { publishInBucket, readBucketChecksum } from './s3-package-publishing.ts';
+import { Problem } from '../../lib/problems.ts';
+import {
+  checksumFileOf,
+  checksumLine,
+  missingChecksum,
+  type PackageStore,
+  type PublishedFile,
+  parseChecksum,
+  type StoredPackage,
+  versionTaken,
+} from './package-store.ts';
+import {
+  hasErrorCode,
+  openBucket,
+  orS3Unavailable,
+  type S3Bucket,
+  type S3Limits,
+  type S3Location,
+  toSafeError,
+} from './s3-bucket.ts';
 
-/** `settleMs`: see `claim` in s3-package-publishing.ts. */
+/** `settleMs`: see `claim`. */
 export type S3StoreLimits = S3Limits & { settleMs: number };
 
 const DEFAULT_LIMITS: S3StoreLimits = {
@@ -73,3 +92,101 @@ const openPackage = async (bucket: S3Bucket, name: string): Promise<StoredPackag
 /** Writes an empty object, which stays: the service needs no permission to delete objects. */
 export const probeBucket = (location: S3Location): Promise<void> =>
   orS3Unavailable(() => openBucket(location, DEFAULT_LIMITS).put('.probe', { body: '', sizeBytes: 0 }));
+
+/** A checksum file has 64 digits and a file name, which may include its folder. */
+const MAX_CHECKSUM_BYTES = 4096;
+
+/**
+ * Uploads a file under its package name, so that it is never visible without its checksum. One request is enough: packages
+ * have at most 100 MiB, and S3 accepts 5 GiB.
+ * @throws Problem `invalid-package` if the version exists with other bytes, or the file changes during the upload
+ */
+const publishInBucket = async (
+  bucket: S3Bucket,
+  source: FileHandle,
+  name: string,
+  settleMs: number,
+): Promise<PublishedFile> => {
+  const measured = await measure(source.createReadStream({ autoClose: false, start: 0 }));
+  // An object that was added without a checksum keeps its name too.
+  const stored = await bucket.get(name);
+  if (stored && (await measure(stored)).sha256 !== measured.sha256) throw versionTaken(name);
+
+  await claim(bucket, name, measured.sha256, settleMs);
+  if (!stored) await upload(bucket, source, name, measured);
+  return { ...measured, isNew: stored === null };
+};
+
+/** The digest in the checksum object of a package: null if there is no such object, '' if it is invalid. */
+const readBucketChecksum = async (bucket: S3Bucket, name: string): Promise<string | null> => {
+  const text = await bucket.getText(checksumFileOf(name), MAX_CHECKSUM_BYTES);
+  return text === null ? null : (parseChecksum(text, name) ?? '');
+};
+
+type Measured = { sha256: string; sizeBytes: number };
+
+const measure = async (bytes: AsyncIterable<Buffer>): Promise<Measured> => {
+  const digest = createHash('sha256');
+  let sizeBytes = 0;
+  for await (const chunk of bytes) {
+    digest.update(chunk);
+    sizeBytes += chunk.length;
+  }
+  return { sha256: digest.digest('hex'), sizeBytes };
+};
+
+/**
+ * Decides which bytes a version has: the first publisher to write the checksum wins. The package is written afterwards, and
+ * readers look for it first. A publisher that crashes in between leaves a checksum, and the same bytes can be published
+ * again.
+ *
+ * Some servers ignore the condition `If-None-Match: *`. A second write shows it, because a server that knows the condition
+ * rejects it. On other servers, each publisher waits until concurrent publishers have written too: the last write wins. A
+ * publisher there that takes longer than `settleMs` between its read and its write can still replace a package, or leave a
+ * checksum that does not match the package, which no fetch accepts.
+ */
+const claim = async (bucket: S3Bucket, name: string, sha256: string, settleMs: number): Promise<void> => {
+  if ((await readBucketChecksum(bucket, name)) === null) {
+    const put = () => putIfNew(bucket, checksumFileOf(name), checksumLine(name, sha256));
+    const isConditionIgnored = (await put()) && (await put());
+    if (isConditionIgnored) await sleep(settleMs);
+  }
+  const claimed = await readBucketChecksum(bucket, name);
+  if (claimed === null)
+    throw new Problem('package-store-unavailable', { cause: new Error(`${name} is being published.`) });
+  if (claimed !== sha256) throw versionTaken(name);
+};
+
+/** False if the object exists, or (`ConditionalRequestConflict`) is being written by another publisher. */
+const putIfNew = async (bucket: S3Bucket, name: string, body: string): Promise<boolean> => {
+  const object = { body, sizeBytes: Buffer.byteLength(body) };
+  try {
+    await bucket.put(name, { ...object, onlyIfNew: true });
+  } catch (error) {
+    if (hasErrorCode(error, 'PreconditionFailed', 'ConditionalRequestConflict')) return false;
+    if (!hasErrorCode(error, 'NotImplemented', 'InvalidArgument')) throw error;
+    await bucket.put(name, object);
+  }
+  return true;
+};
+
+const upload = async (bucket: S3Bucket, source: FileHandle, name: string, measured: Measured) => {
+  const end = Math.max(measured.sizeBytes - 1, 0);
+  const bytes = source.createReadStream({ autoClose: false, start: 0, end });
+  const body = Readable.from(verified(bytes, measured.sha256), { objectMode: false });
+  await bucket.put(name, { body, sizeBytes: measured.sizeBytes });
+};
+
+/** Sends the last chunk only if all bytes have this digest: S3 does not store an incomplete object. */
+const verified = async function* (bytes: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
+  const digest = createHash('sha256');
+  let last: Buffer | undefined;
+  for await (const chunk of bytes) {
+    digest.update(chunk);
+    if (last) yield last;
+    last = chunk;
+  }
+  if (digest.digest('hex') !== sha256)
+    throw new Problem('invalid-package', { detail: 'The file has changed while it was being published.' });
+  if (last) yield last;
+};

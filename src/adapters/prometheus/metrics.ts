@@ -1,9 +1,8 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { countEvents } from './event-metrics.ts';
-import { describeService, type StateSources } from './state-metrics.ts';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { DELIVERY_FAILURES, telemetry } from '../../lib/telemetry.ts';
 
 /** What is read at each scrape. */
-export type MetricSources = StateSources & {
+type MetricSources = StateSources & {
   version: string;
   pool: { totalCount: number; idleCount: number; waitingCount: number; options: { max: number } };
   passwordQueue: () => { running: number; waiting: number };
@@ -58,4 +57,215 @@ const describeProcess = (registry: Registry, { version, pool, passwordQueue }: M
       this.set({ state: 'waiting' }, waiting);
     },
   });
+};
+
+/** In seconds: from reading one user to the largest exports. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** What this process counts and times, from the events of `src/lib/telemetry.ts`. */
+const countEvents = (registry: Registry): void => {
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  const histogram = (name: string, help: string, labelNames: string[] = []) =>
+    new Histogram({ name, help, labelNames, buckets: DURATION_BUCKETS, registers });
+
+  const responses = histogram(
+    'steward_http_response_duration_seconds',
+    'Time from the request to the end of the response, by route template.',
+    ['method', 'route', 'status'],
+  );
+  telemetry.response.subscribe(({ seconds, ...labels }) => responses.observe(labels, seconds));
+
+  const procedures = histogram(
+    'steward_procedure_duration_seconds',
+    'Time of a procedure call. The outcome is `ok` or the code of the problem.',
+    ['procedure', 'outcome'],
+  );
+  telemetry.procedure.subscribe(({ seconds, ...labels }) => procedures.observe(labels, seconds));
+
+  const roundTrips = counter(
+    'steward_database_round_trips_total',
+    'Messages to the database. Those of a batch of reads count once.',
+  );
+  const statements = counter('steward_database_statements_total', 'Statements sent to the database.');
+  telemetry.roundTrip.subscribe((sent) => {
+    roundTrips.inc();
+    statements.inc(sent.statements);
+  });
+
+  const connections = histogram(
+    'steward_database_connection_wait_seconds',
+    'Time that work waited for a connection of the pool.',
+  );
+  telemetry.connection.subscribe(({ seconds }) => connections.observe(seconds));
+
+  const logins = counter(
+    'steward_logins_total',
+    'Login attempts. The outcome is `ok` or the code of the problem.',
+    ['outcome'],
+  );
+  telemetry.login.subscribe(({ outcome }) => logins.inc({ outcome }));
+
+  const tickets = counter(
+    'steward_tickets_total',
+    'Tickets for launches and front ends, without those of forward authentication. The outcome is `ok` or the code of the problem.',
+    ['outcome'],
+  );
+  telemetry.ticket.subscribe(({ outcome }) => tickets.inc({ outcome }));
+
+  const rateLimited = counter(
+    'steward_rate_limited_calls_total',
+    'Calls refused because the caller exceeded RATE_LIMIT_PER_MINUTE.',
+  );
+  telemetry.rateLimit.subscribe(({ calls }) => rateLimited.inc(calls));
+
+  const deliveries = counter(
+    'steward_mail_deliveries_total',
+    'Attempts to hand a mail to the mail server: `taken`, `failed` (to be retried) or `refused` for good.',
+    ['outcome'],
+  );
+  for (const outcome of ['taken', 'failed', 'refused']) deliveries.inc({ outcome }, 0);
+  const failures = counter(
+    'steward_mail_failures_total',
+    'Attempts that did not deliver a mail, by their cause: the mail server, its answer to a part of the mail, or the mail.',
+    ['cause'],
+  );
+  for (const cause of DELIVERY_FAILURES) failures.inc({ cause }, 0);
+  telemetry.delivery.subscribe((delivery) => {
+    deliveries.inc({ outcome: delivery.outcome });
+    if (delivery.outcome !== 'taken') failures.inc({ cause: delivery.cause });
+  });
+
+  const usage = counter(
+    'steward_usage_entries_total',
+    'Usage entries received: inserted, or duplicates of entries in the log.',
+    ['result'],
+  );
+  for (const result of ['inserted', 'duplicate']) usage.inc({ result }, 0);
+  telemetry.usage.subscribe(({ inserted, duplicates }) => {
+    usage.inc({ result: 'inserted' }, inserted);
+    usage.inc({ result: 'duplicate' }, duplicates);
+  });
+
+  const tasks = counter(
+    'steward_scheduled_tasks_total',
+    'Runs of scheduled tasks: `ok`, `failed`, or `timeout` if they exceeded their limit.',
+    ['task', 'outcome'],
+  );
+  telemetry.task.subscribe(({ task, outcome }) => tasks.inc({ task, outcome }));
+};
+
+/** The state of the whole service, which all instances see alike. */
+type OperationalState = {
+  unsentMails: number;
+  oldestUnsentMailSeconds: number;
+  unfinishedErasures: number;
+  /** Months after the current one for which the usage log has partitions. */
+  usageMonthsAhead: number;
+  /** Since the snapshot of the last good scheduled backup; null before the first. */
+  backupAgeSeconds: number | null;
+  backupDurationSeconds: number | null;
+  backupSizeBytes: number | null;
+  /** Since the last good one. */
+  backupFailures: number;
+  /** Stored times in the future that are not corrected yet: the clock of the database was ahead. */
+  futureTimes: number;
+};
+
+type StateSources = {
+  readOperationalState: () => Promise<OperationalState>;
+  /** Between scheduled backups; null if none are scheduled. */
+  backupIntervalSeconds: number | null;
+};
+
+/** A scrape that cannot reach the database still reports everything else. */
+const STATE_AGE_MS = 5_000;
+
+/** The state of the whole service, which instances report alike. */
+export const describeService = (registry: Registry, sources: StateSources): void => {
+  const state = createStateCache(sources.readOperationalState);
+  const addGauge = (name: string, help: string, value: (state: OperationalState) => number | null): void => {
+    new Gauge({
+      name,
+      help,
+      aggregator: 'max',
+      registers: [registry],
+      async collect() {
+        const current = await state();
+        const known = current && value(current);
+        // Without a value there is no series. Workers send theirs as JSON, which turns NaN into 0.
+        if (known === null) this.remove();
+        else this.set(known);
+      },
+    });
+  };
+  new Gauge({
+    name: 'steward_database_up',
+    help: 'Whether the database answered: 1 or 0.',
+    aggregator: 'min',
+    registers: [registry],
+    async collect() {
+      this.set((await state()) ? 1 : 0);
+    },
+  });
+  addGauge('steward_mails_unsent', 'Mails that wait to be sent.', ({ unsentMails }) => unsentMails);
+  addGauge(
+    'steward_mails_oldest_unsent_seconds',
+    'Age of the oldest mail that waits to be sent.',
+    ({ oldestUnsentMailSeconds }) => oldestUnsentMailSeconds,
+  );
+  addGauge(
+    'steward_erasures_unfinished',
+    'Erasures of people that have work left.',
+    ({ unfinishedErasures }) => unfinishedErasures,
+  );
+  addGauge(
+    'steward_usage_months_ahead',
+    'Months after the current one for which the usage log has partitions.',
+    ({ usageMonthsAhead }) => usageMonthsAhead,
+  );
+  addGauge(
+    'steward_backup_age_seconds',
+    'Age of the last good scheduled backup; missing before the first.',
+    ({ backupAgeSeconds }) => backupAgeSeconds,
+  );
+  addGauge(
+    'steward_backup_duration_seconds',
+    'Time that the last good scheduled backup took.',
+    ({ backupDurationSeconds }) => backupDurationSeconds,
+  );
+  addGauge(
+    'steward_backup_size_bytes',
+    'Size of the last good scheduled backup.',
+    ({ backupSizeBytes }) => backupSizeBytes,
+  );
+  addGauge(
+    'steward_backup_failures',
+    'Scheduled backups that failed since the last good one.',
+    ({ backupFailures }) => backupFailures,
+  );
+  addGauge(
+    'steward_future_times',
+    'Backups, usage windows and mails with a time in the future: the clock of the database was ahead when it was stored.',
+    ({ futureTimes }) => futureTimes,
+  );
+  addGauge(
+    'steward_backup_interval_seconds',
+    'BACKUP_INTERVAL_HOURS in seconds; missing if no backups are scheduled.',
+    () => sources.backupIntervalSeconds,
+  );
+};
+
+/** One read for all gauges of a scrape; null while the database does not answer. */
+const createStateCache = (read: StateSources['readOperationalState']) => {
+  let readAt = Number.NEGATIVE_INFINITY;
+  let state: Promise<OperationalState | null> = Promise.resolve(null);
+  return (): Promise<OperationalState | null> => {
+    if (performance.now() - readAt > STATE_AGE_MS) {
+      readAt = performance.now();
+      state = read().catch((_unavailable: unknown) => null);
+    }
+    return state;
+  };
 };

@@ -1,8 +1,66 @@
 import { createHash, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import argon2 from 'argon2';
 import bcrypt from 'bcrypt';
-import { readArgon2Hash } from './argon2-hash.ts';
-import type { ReadHash } from './password-hasher.ts';
+import { isCheck, type PasswordCheck, type ReadHash } from './password-hasher.ts';
+
+/** Memory in KiB, passes over it, and lanes. */
+export type Argon2Cost = { memoryCost: number; timeCost: number; parallelism: number };
+
+/** OWASP's first choice for argon2id: 19 MiB, two passes, one lane; about 40 ms. */
+export const COST: Argon2Cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+const KIB_PER_MS = 850;
+/**
+ * Limits of one login: 256 MiB (Django uses 100), 1 GiB filled in all passes together, which takes 1.3 s, and 16 lanes, because
+ * each is a thread. Passes have a separate limit, because each starts its threads again.
+ */
+const MAX_MEMORY_KIB = 256 * 1024;
+const MAX_FILLED_KIB = 1024 * 1024;
+const MAX_PASSES = 16;
+const MAX_LANES = 16;
+/** RFC 9106 §3.1 */
+const MIN_KIB_PER_LANE = 8;
+
+/** A salt of 8 to 64 bytes and a hash of 12 to 64, in base64 without padding. */
+const FORM =
+  /^(\$argon2(?:id|i|d)(?:\$v=(?:16|19))?\$([mtp]=\d+),([mtp]=\d+),([mtp]=\d+))\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,86}$/;
+const TOO_COSTLY = {
+  tooCostly: 'more than 256 MiB, 16 passes or 16 lanes of argon2, or a GiB in all passes together',
+};
+
+/** Reads the argon2 library's format, of any variant. */
+export const readArgon2Hash = (encoded: string): ReadHash => {
+  const [, family = '', ...costs] = FORM.exec(encoded) ?? [];
+  const costOf = (name: string): number =>
+    Number(costs.find((cost) => cost.startsWith(name))?.slice(2) ?? Number.NaN);
+  const [memoryKib, passes, lanes] = [costOf('m'), costOf('t'), costOf('p')];
+
+  // A missing cost is NaN.
+  if (!(lanes >= 1 && passes >= 1 && memoryKib >= lanes * MIN_KIB_PER_LANE)) return null;
+  const isAffordable =
+    lanes <= MAX_LANES &&
+    passes <= MAX_PASSES &&
+    memoryKib <= MAX_MEMORY_KIB &&
+    memoryKib * passes <= MAX_FILLED_KIB;
+  if (!isAffordable) return TOO_COSTLY;
+  return {
+    family,
+    units: 1,
+    costMs: (memoryKib * passes) / KIB_PER_MS,
+    verify: (password) => argon2.verify(encoded, password),
+  };
+};
+
+/** A hash that matches no password, with the variant and the costs of the family. */
+const argon2Decoy = (family: string): string => `${family}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+export const makeArgon2Hash = (password: string, cost: Argon2Cost): Promise<string> =>
+  argon2.hash(password, { type: argon2.argon2id, ...cost });
+
+/** Whether `makeArgon2Hash` would use another variant or cost. */
+export const isOutdatedArgon2Hash = (encoded: string, cost: Argon2Cost): boolean =>
+  !encoded.startsWith('$argon2id$') || argon2.needsRehash(encoded, cost);
 
 /** Reads a password hash in a format of Django's hashers; null for any other text, such as `!…`. */
 export const readDjangoHash = (encoded: string): ReadHash =>
@@ -40,7 +98,7 @@ const readPbkdf2Hash = (encoded: string): ReadHash => {
 };
 
 /** A hash that matches no password, with this number of iterations. */
-export const pbkdf2Decoy = (family: string, iterations: number): string => {
+const pbkdf2Decoy = (family: string, iterations: number): string => {
   const { bytes } = family === 'pbkdf2_sha1' ? DIGESTS.sha1 : DIGESTS.sha256;
   return `${family}$${iterations}$salt$${Buffer.alloc(bytes).toString('base64')}`;
 };
@@ -78,7 +136,7 @@ const readBcryptHash = (encoded: string): ReadHash => {
 };
 
 /** Hashes that match no password and take this number of rounds together: one for each power of two. */
-export const bcryptDecoys = (rounds: number): string[] => {
+const bcryptDecoys = (rounds: number): string[] => {
   const decoys: string[] = [];
   for (let cost = MIN_BCRYPT_COST; cost <= MAX_BCRYPT_COST; cost += 1) {
     if ((rounds & (2 ** cost)) === 0) continue;
@@ -124,7 +182,50 @@ const readScryptHash = (encoded: string): ReadHash => {
 };
 
 /** A hash that matches no password, with the costs in `scrypt$N$r$p`. */
-export const scryptDecoy = (family: string): string => {
+const scryptDecoy = (family: string): string => {
   const [, n, r, p] = family.split('$');
   return `scrypt$${n}$salt$${r}$${p}$${Buffer.alloc(SCRYPT_BYTES).toString('base64')}`;
 };
+
+export const readHash = (hash: string): ReadHash => readArgon2Hash(hash) ?? readDjangoHash(hash);
+
+/**
+ * The checks that a failed login has to do after its first one, so that all failed logins do the same work: one check of every
+ * family in use, with the most units in use. Django calls this `harden_runtime`.
+ * @param kinds hashes without their salts and digests: `pbkdf2_sha256$1000000`. Unknown ones are ignored.
+ */
+export const remainingWork = (kinds: readonly string[], done: PasswordCheck | null): PasswordCheck[] => {
+  const units = new Map<string, number>();
+  for (const check of kinds.flatMap(checksOfKind)) {
+    units.set(check.family, Math.max(check.units, units.get(check.family) ?? 0));
+  }
+  if (done) units.set(done.family, (units.get(done.family) ?? 0) - done.units);
+  return [...units].flatMap(([family, left]) => (left > 0 ? decoyChecks(family, left) : []));
+};
+
+/** Time of a failed login on one core, in milliseconds, while hashes of these kinds are in use. */
+export const failureCostMs = (kinds: readonly string[]): number =>
+  remainingWork(kinds, null).reduce((sum, { costMs }) => sum + costMs, 0);
+
+/** Why no password could ever be verified with this hash; null for a supported hash. */
+export const reasonAgainstHash = (hash: string): string | null => {
+  const read = readHash(hash);
+  if (read === null) return 'This format cannot be verified.';
+  return isCheck(read) ? null : `Would make each login too expensive: ${read.tooCostly}.`;
+};
+
+const checksOfKind = (kind: string): PasswordCheck[] => {
+  const [name = '', count = ''] = kind.split('$');
+  if (name.startsWith('pbkdf2')) return checksOf([pbkdf2Decoy(name, Number(count))]);
+  if (name.startsWith('bcrypt')) return checksOf(bcryptDecoys(2 ** Number(kind.slice(-2))));
+  if (name === 'scrypt') return checksOf([scryptDecoy(kind)]);
+  // Django adds the prefix `argon2` to the library's format.
+  return checksOf([argon2Decoy(kind.replace(/^argon2/, ''))]);
+};
+
+const decoyChecks = (family: string, units: number): PasswordCheck[] => {
+  if (family.startsWith('pbkdf2')) return checksOf([pbkdf2Decoy(family, units)]);
+  return family === 'bcrypt' ? checksOf(bcryptDecoys(units)) : checksOfKind(family);
+};
+
+const checksOf = (hashes: string[]): PasswordCheck[] => hashes.map(readHash).filter(isCheck);
