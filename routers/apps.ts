@@ -76,7 +76,7 @@ export const appsRouter = router({
     )
     .input(z.object({ app_id: AppKey }))
     .output(AppStatusOutput)
-    .query(({ ctx, input }) => ctx.services.appDetails.getStatus(ctx.actor, input.app_id)),
+    .query(({ ctx, input }) => ctx.services.apps.getStatus(ctx.actor, input.app_id)),
 
   permissions: protectedProcedure
     .meta(
@@ -88,7 +88,7 @@ export const appsRouter = router({
     )
     .input(z.object({ app_id: AppKey }))
     .output(AppPermissionsOutput)
-    .query(({ ctx, input }) => ctx.services.appDetails.getPermissions(ctx.actor, input.app_id)),
+    .query(({ ctx, input }) => ctx.services.apps.getPermissions(ctx.actor, input.app_id)),
 
   stacks: protectedProcedure
     .meta(
@@ -102,7 +102,7 @@ export const appsRouter = router({
     .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
     .output(z.array(AppStackOutput))
     .query(({ ctx, input }) =>
-      ctx.services.appDetails.listStacks(ctx.actor, input.app_id, toPageRequest(ctx, input)),
+      ctx.services.apps.listStacks(ctx.actor, input.app_id, toPageRequest(ctx, input)),
     ),
 
   versions: viewerProcedure
@@ -118,7 +118,7 @@ export const appsRouter = router({
     .output(z.array(AppVersionOutput))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
-      const versions = await ctx.services.appDetails.listVersions(ctx.actor, input.app_id, page);
+      const versions = await ctx.services.apps.listVersions(ctx.actor, input.app_id, page);
       return canOperate(ctx.actor) ? versions : versions.map((version) => ({ ...version, fetched_by: '' }));
     }),
 

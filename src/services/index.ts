@@ -1,6 +1,5 @@
 import type { Db } from '../db/kysely.ts';
 import { createResourceLocks } from './access/resource-locks.ts';
-import { createAppDetails } from './apps/app-details.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
 import { createAttention } from './attention/attention.ts';
@@ -88,7 +87,6 @@ const factories = {
   invitations: createInvitations,
   invitationAcceptance: createInvitationAcceptance,
   apps: createApps,
-  appDetails: createAppDetails,
   tickets: createTickets,
   ticketRevocations: createTicketRevocations,
   forwardAuth: createForwardAuth,

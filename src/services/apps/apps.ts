@@ -1,27 +1,41 @@
-import { type Selectable, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
-import { type Db, pickDefined, tables } from '../../db/kysely.ts';
+import { sql } from 'kysely';
+import { App } from '../../../entities/app.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import type { ListStream } from '../../db/list-stream.ts';
-import { pageOfRows, readPage, reportCount } from '../../db/pagination.ts';
+import {
+  afterCursor,
+  type CursorPageRequest,
+  cursorRow,
+  pageOfRows,
+  readPage,
+  reportCount,
+} from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
-import { clientVisibleTo } from '../access/visibility.ts';
-import { diffColumns, isEmpty } from '../audit/audit.ts';
+import { appVisibleTo, clientVisibleTo } from '../access/visibility.ts';
+import { isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { requireExpected } from '../edits.ts';
-import { EDITABLE_COLUMNS } from '../packages/package-loading.ts';
+import { editEntity, requireExpected } from '../edits.ts';
 import type { Unit } from '../unit.ts';
 import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
 import { type AppFilter, appFilterValues, appMatches } from './app-filter.ts';
-import { type AppRow, appCursorOf, appRow, appRows, appsAfter, type ItemPageRequest } from './app-rows.ts';
+import {
+  type AppRow,
+  appCursorOf,
+  appRow,
+  appRows,
+  appsAfter,
+  type ItemPageRequest,
+  requireViewableApp,
+} from './app-rows.ts';
 import { type AppEncoder, openAppList } from './app-stream.ts';
 
-const CHANGEABLE = [...EDITABLE_COLUMNS, 'in_maintenance', 'maintenance_message'] as const;
+type FixedColumn = 'id' | 'client_id' | 'slug' | 'package_info' | 'shows_usage';
+type AppChanges = { [Column in Exclude<keyof AppRow, FixedColumn>]?: AppRow[Column] | undefined };
 
-export type AppChanges = {
-  [Column in (typeof CHANGEABLE)[number]]?: Selectable<Database['apps']>[Column] | undefined;
-};
+/** Per version. Repeated rollbacks make many; the audit trail has all of them. */
+const MAX_LOADS = 20;
 
 type StreamFilter = AppFilter & { cursor?: string | undefined };
 
@@ -48,11 +62,11 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
-    list: async (actor: Actor, filter: AppFilter, part: ItemPageRequest) => {
+    list: async (actor: Actor, filter: AppFilter, page: ItemPageRequest) => {
       const isMatch = appMatches(actor, appFilterValues(filter, dayOf(clock.now())));
-      const rows = (await appsAfter(em, actor, part.cursor)).where(isMatch);
-      await reportCount(rows, part);
-      return readWithUsage(em, actor, pageOfRows(rows, 'apps.id', part));
+      const rows = (await appsAfter(em, actor, page.cursor)).where(isMatch);
+      await reportCount(rows, page);
+      return readWithUsage(em, actor, pageOfRows(rows, 'apps.id', page));
     },
 
     /**
@@ -77,10 +91,85 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
     get: (actor: Actor, id: string) => get(em, actor, id),
 
     /** @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor` */
-    ofClient: async (actor: Actor, clientId: number, part: ItemPageRequest): Promise<AppRow[]> => {
+    ofClient: async (actor: Actor, clientId: number, page: ItemPageRequest): Promise<AppRow[]> => {
       await readClient(em, actor, clientId);
-      const rows = (await appsAfter(em, actor, part.cursor)).where('apps.client_id', '=', clientId);
-      return readPage(rows, 'apps.id', part);
+      const rows = (await appsAfter(em, actor, page.cursor)).where('apps.client_id', '=', clientId);
+      return readPage(rows, 'apps.id', page);
+    },
+
+    /**
+     * What a platform reads before it shows an app: one cheap query.
+     * @throws Problem `not-found`
+     */
+    getStatus: async (actor: Actor, id: string) => {
+      const status = await tables(em)
+        .selectFrom('apps')
+        .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url'])
+        .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
+        // A message may be prepared before maintenance starts.
+        .select(
+          sql<string>`case when in_maintenance then maintenance_message else '' end`.as(
+            'maintenance_message',
+          ),
+        )
+        .where('apps.id', '=', id)
+        .where(appVisibleTo(actor))
+        .executeTakeFirst();
+      if (!status) throw notFound('app');
+      return status;
+    },
+
+    /** What the actor may do with an app. @throws Problem `not-found` */
+    getPermissions: async (actor: Actor, id: string) => {
+      const { client_id: client } = await appRow(em, actor, id);
+      return { can_update: administersClient(actor, client) };
+    },
+
+    /**
+     * The stacks that an app offers, by slug.
+     * @throws Problem `not-found`, `invalid-input` on `cursor`
+     */
+    listStacks: async (actor: Actor, appId: string, { cursor, ...page }: ItemPageRequest) => {
+      const { id } = await appRow(em, actor, appId);
+      const stacks = tables(em)
+        .selectFrom('stacks')
+        .select(['stacks.id', 'stacks.slug', 'stacks.label'])
+        .where('stacks.app_id', '=', id)
+        .where('stacks.is_offered', '=', true)
+        .orderBy('stacks.slug');
+      if (cursor === undefined) return readPage(stacks, 'stacks.id', page);
+      const { slug } = await cursorRow(stacks.where('stacks.id', '=', cursor));
+      return readPage(stacks.where('stacks.slug', '>', slug), 'stacks.id', page);
+    },
+
+    /**
+     * The versions that were fetched, last fetched first, and when each was loaded. `cursor` is the id of the last version of the
+     * previous page.
+     * @throws Problem `not-found`, `forbidden`
+     */
+    listVersions: async (actor: Actor, appId: string, page: CursorPageRequest) => {
+      const { id, slug, package_info: running } = await requireViewableApp(em, actor, appId);
+      const fetched = tables(em)
+        .selectFrom('fetched_packages')
+        .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
+        .select(sql<boolean>`id = max(id) over ()`.as('is_staged'))
+        .where('slug', '=', slug);
+      const rows = tables(em).selectFrom(fetched.as('version')).selectAll().orderBy('id', 'desc');
+      const versions = await readPage(
+        afterCursor(rows, 'version.id', page.cursor, 'desc'),
+        'version.id',
+        page,
+      );
+      const loads = await readLoads(
+        em,
+        id,
+        versions.map((version) => version.id),
+      );
+      return versions.map((version) => ({
+        ...version,
+        loads: loads.get(version.id) ?? [],
+        is_current: running.sha256 === version.sha256,
+      }));
     },
 
     /** @throws Problem `not-found`, `forbidden`, `precondition-failed` */
@@ -89,18 +178,13 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
         const app = await appRows(tx, actor)
           .where('apps.id', '=', id)
           .forNoKeyUpdate('apps')
-          .executeTakeFirst();
-        if (!app) throw notFound('app');
+          .executeTakeFirstOrThrow(() => notFound('app'));
         requireClientAdmin(actor, app.client_id);
         requireExpected(app, expected);
-
-        const given = pickDefined(changes);
-        if (given) {
-          await tables(tx).updateTable('apps').set(given).where('id', '=', id).execute();
-          const details = diffColumns(app, await appRow(tx, actor, id), CHANGEABLE);
-          const about = { target: app.slug, clients: [app.client_id] };
-          if (!isEmpty(details)) await audit.record(tx, [{ action: 'app.update', actor, ...about, details }]);
-        }
+        const details = editEntity(tx, App, await tx.findOneOrFail(App, id), changes);
+        await tx.flush();
+        const about = { target: app.slug, clients: [app.client_id] };
+        if (!isEmpty(details)) await audit.record(tx, [{ action: 'app.update', actor, ...about, details }]);
         return get(tx, actor, id);
       }),
 
@@ -119,3 +203,20 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
 };
 
 export type AppWithUsage = Awaited<ReturnType<ReturnType<typeof createApps>['get']>>;
+
+/** The last loads of these packages into the app by the id of the package, newest first. */
+const readLoads = async (em: Db, appId: string, packageIds: readonly number[]) => {
+  const loads = tables(em)
+    .selectFrom('loaded_packages')
+    .select(['id', 'package_id', 'loaded_at', 'loaded_by', 'is_rollback'])
+    .select(sql<number>`row_number() over (partition by package_id order by id desc)`.as('nth'))
+    .where('app_id', '=', appId)
+    .where(sql<boolean>`package_id = any(${[...packageIds]}::bigint[])`);
+  const rows = await tables(em)
+    .selectFrom(loads.as('load'))
+    .selectAll()
+    .where('nth', '<=', MAX_LOADS)
+    .orderBy('id', 'desc')
+    .execute();
+  return Map.groupBy(rows, (row) => row.package_id);
+};

@@ -1,3 +1,5 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { SavedFilter } from '../../../entities/saved-filter.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
@@ -15,39 +17,42 @@ const MAX_FILTERS = 1_000;
 /** Reads and changes the actor's own filters; those of other users are not found. */
 export const createSavedFilters = ({ em, clock, audit }: Unit) => ({
   /** @throws Problem `invalid-input` on `cursor` */
-  list: async (actor: Actor, part: ItemPageRequest): Promise<SavedFilterRow[]> =>
-    readPage(await filtersAfter(em, actor, part.cursor), 'saved_filters.id', part),
+  list: async (actor: Actor, page: ItemPageRequest): Promise<SavedFilterRow[]> =>
+    readPage(await filtersAfter(em, actor, page.cursor), 'saved_filters.id', page),
 
   /**
    * Filters of a stack that an app has dropped are still listed.
    * @throws Problem `not-found` for a stack that the actor neither sees nor has a filter of, `invalid-input` on `cursor`
    */
-  listByStack: async (actor: Actor, stackId: string, part: ItemPageRequest): Promise<SavedFilterRow[]> => {
+  listByStack: async (actor: Actor, stackId: string, page: ItemPageRequest): Promise<SavedFilterRow[]> => {
     const own = filterRows(em, actor).where('saved_filters.stack_id', '=', stackId);
-    const remaining = await filtersAfter(em, actor, part.cursor);
+    const remaining = await filtersAfter(em, actor, page.cursor);
     const ofStack = remaining.where('saved_filters.stack_id', '=', stackId);
-    const rows = await readPage(ofStack, 'saved_filters.id', part);
-    if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await isUsableStack(em, actor, stackId)))
+    const rows = await readPage(ofStack, 'saved_filters.id', page);
+    if (rows.length === 0 && !(await own.executeTakeFirst()) && !(await findUsableStack(em, actor, stackId)))
       throw notFound('stack');
     return rows;
   },
 
   /** @throws Problem `not-found` */
-  get: (actor: Actor, hash: string): Promise<SavedFilterRow> => filterRow(em, actor, hash),
+  get: (actor: Actor, hash: string): Promise<SavedFilterRow> =>
+    filterRows(em, actor)
+      .where('hash', '=', hash)
+      .executeTakeFirstOrThrow(() => notFound('saved filter')),
 
   /** @throws Problem `invalid-input` on `stack_id`, `hash` */
   create: (actor: Actor, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
       // Serializes the count of concurrent requests.
       await tables(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
-      await requireValidInput(tx, actor, input);
+      const stack = await requireValidInput(tx, actor, input);
       const now = clock.now();
-      await tables(tx)
-        .insertInto('saved_filters')
-        .values({ ...input, user_id: actor.id, created: now, modified: now })
-        .execute();
-      await audit.record(tx, [eventOf('saved-filter.create', actor, input.hash)]);
-      return filterRow(tx, actor, input.hash);
+      const { stack_id, hash, name } = input;
+      const filter = { stack: stack_id, hash, name, created: now, modified: now };
+      tx.create(SavedFilter, { ...filter, user: actor.id });
+      await tx.flush();
+      await audit.record(tx, [eventOf('saved-filter.create', actor, hash)]);
+      return { ...input, ...stack, created: now, modified: now };
     }),
 
   /**
@@ -57,31 +62,20 @@ export const createSavedFilters = ({ em, clock, audit }: Unit) => ({
    */
   replace: (actor: Actor, hash: string, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
-      const before = await filterRows(tx, actor)
-        .where('hash', '=', hash)
-        .forNoKeyUpdate('saved_filters')
-        .executeTakeFirst();
-      if (!before) throw notFound('saved filter');
-      await requireValidInput(tx, actor, input, before);
-      await tables(tx)
-        .updateTable('saved_filters')
-        .set({ ...input, modified: clock.now() })
-        .where('user_id', '=', actor.id)
-        .where('hash', '=', hash)
-        .execute();
+      const filter = await lockFilter(tx, actor, hash);
+      const stack = await requireValidInput(tx, actor, input, { hash, stackId: filter.stack.id });
+      const { stack_id, ...fields } = input;
+      tx.assign(filter, { ...fields, stack: stack_id, modified: clock.now() });
+      await tx.flush();
       await audit.record(tx, [eventOf('saved-filter.update', actor, input.hash)]);
-      return filterRow(tx, actor, input.hash);
+      return { ...input, ...stack, created: filter.created, modified: filter.modified };
     }),
 
   /** @throws Problem `not-found` */
   remove: (actor: Actor, hash: string): Promise<void> =>
     em.transactional(async (tx) => {
-      const removed = await tables(tx)
-        .deleteFrom('saved_filters')
-        .where('user_id', '=', actor.id)
-        .where('hash', '=', hash)
-        .executeTakeFirst();
-      if (removed.numDeletedRows === 0n) throw notFound('saved filter');
+      tx.remove(await lockFilter(tx, actor, hash));
+      await tx.flush();
       await audit.record(tx, [eventOf('saved-filter.delete', actor, hash)]);
     }),
 });
@@ -109,39 +103,51 @@ const filtersAfter = async (em: Db, actor: Actor, hash: string | undefined) => {
   return afterCursor(rows, 'saved_filters.id', id);
 };
 
-const filterRow = async (em: Db, actor: Actor, hash: string): Promise<SavedFilterRow> => {
-  const row = await filterRows(em, actor).where('hash', '=', hash).executeTakeFirst();
-  if (!row) throw notFound('saved filter');
-  return row;
+/** @throws Problem `not-found` */
+const lockFilter = async (tx: Db, actor: Actor, hash: string) => {
+  const filter = await tx.findOne(
+    SavedFilter,
+    { user: actor.id, hash },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  if (!filter) throw notFound('saved filter');
+  return filter;
 };
 
-/** Whether the actor may see the stack's app, and the app offers the stack or the filter already uses it. */
-const isUsableStack = async (em: Db, actor: Actor, stackId: string, presentId?: string) => {
-  const stack = await tables(em)
+/** The stack of an app that the actor may see, if the app offers it or the filter already uses it. */
+const findUsableStack = async (em: Db, actor: Actor, stackId: string, presentId?: string) => {
+  const found = await tables(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
-    .select('stacks.is_offered')
+    .select(['stacks.is_offered', 'stacks.label as stack_label', 'apps.label as app_label'])
     .where('stacks.id', '=', stackId)
     .where(appVisibleTo(actor))
     .executeTakeFirst();
-  return stack !== undefined && (stack.is_offered || stackId === presentId);
+  if (!found) return null;
+  const { is_offered, ...labels } = found;
+  return is_offered || stackId === presentId ? labels : null;
 };
 
-/** Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash. */
-const requireValidInput = async (em: Db, actor: Actor, input: SavedFilterInput, before?: SavedFilterRow) => {
+type Present = { hash: string; stackId: string };
+
+/**
+ * Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash.
+ * @returns the labels of the stack and its app
+ */
+const requireValidInput = async (em: Db, actor: Actor, input: SavedFilterInput, present?: Present) => {
   const fields: FieldErrors = {};
-  if (!(await isUsableStack(em, actor, input.stack_id, before?.stack_id))) {
-    fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
-  }
+  const stack = await findUsableStack(em, actor, input.stack_id, present?.stackId);
+  if (!stack) fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
   const own = await tables(em)
     .selectFrom('saved_filters')
     .select('hash')
     .where('user_id', '=', actor.id)
     .execute();
-  if (input.hash !== before?.hash && own.some(({ hash }) => hash === input.hash)) {
+  if (input.hash !== present?.hash && own.some(({ hash }) => hash === input.hash)) {
     fields.hash = ['You have a saved filter of this hash already.'];
-  } else if (!before && own.length >= MAX_FILTERS) {
+  } else if (!present && own.length >= MAX_FILTERS) {
     fields.hash = [`You already have ${MAX_FILTERS} saved filters. Delete one first.`];
   }
-  if (Object.keys(fields).length > 0) throw invalid(fields);
+  if (!stack || fields.hash) throw invalid(fields);
+  return stack;
 };

@@ -100,18 +100,16 @@ const abbreviate = (value: unknown): string => {
   return typeof value === 'string' ? JSON.stringify(cut) : cut;
 };
 
-/** The columns of an app that a package sets and admins may change. */
-export const EDITABLE_COLUMNS = [
+/** The columns of an app that a package sets, named as in its manifest. Admins may change all but `launch_url`. */
+export const MANIFEST_COLUMNS = [
   'label',
   'description',
   'help_html',
   'footer_html',
   'show_help',
   'show_footer',
+  'launch_url',
 ] as const;
-
-/** The columns of an app that a package sets, named as in its manifest. */
-export const MANIFEST_COLUMNS = [...EDITABLE_COLUMNS, 'launch_url'] as const;
 
 /** Locks the app, so that a load reports exactly what it changed. */
 export const findLoadableApp = (tx: Db, slug: string) =>
