@@ -5,18 +5,17 @@ import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } fro
 import { Problem } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
+import { createClientErrorHandler, type RequestQueues, requireHostHeader } from './connections.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { serveGate } from './gate/serve-gate.ts';
 import { type HealthDeps, serveHealthChecks } from './health-checks.ts';
 import { type JwksDeps, serveJwks } from './jwks.ts';
-import { createClientErrorHandler, requireHostHeader } from './middleware/client-errors.ts';
 import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
 import { createCsrf } from './middleware/csrf.ts';
 import { limitRequestRate } from './middleware/rate-limit.ts';
 import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware/request-context.ts';
 import { lazyChildLogger, logResponses } from './middleware/request-logger.ts';
-import type { RequestQueues } from './middleware/request-queues.ts';
 import { addRequestState } from './middleware/request-state.ts';
 import { failurePage, prefersPage } from './pages/error-pages.ts';
 import { servePages } from './pages/serve-pages.ts';
@@ -77,7 +76,7 @@ export const createServer = async (options: ServerDeps) => {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
-    clientErrorHandler: createClientErrorHandler(securityHeaders),
+    clientErrorHandler: createClientErrorHandler(securityHeaders, deps.requests),
     frameworkErrors: (error, request, reply) => {
       reply.headers(securityHeaders).header('vary', 'Accept').header('x-request-id', request.id);
       cors.addTo(request, reply);

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createRequestQueues } from '../../src/http/middleware/request-queues.ts';
+import { createRequestQueues } from '../../src/http/connections.ts';
 import { until } from '../support/time.ts';
 
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
