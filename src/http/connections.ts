@@ -68,8 +68,9 @@ export const createRequestQueues = () => {
         queue.waiting.push({ response, handle: () => handle(request, response) });
         waitingRequests += 1;
         startNext(socket, queue);
-        if (queue.waiting.length > 0) socket.pause();
+        if (queue.waiting.length === 0) return;
         if (waitingRequests > MAX_WAITING) socket.destroy();
+        else socket.pause();
       },
     /** The response to the last request that arrived on a connection, until it is sent. */
     latestResponse: (socket: Socket): ServerResponse | null | undefined => {

@@ -8,17 +8,14 @@ import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { createClientErrorHandler, type RequestQueues, requireHostHeader } from './connections.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { serveGate } from './gate/serve-gate.ts';
-import { type HealthDeps, serveHealthChecks } from './health-checks.ts';
-import { type JwksDeps, serveJwks } from './jwks.ts';
 import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
-import { createCsrf } from './middleware/csrf.ts';
+import { createCsrf } from './middleware/credentials.ts';
 import { limitRequestRate } from './middleware/rate-limit.ts';
 import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware/request-context.ts';
 import { lazyChildLogger, logResponses } from './middleware/request-logger.ts';
 import { addRequestState } from './middleware/request-state.ts';
-import { failurePage, prefersPage } from './pages/error-pages.ts';
-import { servePages } from './pages/serve-pages.ts';
+import { failurePage, prefersPage, servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
 import { discardRefusedBodies, limitBodyMemory } from './rest/body.ts';
 import { addAllHttpMethods } from './rest/methods.ts';
@@ -37,7 +34,7 @@ const KEEP_ALIVE_MS = 72_000;
 const YEAR_SECONDS = 365 * 24 * 3600;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-type ServerDeps = Omit<ContextDeps & ServicePathDeps & HealthDeps & JwksDeps, 'csrf'> & {
+type ServerDeps = Omit<ContextDeps & ServicePathDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
   /** The number or the addresses of the proxies that may forward the caller's address and host. */
@@ -105,9 +102,7 @@ export const createServer = async (options: ServerDeps) => {
   discardRefusedBodies(app);
   await compressResponses(app);
 
-  serveHealthChecks(app, deps);
   serveServicePaths(app, deps);
-  serveJwks(app, deps);
   serveReference(app);
   await serveConsole(app, deps);
   serveGate(app, deps);

@@ -1,14 +1,17 @@
 import type { FastifyInstance } from 'fastify';
-import { notFound } from '../lib/problems.ts';
+import type { JSONWebKeySet } from 'jose';
+import { notFound, Problem } from '../lib/problems.ts';
+import { JWKS_PATH } from '../lib/ticket-claims.ts';
 import { API_INDEX } from './browsable/api-paths.ts';
 import { sendResponsePage } from './browsable/response-page.ts';
-import type { Csrf } from './middleware/csrf.ts';
+import type { Csrf } from './middleware/credentials.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { etagOf, isNotModified } from './rest/conditional-requests.ts';
 import { restEndpoints } from './rest/endpoints.ts';
 import { refuseOtherMethods } from './rest/methods.ts';
 import { JSON_TYPE, JSON_TYPES, negotiateType } from './rest/negotiation.ts';
 
+const STATUS_PATH = '/api/v1/status/';
 const CSRF_PATH = '/api/v1/csrf/';
 const OPENAPI_PATH = '/api/v1/openapi.json';
 const SVG_TYPE = 'image/svg+xml; charset=utf-8';
@@ -19,16 +22,26 @@ export type ServicePathDeps = {
   /** Steward's own version. */
   version: string;
   csrf: Csrf;
+  /** False if only a restart helps. */
+  isAlive: () => boolean;
+  /** @throws Problem if the reason is known */
+  isReady: () => Promise<boolean>;
+  /** The keys of tickets that are valid now or soon. */
+  readPublicKeys: () => Promise<JSONWebKeySet>;
+  jwksMaxAgeSeconds: number;
 };
 
 /** Serves the paths that are not procedures. */
 export const serveServicePaths = (app: FastifyInstance, deps: ServicePathDeps): void => {
+  serveHealthChecks(app, deps);
+  serveJwks(app, deps);
   serveAvatars(app);
   serveApiIndex(app, deps);
   app.get(CSRF_PATH, async (request, reply) => ({ csrf_token: deps.csrf.issue(request, reply) }));
   serveOpenApi(app, deps);
   const icons = ['/avatars/:file', '/favicon.ico'];
-  refuseOtherMethods(app, [...icons, API_INDEX, CSRF_PATH, OPENAPI_PATH]);
+  const health = ['/healthz', '/readyz', STATUS_PATH];
+  refuseOtherMethods(app, [...health, ...icons, JWKS_PATH, API_INDEX, CSRF_PATH, OPENAPI_PATH]);
 };
 
 /** Serves the default avatars, a letter or digit on a disc, and the favicon, which is drawn the same way. */
@@ -83,6 +96,48 @@ const serveOpenApi = (app: FastifyInstance, { version }: ServicePathDeps): void 
       etag = etagOf({}, json);
     }
     reply.header('cache-control', 'no-cache').header('etag', etag);
+    if (isNotModified(request, etag)) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(json);
+  });
+};
+
+/**
+ * `/healthz` succeeds while the process responds and can use its connections. It sends no query, so that a database outage does not
+ * restart the service.
+ * `/readyz` succeeds if the database responds, has all migrations and accepts writes. The path of the replaced service does the
+ * same, but hides the reason of a failure from its anonymous callers.
+ */
+const serveHealthChecks = (app: FastifyInstance, { isAlive, isReady }: ServicePathDeps): void => {
+  app.get('/healthz', async () => {
+    if (!isAlive()) throw new Problem('overloaded', { detail: 'All database connections are lost.' });
+    return { status: 'ok' };
+  });
+  const checkReadiness = async () => {
+    const isAvailable = await isReady().catch((error: unknown) => {
+      if (error instanceof Problem) throw error;
+      return false;
+    });
+    if (!isAvailable) throw new Problem('database-unavailable');
+    return { status: 'ready' };
+  };
+  app.get('/readyz', checkReadiness);
+  app.get(STATUS_PATH, () => checkReadiness().catch(rethrowWithoutDetail));
+};
+
+const rethrowWithoutDetail = (error: unknown): never => {
+  throw error instanceof Problem ? new Problem(error.code, { cause: error }) : error;
+};
+
+/** Serves the public keys of tickets (RFC 7517), which scripts of all sites may read. */
+const serveJwks = (app: FastifyInstance, { readPublicKeys, jwksMaxAgeSeconds }: ServicePathDeps): void => {
+  app.get(JWKS_PATH, async (request, reply) => {
+    const json = JSON.stringify(await readPublicKeys());
+    const etag = etagOf({}, json);
+    reply
+      .header('cache-control', `public, max-age=${jwksMaxAgeSeconds}`)
+      .header('etag', etag)
+      .header('access-control-allow-origin', '*')
+      .header('cross-origin-resource-policy', 'cross-origin');
     if (isNotModified(request, etag)) return reply.code(304).send();
     return reply.type('application/json; charset=utf-8').send(json);
   });

@@ -6,7 +6,7 @@ import {
   formatDateTime,
   formatWait,
   userMessage,
-} from '../../src/http/pages/display-text.ts';
+} from '../../src/http/pages/parts.ts';
 import { Problem } from '../../src/lib/problems.ts';
 
 const displayText = suite('display text of pages');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { formActionSources, homeUrl, localPath, loginPath } from '../../src/http/pages/redirects.ts';
+import { formActionSources, homeUrl, localPath, loginPath } from '../../src/http/pages/page-layout.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 const redirects = suite('redirects of pages');

@@ -1,11 +1,19 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import { escapeInvisible, type Html, html } from '../../lib/html.ts';
 import { createStyleSheet, sendHtml } from '../pages/page-layout.ts';
-import type { Endpoint } from '../rest/endpoints.ts';
-import { createLinkResolver, findApiPath } from './api-paths.ts';
-import { curlCommand, trpcCall } from './code-samples.ts';
-import { breadcrumbs, methodBadge, methodsCard, relatedEndpointsCard } from './endpoint-cards.ts';
+import { type Endpoint, inputKeysOf, unwrapSchema } from '../rest/endpoints.ts';
+import { hasBody, readInput } from '../rest/input.ts';
+import {
+  API_INDEX,
+  type ApiPath,
+  createLinkResolver,
+  fillPath,
+  findApiPath,
+  isReadable,
+  pathsBelow,
+} from './api-paths.ts';
 import { highlightJson, MAX_INDENT } from './json-highlighter.ts';
 
 const FILES = ['../pages/frame.css', '../pages/parts.css', 'browsable.css', 'json.css'];
@@ -99,3 +107,140 @@ ${
 <pre class="call">${curlCommand({ endpoint, request }, 'text/csv')}</pre>`
 }
 </section>`;
+
+const MAX_RELATED_PATHS = 24;
+
+type Params = Readonly<Record<string, string>>;
+
+/** The path of the request as a breadcrumb trail: each readable ancestor is a link. */
+const breadcrumbs = (path: ApiPath | undefined, params: Params, requestPath: string): Html => {
+  if (!path) return html`${escapeInvisible(requestPath)}`;
+  const segments = path.url.split('/').slice(1, -1);
+  return html`/${segments.map((segment, index) => {
+    const url = `/${segments.slice(0, index + 1).join('/')}/`;
+    const label = fillPath(segment, params);
+    const isLink = url === API_INDEX || (url !== path.url && isReadable(findApiPath(url)));
+    return html`${isLink ? html`<a href="${fillPath(url, params)}">${label}</a>` : label}/<wbr>`;
+  })}`;
+};
+
+const methodBadge = (method: string): Html =>
+  html`<span class="method ${method.toLowerCase()}">${method}</span> `;
+
+/** Lists the paths below this one with their methods. Paths with an unknown parameter are not links. */
+const relatedEndpointsCard = ({ url }: ApiPath, params: Params): Html | false => {
+  const related = pathsBelow(url).slice(0, MAX_RELATED_PATHS);
+  if (related.length === 0) return false;
+  return html`
+<section class="card" aria-labelledby="related">
+<h2 id="related">Related endpoints</h2>
+<ul class="paths">${related.map((path) => pathRow(path, params))}</ul>
+</section>`;
+};
+
+const pathRow = (path: ApiPath, params: Params): Html => {
+  const target = fillPath(path.url, params);
+  const label = target.slice(API_INDEX.length - 1);
+  const isLink = isReadable(path) && !target.includes('{');
+  return html`<li>${path.endpoints.map(({ method }) => methodBadge(method))}
+${isLink ? html`<a href="${target}">${label}</a>` : html`<code>${label}</code>`}</li>\n`;
+};
+
+/** Lists each method of the path with the fields of its query and body. */
+const methodsCard = ({ endpoints }: ApiPath): Html => html`
+<section class="card" aria-labelledby="methods">
+<h2 id="methods">Methods and fields</h2>
+<dl class="method-list">${endpoints.map(methodRow)}</dl>
+<p class="aside">The <a href="/docs/">API reference</a> describes each field.</p>
+</section>`;
+
+const methodRow = (endpoint: Endpoint): Html => {
+  const { body, query } = fieldsOf(endpoint);
+  return html`
+<dt>${methodBadge(endpoint.method)}</dt>
+<dd>${body.length + query.length === 0 && 'No parameters.'}
+${fieldList('Body: ', body)}
+${fieldList('Query: ', query)}
+${endpoint.rest.many !== undefined && html`<br>The body can also be an array of such objects.`}</dd>\n`;
+};
+
+type Field = { key: string; isRequired: boolean };
+
+const fieldList = (label: string, fields: readonly Field[]): Html | false =>
+  fields.length > 0 &&
+  html`${label}${fields.map(
+    ({ key, isRequired }, index) =>
+      html`${index > 0 && ', '}<code>${key}</code>${isRequired && html` <small>(required)</small>`}`,
+  )}.`;
+
+const fieldsOf = (endpoint: Endpoint): { body: Field[]; query: Field[] } => {
+  const { shape } = endpoint.input;
+  const { many, body: bodyKey = many } = endpoint.rest;
+  const { query, body } = inputKeysOf(endpoint);
+  const bodySchema = bodyKey === undefined ? undefined : shape[bodyKey];
+  return {
+    query: fieldsIn(shape, query),
+    body: bodySchema ? fieldsIn(objectShape(bodySchema)) : fieldsIn(shape, body),
+  };
+};
+
+type Shape = Readonly<Record<string, z.core.$ZodType>>;
+
+const fieldsIn = (shape: Shape, keys: readonly string[] = Object.keys(shape)): Field[] =>
+  keys.map((key) => ({ key, isRequired: shape[key]?._zod.optin === undefined }));
+
+type Definition = { type: string; shape?: Shape; element?: z.core.$ZodType };
+
+/** The fields of an object or of the objects in an array. */
+const objectShape = (schema: z.core.$ZodType): Shape => {
+  const { shape, element }: Definition = unwrapSchema(schema)._zod.def;
+  return shape ?? (element ? objectShape(element) : {});
+};
+
+/** Longer objects are split into one property per line. On a phone, this fits beside the name of the procedure. */
+const MAX_OBJECT_WIDTH = 16;
+
+type Call = { endpoint: Endpoint; request: FastifyRequest };
+
+/** The request as a call of the TypeScript client: `client.users.get.query({ email: 'ada@acme.test' })`. */
+const trpcCall = ({ endpoint, request }: Call): string => {
+  const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both into text
+  // The body is left out: it may contain a password.
+  const { input } = readInput(endpoint, { params, query, body: {} });
+  const bodyKeys = inputKeysOf(endpoint).body;
+  const properties = Object.entries(input)
+    .filter(([key]) => !bodyKeys.includes(key))
+    .map(([key, value]) => `${key}: ${literal(value)}`);
+  if (hasBody(endpoint)) properties.push('…');
+  const method = endpoint.type === 'query' ? 'query' : 'mutate';
+  return `client.${endpoint.procedure}.${method}(${objectLiteral(properties)})`;
+};
+
+const objectLiteral = (properties: readonly string[]): string => {
+  if (properties.length === 0) return '{}';
+  const line = `{ ${properties.join(', ')} }`;
+  return line.length <= MAX_OBJECT_WIDTH
+    ? line
+    : `{\n${properties.map((property) => `  ${property},\n`).join('')}}`;
+};
+
+/** A TypeScript literal, in single quotes if the string needs no escaping. */
+const literal = (value: unknown): string => {
+  if (value instanceof Date) return `new Date('${value.toISOString()}')`;
+  const json = escapeInvisible(JSON.stringify(value) ?? 'undefined');
+  return typeof value === 'string' && json === `"${value}"` && !value.includes("'") ? `'${value}'` : json;
+};
+
+/** The request as a curl command. */
+const curlCommand = ({ endpoint, request }: Call, accept: string): string => {
+  const lines = [endpoint.method === 'GET' ? 'curl' : `curl -X ${endpoint.method}`];
+  if (!endpoint.isPublic) lines.push(`-H ${shellQuote('Authorization: Token …')}`);
+  lines.push(`-H ${shellQuote(`Accept: ${accept}`)}`);
+  if (hasBody(endpoint))
+    lines.push(`-H ${shellQuote('Content-Type: application/json')}`, `-d ${shellQuote('{…}')}`);
+  lines.push(shellQuote(`${request.protocol}://${request.host}${request.url}`));
+  return lines.join(' \\\n  ');
+};
+
+/** For a POSIX shell, where nothing inside single quotes is expanded. */
+const shellQuote = (text: string): string => `'${escapeInvisible(text).replaceAll("'", "'\\''")}'`;

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { localPath, loginPath } from '../pages/redirects.ts';
+import { localPath, loginPath } from '../pages/page-layout.ts';
 import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
 import { HTML_TYPE, prefersHtml } from '../rest/negotiation.ts';
 import { type ErrorsMember, prepareProblem, problemDocument, sendProblem } from '../rest/problem-document.ts';

@@ -5,8 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 import { readSession } from '../middleware/credentials.ts';
 import { isHttps } from '../middleware/request-context.ts';
-import { redirectTo } from '../pages/page-layout.ts';
-import { loginPath } from '../pages/redirects.ts';
+import { loginPath, redirectTo } from '../pages/page-layout.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 
 /** What `npm run build:console` writes; `npm install` of a checkout runs it. */

@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 
 const SESSION_COOKIE = 'steward_session';
@@ -45,3 +46,91 @@ export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Pro
     : `Unknown authorization scheme. ${HOW_TO_SEND}`;
   return new Problem('unauthenticated', { detail });
 };
+
+export const CSRF_COOKIE = 'csrftoken';
+const CSRF_HEADER = 'x-csrftoken';
+/** The form field of pages, which cannot set a header. */
+export const CSRF_FIELD = 'csrf_token';
+
+const NONCE_BYTES = 16;
+/** Nonce and HMAC-SHA-256 in hexadecimal. */
+const TOKEN_FORMAT = /^([0-9a-f]{32})\.([0-9a-f]{64})$/;
+
+const PROXY_HINT = 'Behind a proxy, preserve the Host header or set TRUST_PROXY.';
+const MAX_SHOWN_LENGTH = 255;
+
+export type Csrf = ReturnType<typeof createCsrf>;
+
+/**
+ * CSRF protection by signed double submit: the header or form field must equal the cookie, and the token must be signed for
+ * the credential of the request. A cookie that another site planted is therefore useless.
+ */
+export const createCsrf = ({ secretKey, secure }: { secretKey: string; secure: boolean }) => {
+  const macOf = (nonce: string, credential: string): string =>
+    createHmac('sha256', secretKey).update(`csrf\0${nonce}\0${credential}`).digest('hex');
+
+  const isValid = (token: string, credential: string): boolean => {
+    const [, nonce, mac] = TOKEN_FORMAT.exec(token) ?? [];
+    if (nonce === undefined || mac === undefined) return false;
+    return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(nonce, credential)));
+  };
+
+  /** Sets a new token. After a login `credential` is the new session, not that of the request. */
+  const renew = (reply: FastifyReply, credential: string): string => {
+    const nonce = randomBytes(NONCE_BYTES).toString('hex');
+    const token = `${nonce}.${macOf(nonce, credential)}`;
+    reply.setCookie(CSRF_COOKIE, token, { path: '/', sameSite: 'lax', secure });
+    return token;
+  };
+
+  return {
+    renew,
+
+    /** Returns the token of the cookie if it is valid, else sets a new one. */
+    issue: (request: FastifyRequest, reply: FastifyReply): string => {
+      const credential = credentialOf(request, secure);
+      const current = request.cookies[CSRF_COOKIE];
+      return current !== undefined && isValid(current, credential) ? current : renew(reply, credential);
+    },
+
+    /** @throws Problem `csrf-failed`, `cross-site` */
+    check: (request: FastifyRequest): void => {
+      refuseCrossSite(request);
+      const sent = request.headers[CSRF_HEADER] ?? fieldOf(request.body);
+      const cookie = request.cookies[CSRF_COOKIE];
+      const isGenuine =
+        typeof sent === 'string' && sent === cookie && isValid(sent, credentialOf(request, secure));
+      if (!isGenuine) throw new Problem('csrf-failed');
+    },
+  };
+};
+
+/** The credential that a token is bound to, valid or not. */
+const credentialOf = (request: FastifyRequest, secure: boolean): string =>
+  readToken(request) ?? readSession(request, secure) ?? 'anonymous';
+
+/** Only pages parse forms: all other bodies are a buffer or a string here. */
+const fieldOf = (body: unknown): unknown =>
+  typeof body === 'object' && body !== null && CSRF_FIELD in body ? body[CSRF_FIELD] : undefined;
+
+/**
+ * Refuses a request that a page of another site caused. Browsers set `Sec-Fetch-Site` and `Origin` themselves, and no page can
+ * change them. A request without both is not from a browser, or is a plain read.
+ *
+ * Behind a proxy that rewrites `Host`, requests of the service's own pages look foreign: the error and the log show both sides.
+ * @throws Problem `cross-site`
+ */
+export const refuseCrossSite = (request: FastifyRequest): void => {
+  const { origin: header } = request.headers;
+  if (request.headers['sec-fetch-site'] === 'cross-site') throw new Problem('cross-site');
+  if (header === undefined || hostOf(header) === request.host.toLowerCase()) return;
+
+  const origin = header.slice(0, MAX_SHOWN_LENGTH);
+  const host = request.host.slice(0, MAX_SHOWN_LENGTH);
+  request.log.warn({ origin, host }, `Refused: Origin does not match Host. ${PROXY_HINT}`);
+  const detail = `The origin ${origin} does not match the host ${host} of this request. ${PROXY_HINT}`;
+  throw new Problem('cross-site', { detail });
+};
+
+/** Undefined for the origin `null`, which sandboxed pages send. */
+const hostOf = (origin: string): string | undefined => URL.parse(origin)?.host;

@@ -8,13 +8,14 @@ import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
 import type { Services } from '../../services/index.ts';
 import { preconditionOf } from '../rest/conditional-requests.ts';
 import {
+  type Csrf,
   deviceCookieName,
   readSession,
   readToken,
+  refuseCrossSite,
   sessionCookieName,
   unauthenticated,
 } from './credentials.ts';
-import { type Csrf, refuseCrossSite } from './csrf.ts';
 
 /** Runs the work in one transaction that these services share. A failure rolls it back. */
 export type InTransaction = <T>(

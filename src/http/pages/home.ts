@@ -1,11 +1,9 @@
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { describeUserAgent, formatDateTime } from './display-text.ts';
-import { alertBox } from './fields.ts';
 import { logoutForm } from './login.ts';
 import { type Caller, isFormRejected, type PageContext, type Pages, pathParameter } from './page-context.ts';
-import { redirectTo } from './page-layout.ts';
-import { homeUrl } from './redirects.ts';
+import { homeUrl, redirectTo } from './page-layout.ts';
+import { alertBox, describeUserAgent, formatDateTime } from './parts.ts';
 
 /** `/`: the apps and sessions of the user who is logged in. */
 export const homePages: Pages = {

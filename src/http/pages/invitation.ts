@@ -1,7 +1,5 @@
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { formatDate } from './display-text.ts';
-import { alertBox, hiddenUsername, inputField, newPasswordField } from './fields.ts';
 import { logoutForm } from './login.ts';
 import {
   attempt,
@@ -12,8 +10,8 @@ import {
   pathParameter,
   queryParameter,
 } from './page-context.ts';
-import { mailLink, redirectTo } from './page-layout.ts';
-import { formActionSources, homeUrl, loginPath } from './redirects.ts';
+import { formActionSources, homeUrl, loginPath, mailLink, redirectTo } from './page-layout.ts';
+import { alertBox, formatDate, hiddenUsername, inputField, newPasswordField } from './parts.ts';
 
 type Invitation = Awaited<ReturnType<Caller['invitations']['preview']>>;
 

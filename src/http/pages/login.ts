@@ -1,6 +1,5 @@
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './fields.ts';
 import {
   type Caller,
   formField,
@@ -9,8 +8,8 @@ import {
   type Pages,
   queryParameter,
 } from './page-context.ts';
-import { redirectTo } from './page-layout.ts';
-import { formActionSources, homeUrl, localPath } from './redirects.ts';
+import { formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
+import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './parts.ts';
 
 /** `/login/` continues to `next`, or else to the home of the client's users. */
 export const loginPages: Pages = {

@@ -4,11 +4,10 @@ import { problemOf } from '../../../routers/middleware/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isFault, type Problem } from '../../lib/problems.ts';
 import { acceptsSecureCookies } from '../gate/embed-cookie.ts';
-import { readSession } from '../middleware/credentials.ts';
-import { CSRF_FIELD } from '../middleware/csrf.ts';
+import { CSRF_FIELD, readSession } from '../middleware/credentials.ts';
 import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
-import { hiddenField } from './fields.ts';
 import { type Page, sendPage } from './page-layout.ts';
+import { hiddenField } from './parts.ts';
 
 export type Caller = ReturnType<typeof createCaller>;
 export type PageContext = ReturnType<typeof createPageContext>;

@@ -1,16 +1,19 @@
-import type { FastifyInstance } from 'fastify';
-import { Problem } from '../../lib/problems.ts';
-import type { ContextDeps } from '../middleware/request-context.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createCaller } from '../../../routers/index.ts';
+import { problemOf } from '../../../routers/middleware/errors.ts';
+import { html } from '../../lib/html.ts';
+import { messageHtml } from '../../lib/message-html.ts';
+import { Problem, type ProblemCode } from '../../lib/problems.ts';
+import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
+import { logFault } from '../middleware/request-logger.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
-import { accessViewPages } from './access-view.ts';
-import { failurePage } from './error-pages.ts';
 import { homePages } from './home.ts';
 import { invitationPages } from './invitation.ts';
-import { launchPages } from './launch.ts';
 import { loginPages } from './login.ts';
+import { accessViewPages, launchPages } from './open-app.ts';
 import { createPageContext } from './page-context.ts';
-import { passwordChangePages } from './password-change.ts';
-import { passwordResetPages } from './password-reset.ts';
+import { sendPage } from './page-layout.ts';
+import { passwordChangePages, passwordResetPages } from './passwords.ts';
 
 const PAGES = {
   ...homePages,
@@ -51,3 +54,78 @@ const acceptFormsOnly = (app: FastifyInstance): void => {
   );
   app.addContentTypeParser('*', (_request, _payload, done) => done(new Problem('unsupported-media-type')));
 };
+
+/** Paths that always answer in machine-readable form. */
+const API_PATH = /^\/(api|trpc)(\/|\?|$)/;
+
+/** Whether to report an error as a page: if the client is a browser and the path is not an API path. */
+export const prefersPage = (request: FastifyRequest): boolean =>
+  !API_PATH.test(request.url) && request.accepts().type(['application/json', 'text/html']) === 'text/html';
+
+/** Sends the page for an error that a page did not handle, with the client's own texts for 404 and 500. */
+export const failurePage = async (reply: FastifyReply, error: unknown, deps: ContextDeps) => {
+  const { request } = reply;
+  const problem = pageProblem(error);
+  const isServerError = problem.status >= 500;
+  logFault(request, problem);
+  const brand = await loadBranding(request, deps);
+  const { title, message } = await errorText(problem, brand);
+  const content = html`
+<p class="code">${problem.status}</p>
+<h1>${title}</h1>
+<div class="card">
+${message}
+${isServerError && html`<p class="aside">If you contact support, include this request ID: <code>${request.id}</code></p>`}
+<p><a class="button" href="/">Go to the home page</a></p>
+</div>`;
+  return sendPage(reply, { brand, title, content, problem });
+};
+
+/** Errors that Fastify itself raises for a form carry a status code but are no problems. */
+const pageProblem = (error: unknown): Problem => {
+  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
+  if (status === 413) return new Problem('body-too-large', { cause: error });
+  return status < 500 ? new Problem('malformed-body', { cause: error }) : problemOf(error);
+};
+
+const CLIENT_ERRORS: Partial<Record<ProblemCode, string>> = {
+  'method-not-allowed': 'This page does not support this kind of request.',
+  'rate-limited': 'Too many requests. Wait a minute, then try again.',
+};
+
+const errorText = async ({ code, status }: Problem, branding: typeof DEFAULT_BRANDING) => {
+  if (status === 404)
+    return {
+      title: branding.subtitle_404 || 'We could not find that page',
+      message:
+        (await messageHtml(branding.message_404)) ??
+        html`<p>The link may be incomplete, or the page may have moved.</p>`,
+    };
+  if (status < 500)
+    return {
+      title: 'Request failed',
+      message: html`<p>${CLIENT_ERRORS[code] ?? 'The request could not be read. Go back and try again.'}</p>`,
+    };
+  return {
+    title: branding.subtitle_500 || 'Something went wrong on our side',
+    message:
+      status === 503
+        ? html`<p>The service is temporarily unavailable. Please try again in a moment.</p>`
+        : ((await messageHtml(branding.message_500)) ?? html`<p>Please try again in a moment.</p>`),
+  };
+};
+
+/** For errors while the database, and therefore the client's own branding, is unavailable. */
+const DEFAULT_BRANDING = {
+  client_name: 'Steward',
+  support_email: '',
+  subtitle_404: '',
+  message_404: '',
+  subtitle_500: '',
+  message_500: '',
+};
+
+const loadBranding = (request: FastifyRequest, deps: ContextDeps): Promise<typeof DEFAULT_BRANDING> =>
+  createCaller(contextOf(request, deps))
+    .branding.get({})
+    .catch(() => DEFAULT_BRANDING);

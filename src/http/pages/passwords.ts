@@ -1,7 +1,51 @@
 import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { alertBox, emailField, hiddenField, hiddenUsername, newPasswordField } from './fields.ts';
 import { attempt, formField, type PageContext, type Pages, queryParameter } from './page-context.ts';
+import { loginPath, redirectTo } from './page-layout.ts';
+import {
+  alertBox,
+  emailField,
+  hiddenField,
+  hiddenUsername,
+  newPasswordField,
+  passwordChangeFields,
+} from './parts.ts';
+
+const PATH = '/password/change/';
+
+export const passwordChangePages: Pages = {
+  [`GET ${PATH}`]: async (context) => sendForm(context),
+
+  [`POST ${PATH}`]: async (context) => {
+    const password = formField(context, 'password');
+    const new_password = formField(context, 'new_password');
+    const { problem } = await context.submit((caller) => caller.passwords.change({ password, new_password }));
+    return problem ? sendForm(context, problem) : sendConfirmation(context);
+  },
+};
+
+const sendForm = async (context: PageContext, problem: Problem | null = null) => {
+  const user = await context.currentUser();
+  if (!user) return redirectTo(context.reply, loginPath(PATH));
+  const content = html`
+<h1>Change your password</h1>
+<form class="card" method="post" action="${PATH}">
+${alertBox(problem)}
+${context.csrfField()}
+${hiddenUsername(user.email)}
+${passwordChangeFields(problem?.fields, await context.passwordRules(user.email))}
+<button>Change password</button>
+<p class="aside"><a href="/">Cancel</a></p>
+</form>`;
+  return context.sendPage({ title: 'Change your password', content, problem });
+};
+
+const sendConfirmation = (context: PageContext) =>
+  context.sendCard({
+    title: 'Password changed',
+    body: html`<p>You stay logged in here. You have been logged out everywhere else.</p>
+<p><a class="button" href="/">Back to your account</a></p>`,
+  });
 
 /** `/password/reset/`: requests a link by mail; with the token of a link, sets a new password. */
 export const passwordResetPages: Pages = {
@@ -25,7 +69,7 @@ const requestLink = async (context: PageContext) => {
 const setPassword = async (context: PageContext, token: string) => {
   const password = formField(context, 'password');
   const { problem } = await context.submit((caller) => caller.passwords.reset({ token, password }));
-  return problem ? sendPasswordForm(context, token, problem) : sendConfirmation(context);
+  return problem ? sendPasswordForm(context, token, problem) : sendResetConfirmation(context);
 };
 
 /** Asks for an email address. Also shown for a link that is no longer valid. */
@@ -86,7 +130,7 @@ ${newPasswordField({
   return context.sendPage({ title: 'Choose a new password', content, problem });
 };
 
-const sendConfirmation = (context: PageContext) =>
+const sendResetConfirmation = (context: PageContext) =>
   context.sendCard({
     title: 'Password changed',
     body: html`<p>Log in with your new password. You have been logged out everywhere.</p>

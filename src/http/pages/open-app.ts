@@ -1,13 +1,14 @@
 import type { FastifyRequest } from 'fastify';
+import { leadsToApi } from '../../lib/app-link.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { maintenanceNotice } from '../../lib/message-html.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
-import { keepEmbedSession } from '../gate/embed-cookie.ts';
+import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';
 import { sendProblem } from '../rest/problem-document.ts';
-import { formatDateTime, userMessage } from './display-text.ts';
-import { attempt, type PageContext, type Pages, pathParameter } from './page-context.ts';
-import { mailLink, redirectTo } from './page-layout.ts';
+import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
+import { loginPath, mailLink, redirectTo } from './page-layout.ts';
+import { formatDateTime, userMessage } from './parts.ts';
 
 /** `/v/{key}/` opens the app of an access view. */
 export const accessViewPages: Pages = {
@@ -124,3 +125,47 @@ const describe = async (view: RefusedView): Promise<Description> => {
 
 const usesText = (allowedUses: number): string =>
   allowedUses > 1 ? `It could be opened ${allowedUses} times.` : 'It could be opened once.';
+
+/** `/launch/{app_slug}/` opens an app for the user of the browser session, who logs in first if needed. */
+export const launchPages: Pages = {
+  'GET /launch/:app_slug/': async (context) => {
+    const app_slug = pathParameter(context, 'app_slug');
+    const stack = queryParameter(context, 'stack');
+    if (!(await context.currentUser())) return redirectTo(context.reply, loginPath(context.request.url));
+    const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack }));
+    if (value && leadsToApi(value.url)) return sendUnready(context, app_slug);
+    if (value) {
+      forgetEmbedSession(context.reply, app_slug, context.isSecure);
+      return redirectTo(context.reply, value.url);
+    }
+    const isKnown = problem.code === 'app-in-maintenance' || problem.code === 'client-closed';
+    if (!isKnown) throw problem;
+    return sendLaunchRefusal(context, app_slug, problem);
+  },
+};
+
+const sendUnready = async (context: PageContext, slug: string) => {
+  const apps = await context.reader.apps.list({});
+  const label = apps.find((one) => one.slug === slug)?.label ?? 'This app';
+  return context.sendCard({
+    title: `${label} cannot be opened yet`,
+    body: html`<p>It has no address yet. Ask the person who invited you when it will be ready.</p>
+<p><a class="button" href="/">Go to the home page</a></p>`,
+    status: 404,
+  });
+};
+
+const sendLaunchRefusal = async (context: PageContext, slug: string, problem: Problem) => {
+  const apps = await context.reader.apps.list({});
+  const app = apps.find((one) => one.slug === slug);
+  const { title, body } =
+    problem.code === 'client-closed'
+      ? { title: 'This app is closed', body: html`<p>${problem.message}</p>` }
+      : await maintenanceNotice(app?.label ?? 'This app', app?.maintenance_message ?? '');
+  return context.sendCard({
+    title,
+    body: html`${body}
+<p><a class="button" href="/">Go to the home page</a></p>`,
+    problem,
+  });
+};
