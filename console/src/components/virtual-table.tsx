@@ -107,7 +107,7 @@ type RowProps<Row> = {
   top: number;
 };
 
-/** Keeps its state while the rows of a new filter are loaded. */
+/** Memoized: a row is not rendered again while those of a new filter are loaded. */
 const TableRow = memo(<Row,>({ row, index, columns, ...style }: RowProps<Row>) => (
   <tr role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
     {columns.map((column) => (
