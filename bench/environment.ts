@@ -6,7 +6,7 @@ import { attachToEmbeddedPostgres } from '../src/adapters/embedded-postgres/inde
 import { type Config, readConfig } from '../src/config/config.ts';
 import type { Connection } from '../src/config/connection.ts';
 import { withDatabaseHost } from '../src/server/database-host.ts';
-import { npmScript, type Service, startService } from '../tests/support/service-process.ts';
+import { type Service, startService } from '../tests/support/service-process.ts';
 import { freePort } from '../tests/support/tcp.ts';
 import { PASSWORD } from './data/content.ts';
 import { DatabaseNotEmpty, fillDatabase } from './data/fill.ts';
@@ -26,7 +26,7 @@ export type Environment = {
 type Options = {
   dataDir: string | undefined;
   plan: Plan;
-  /** Added to those of `npm start`. */
+  /** For profiles. */
   nodeOptions: string;
 };
 
@@ -39,11 +39,9 @@ export const openEnvironment = async (
   const config = readConfig({ ...process.env, DATA_DIR: folder });
   await withDatabaseHost(config, ({ connection }) => fillUnlessFilled(connection, plan));
 
-  const script = npmScript('start');
   const service = await startService(
     'serve',
     {
-      ...script.settings,
       DATA_DIR: folder,
       NODE_ENV: 'production',
       // The peers write no access log.
@@ -51,7 +49,7 @@ export const openEnvironment = async (
       PORT: String(await freePort()),
       ...externalDatabase(process.env),
     },
-    [...script.nodeOptions, ...nodeOptions.split(' ').filter(Boolean)],
+    nodeOptions.split(' ').filter(Boolean),
   );
   // SIGTERM: Node writes a CPU profile when it exits.
   cleanup.defer(async () => {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { MEMORY_SETTINGS } from '../../src/cli/node-launcher.js';
 import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
 
@@ -23,13 +22,6 @@ unit('is valid, and has a low exposure', async () => {
 
   assert.is(stdout + stderr, '');
   assert.ok(Number(exposure) <= MAX_EXPOSURE, `exposure ${exposure}`);
-});
-
-unit('starts the service with the memory settings of npm start', async () => {
-  const text = await readFile(UNIT, 'utf8');
-
-  for (const option of MEMORY_SETTINGS.nodeOptions) assert.match(text, ` ${option} `);
-  for (const [name, value] of Object.entries(MEMORY_SETTINGS.env)) assert.match(text, `${name}=${value}`);
 });
 
 unit('permits every system call of the service and its embedded database', async () => {

@@ -2,7 +2,6 @@ import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { makeScratchFolder } from '../support/files.ts';
-import { npmScript } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { buildImage, startContainer } from './oci-image.ts';
 
@@ -30,16 +29,12 @@ const makeVolume = async (folder: Folder, uid: number, gid: number, mode: number
   return path;
 };
 
-image('has an ordinary user, one volume, and the memory settings of npm start', async ({ config, root }) => {
-  const { settings, nodeOptions } = npmScript('start');
+image('has an ordinary user and one volume', async ({ config, root }) => {
   const data = await stat(join(root, 'data'));
 
   assert.is(config.User, '10001:0');
   assert.equal(Object.keys(config.Volumes), ['/data']);
   assert.equal([data.uid, data.gid, data.mode & 0o777], [10_001, 0, 0o770]);
-  for (const option of nodeOptions) assert.ok(config.Entrypoint.includes(option), option);
-  for (const [name, value] of Object.entries(settings))
-    assert.ok(config.Env.includes(`${name}=${value}`), name);
 });
 
 image('holds the program and its production dependencies only', async ({ root }) => {

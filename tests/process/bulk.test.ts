@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { startExternalDatabase } from '../support/database-servers.ts';
-import { npmScript, peakMemoryMb, type Service, startService } from '../support/service-process.ts';
+import { peakMemoryMb, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 
 const SIZE = 10_000;
@@ -25,8 +25,7 @@ const bulk = suite<Context>(`${SIZE} invitations in one request`);
 bulk.before(async (context) => {
   const server = await startExternalDatabase();
   const { settings, connection } = await server.makeDatabase();
-  const script = npmScript('demo');
-  context.service = await startService('demo', { ...settings, ...script.settings }, script.nodeOptions);
+  context.service = await startService('demo', settings);
   context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
   context.database = new Client(connection);
   await context.database.connect();

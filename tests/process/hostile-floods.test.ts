@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { npmScript, peakMemoryMb, type Service, startService } from '../support/service-process.ts';
+import { peakMemoryMb, type Service, startService } from '../support/service-process.ts';
 import { makeDataDir } from '../support/test-server.ts';
 
 const CONNECTIONS = 20;
@@ -53,10 +53,8 @@ const floods = suite<Context>('a service under a flood of requests');
 
 // A new service for each attack, so that the memory of one does not count for the next.
 floods.before.each(async (context) => {
-  const script = npmScript('demo');
   context.folder = await makeDataDir();
-  const settings = { DATA_DIR: context.folder.path, ...script.settings };
-  context.service = await startService('demo', settings, script.nodeOptions);
+  context.service = await startService('demo', { DATA_DIR: context.folder.path });
   context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
 });
 floods.after.each(async ({ folder, service }) => {

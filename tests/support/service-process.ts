@@ -5,7 +5,6 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import manifest from '../../package.json' with { type: 'json' };
 import type { Finding } from '../../src/doctor/finding.ts';
 import { createRestClient } from './http-clients.ts';
 
@@ -168,18 +167,6 @@ export const examine = async (settings: Settings) => {
       .filter((finding) => finding.status === status && (check === undefined || finding.check === check))
       .map(({ message, action }) => `${message} ${action ?? ''}`.trim());
   return { code, stdout, findings, lines };
-};
-
-/**
- * The environment and the Node options with which `npm start` and `npm run demo` start the service. They limit memory use: see
- * docs/architecture.md.
- */
-export const npmScript = (name: 'start' | 'demo') => {
-  const script = manifest.scripts[name];
-  const [, settings, options] = /^((?:\w+=\S+ )+)exec node (--.+) src\/cli\.js \w+$/.exec(script) ?? [];
-  if (settings === undefined || options === undefined) throw new Error(`Cannot read the script: ${script}`);
-  const pairs = [...settings.matchAll(/(\w+)=(\S+) /g)].map(([, name = '', value = '']) => [name, value]);
-  return { settings: Object.fromEntries(pairs) as Record<string, string>, nodeOptions: options.split(' ') };
 };
 
 /** The working directory of a process; '' if it has ended or belongs to another user. */

@@ -6,7 +6,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { MEMORY_SETTINGS } from '../../src/cli/node-launcher.js';
 import { findOlderNode } from '../support/environment.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { npmScript, runCommand, serverProcesses, startService } from '../support/service-process.ts';
+import { runCommand, serverProcesses, startService } from '../support/service-process.ts';
 import { until } from '../support/time.ts';
 
 const SOURCES = join(import.meta.dirname, '../../src');
@@ -14,11 +14,56 @@ const MISUSED = 2;
 
 const olderNode = suite('steward on a Node that is too old');
 
-olderNode('has the memory settings of npm start', () => {
-  const { settings, nodeOptions } = npmScript('start');
+/** The memory settings that a process was not started with. */
+const missingSettings = async (pid: number): Promise<string[]> => {
+  const started = await Promise.all(
+    ['cmdline', 'environ'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8')),
+  );
+  const present = started.join('\0').split('\0');
+  const { nodeOptions, env } = MEMORY_SETTINGS;
+  return [...nodeOptions, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)].filter(
+    (setting) => !present.includes(setting),
+  );
+};
 
-  assert.equal(MEMORY_SETTINGS, { env: settings, nodeOptions });
+const memory = suite('the memory settings of a service');
+
+memory('are applied in the process that was started', async () => {
+  await using folder = await makeScratchFolder();
+  await using service = await startService('serve', { DATA_DIR: folder.path });
+
+  assert.equal(await missingSettings(service.pid), []);
 });
+
+memory('reach every worker process', async () => {
+  await using folder = await makeScratchFolder();
+  await using service = await startService('serve', { DATA_DIR: folder.path, WORKERS: '2' });
+  const workers = await childrenRunning(service.pid, 'cli.js');
+
+  assert.ok(workers.length > 0);
+  for (const worker of workers) assert.equal(await missingSettings(worker), []);
+});
+
+memory('give way to options of the caller', async () => {
+  await using folder = await makeScratchFolder();
+  await using service = await startService('serve', { DATA_DIR: folder.path }, ['--max-semi-space-size=32']);
+  const commandLine = (await readFile(`/proc/${service.pid}/cmdline`, 'utf8')).split('\0');
+
+  assert.equal(
+    commandLine.filter((part) => part.startsWith('--max-semi')),
+    ['--max-semi-space-size=16', '--max-semi-space-size=32'],
+  );
+});
+
+if (process.platform === 'linux') memory.run();
+
+const childrenRunning = async (pid: number, program: string): Promise<number[]> => {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
+  const lines = await Promise.all(
+    children.map(async (child) => ({ child, line: await readFile(`/proc/${child}/cmdline`, 'utf8') })),
+  );
+  return lines.filter(({ line }) => line.includes(program)).map(({ child }) => Number(child));
+};
 
 /** Of a process with one child. */
 const childOf = async (pid: number): Promise<number> =>
@@ -44,13 +89,10 @@ const testWith = (node: string): void => {
     await using folder = await makeScratchFolder();
     await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
     const child = await childOf(service.pid);
-    const commandLine = (await readFile(`/proc/${child}/cmdline`, 'utf8')).split('\0');
-    const environment = (await readFile(`/proc/${child}/environ`, 'utf8')).split('\0');
+    const missing = await missingSettings(child);
     const { code, stdout } = await service.kill('SIGTERM');
 
-    for (const option of MEMORY_SETTINGS.nodeOptions) assert.ok(commandLine.includes(option), option);
-    for (const [name, value] of Object.entries(MEMORY_SETTINGS.env))
-      assert.ok(environment.includes(`${name}=${value}`), name);
+    assert.equal(missing, []);
     assert.is(code, 0);
     assert.match(stdout, 'Stopping: SIGTERM');
     assert.equal(await serverProcesses(folder.path), []);
