@@ -61,7 +61,7 @@ export const usageReportProcedures = {
     )
     .output(z.object({ apps: z.array(TopAppOutput) }))
     .query(async ({ ctx, input: { client, window, limit } }) => ({
-      apps: await ctx.services.appUsage.top(ctx.actor, client, window, limit),
+      apps: await ctx.services.usageStats.topApps(ctx.actor, client, window, limit),
     })),
 
   dailyByApp: viewerProcedure
@@ -84,7 +84,7 @@ export const usageReportProcedures = {
     )
     .output(z.array(DailyAppUsageOutput))
     .query(({ ctx, input }) =>
-      ctx.services.appUsage.listDaily(ctx.actor, input, input.window, toPageRequest(ctx, input)),
+      ctx.services.usageStats.dailyByApp(ctx.actor, input, input.window, toPageRequest(ctx, input)),
     ),
 
   idleApps: viewerProcedure
@@ -107,7 +107,7 @@ export const usageReportProcedures = {
     )
     .output(z.array(IdleAppOutput))
     .query(({ ctx, input: { days, search, client, ...page } }) =>
-      ctx.services.appUsage.listIdle(
+      ctx.services.usageStats.idleApps(
         ctx.actor,
         { search, client, unused_days: days },
         toPageRequest(ctx, page),
@@ -136,6 +136,6 @@ export const usageReportProcedures = {
     .output(z.array(IdleUserOutput))
     .query(({ ctx, input: { days, client, ...page } }) => {
       const { cursor, ...request } = toPageRequest(ctx, page);
-      return ctx.services.idleUsers.list(ctx.actor, { days, client, cursor }, request);
+      return ctx.services.usageStats.idleUsers(ctx.actor, { days, client, cursor }, request);
     }),
 };

@@ -144,7 +144,7 @@ export const usageRouter = router({
     .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
     .output(z.object({ users: z.array(TopUserOutput), stacks: z.array(TopStackOutput) }))
     .query(({ ctx, input }) =>
-      ctx.services.usageStats.top(ctx.actor, input.app_id, input.window, input.limit),
+      ctx.services.usageStats.topOfApp(ctx.actor, input.app_id, input.window, input.limit),
     ),
 
   ...usageReportProcedures,

@@ -45,7 +45,7 @@ import {
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { createSharedParts } from './services/shared-parts.ts';
 import type { ServiceDeps } from './services/unit.ts';
-import { maintainUsage } from './services/usage/usage-maintenance.ts';
+import { maintainUsage } from './services/usage/usage-months.ts';
 
 type AppDeps = {
   config: Config;

@@ -3,11 +3,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
-import {
-  hasCredentialLine,
-  isCredentialName,
-  withoutSecrets,
-} from '../src/services/usage/credential-names.ts';
+import { hasCredentialLine, isCredentialName, withoutSecrets } from '../src/services/usage/usage-extra.ts';
 
 /** After these tokens, a slash begins a regular expression and not a division. */
 const BEFORE_REGEX = /(?:^|[=(,:;[!&|?{}+>]|\b(?:return|case|of|in))$/;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { USAGE_INTERVALS } from '../../src/services/usage/usage-periods.ts';
+import { USAGE_INTERVALS } from '../../src/services/usage/usage-report.ts';
 import { AppKey, EmailKey, Id, Instant, Output, Text } from './fields.ts';
 import { pageNumberFields } from './paging.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
-import type { SubmittedEntry as Submitted } from '../../src/services/usage/usage-enrichment.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../../src/services/usage/usage-extra.ts';
+import type { SubmittedEntry as Submitted } from '../../src/services/usage/usage-recording.ts';
 import type { UsageCursor, UsageEncoder, UsageRow } from '../../src/services/usage/usage-rows.ts';
 import { AnyObject, BodyInstant, Email, Instant, Output, outputOf, Text } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';

@@ -9,7 +9,7 @@ import { openDatabase } from '../db/database.ts';
 import { migrateDatabase } from '../db/migrate.ts';
 import { openUnlimitedSession } from '../db/single-client.ts';
 import { RESTART_SEARCHES } from '../services/data-rights/erasure-work.ts';
-import { ensureMonths } from '../services/usage/usage-partitions.ts';
+import { ensureMonths } from '../services/usage/usage-months.ts';
 import { collect, readArchive } from './archive.ts';
 import { type BackupHeader, PACKAGES_FOLDER, tableOf } from './backup-format.ts';
 import { advanceSequences, quoted, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';

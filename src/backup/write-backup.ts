@@ -11,7 +11,7 @@ import { openUnlimitedSession } from '../db/single-client.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { packageFileName } from '../lib/package-name.ts';
 import { Problem } from '../lib/problems.ts';
-import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-partitions.ts';
+import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-months.ts';
 import { type ArchiveFile, writeArchive } from './archive.ts';
 import {
   type BackupHeader,

@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { rebuildUsage } from '../services/usage/usage-rebuild.ts';
+import { rebuildUsage } from '../services/usage/usage-writes.ts';
 import { type AdminPassword, createAdmin } from '../services/users/bootstrap.ts';
 import { createProgress } from './progress.ts';
 

@@ -35,8 +35,6 @@ import { createAppPackages } from './packages/app-packages.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
 import type { ServiceDeps, Unit } from './unit.ts';
-import { createAppUsage } from './usage/app-usage.ts';
-import { createIdleUsers } from './usage/idle-users.ts';
 import { createUsage } from './usage/usage.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageReports } from './usage/usage-report.ts';
@@ -96,8 +94,6 @@ const factories = {
   usage: createUsage,
   usageStats: createUsageStats,
   usageReports: createUsageReports,
-  appUsage: createAppUsage,
-  idleUsers: createIdleUsers,
   usageRecording: createUsageRecording,
   savedFilters: createSavedFilters,
   appPackages: createAppPackages,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Db, tables } from '../db/kysely.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { isDueTooLate } from './mail/outbox-claims.ts';
-import { logMonths, monthOf } from './usage/usage-partitions.ts';
+import { logMonths, monthOf } from './usage/usage-months.ts';
 import { dayOf, isFutureWindow } from './usage/usage-windows.ts';
 
 /** Of the last good backup, and the failures since; null before the first. Backups of the future do not count. */

@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { tables } from '../../src/db/kysely.ts';
 import { fillDemo } from '../../src/demo/fill.ts';
 import { PEOPLE } from '../../src/demo/workspace.ts';
-import { rebuildUsage } from '../../src/services/usage/usage-rebuild.ts';
+import { rebuildUsage } from '../../src/services/usage/usage-writes.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { CHEAP_HASH, DEMO_PASSWORD } from '../support/test-server.ts';

@@ -6,7 +6,7 @@ import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { notFound } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { Unit } from '../unit.ts';
-import { ensureMonths } from '../usage/usage-partitions.ts';
+import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
 import {
   type AppAccess,

@@ -1,7 +1,5 @@
 import { isJsonObject, isStorableText, stringifyJsonValue } from '../../lib/json-value.ts';
 import type { FieldErrors } from '../../lib/problems.ts';
-import { isCredentialName, withoutSecrets } from './credential-names.ts';
-import { credentialFaults, MAX_FAULTS, NO_CREDENTIALS, pathOf } from './usage-credentials.ts';
 
 const MAX_STACK_LENGTH = 255;
 
@@ -85,3 +83,177 @@ const withoutUnknownKeys = (meta: Extra): Extra => {
   }
   return isSame ? meta : kept;
 };
+
+/** Where a value is: lists can name headers only in a request, and strings only among its headers. */
+type Context = 'data' | 'request' | 'headers';
+
+const REQUEST = /^[\s_.-]*(?:http[\s_.-]*)?req(?:uest)?[\s_.-]*$/i;
+const HEADERS = /^[\s_.-]*(?:(?:raw|request|http)[\s_.-]*)?(?:headers?|meta)[\s_.-]*$/i;
+
+/** Per entry; bounds the size of the response. */
+const MAX_FAULTS = 20;
+const MAX_NAME_LENGTH = 64;
+const NO_CREDENTIALS = 'Must not be logged: it is a credential.';
+const NO_LOOKALIKES = 'Must be ASCII: other letters may look like a credential.';
+
+/** Documented keys by the path of their object. */
+const DOCUMENTED: Record<string, string> = { extra: 'request', 'extra.request': 'META' };
+
+type Found = { path: string; reason: string };
+/** The faults, and `request.META`, which is validated already. */
+type Search = { found: Found[]; meta: unknown };
+
+/**
+ * Finds credentials in free-form data: by the keys of objects at any depth, and within a request also by the names in lists
+ * and strings of headers. Returns null without findings. The depth must be bounded, and `request.META` validated.
+ */
+const credentialFaults = (extra: Record<string, unknown>): FieldErrors | null => {
+  const found: Found[] = [];
+  const meta = isJsonObject(extra.request) ? extra.request.META : undefined;
+  searchRecord(extra, 'data', 'extra', { found, meta });
+  return found.length > 0 ? Object.fromEntries(found.map(({ path, reason }) => [path, [reason]])) : null;
+};
+
+const searchValue = (value: unknown, place: Context, path: string, search: Search): void => {
+  if (value === search.meta || search.found.length >= MAX_FAULTS) return;
+  if (typeof value === 'string') {
+    if (place === 'headers' && hasCredentialLine(value)) search.found.push({ path, reason: NO_CREDENTIALS });
+  } else if (Array.isArray(value)) searchList(value, place, path, search);
+  else if (isJsonObject(value)) searchRecord(value, place, path, search);
+};
+
+const searchRecord = (record: Record<string, unknown>, place: Context, path: string, search: Search) => {
+  for (const key in record) {
+    if (search.found.length >= MAX_FAULTS) return;
+    const child = record[key];
+    const reason = reasonAgainst(key, place);
+    if (reason !== null) search.found.push({ path: pathOf(path, key), reason });
+    // A string without a colon has no header line.
+    else if (typeof child === 'string' ? child.includes(':') : typeof child === 'object') {
+      const spelling = spellingOf(key, path);
+      if (spelling !== null)
+        search.found.push({ path: pathOf(path, key), reason: `Must be spelt ${spelling}.` });
+      searchValue(child, contextIn(place, key), pathOf(path, key), search);
+    }
+  }
+};
+
+/** Pairs of name and value, alternating names and values, or header lines. */
+const searchList = (list: readonly unknown[], place: Context, path: string, search: Search): void => {
+  const hasNames = place === 'headers' || (place === 'request' && list.length === 2);
+  for (const [index, child] of list.entries()) {
+    const isName = hasNames && index % 2 === 0 && typeof child === 'string';
+    const reason = isName ? reasonAgainst(nameOf(child), place) : null;
+    if (reason !== null) search.found.push({ path: `${path}.${index}`, reason });
+    else if (typeof child === 'object' || place === 'headers')
+      searchValue(child, place, `${path}.${index}`, search);
+  }
+};
+
+const reasonAgainst = (name: string, place: Context): string | null => {
+  if (isCredentialName(name, place !== 'data')) return NO_CREDENTIALS;
+  return place === 'headers' && !isAscii(name) ? NO_LOOKALIKES : null;
+};
+
+const contextIn = (place: Context, key: string): Context => {
+  if (place === 'headers') return place;
+  const name = readableName(key);
+  if (HEADERS.test(name)) return 'headers';
+  return REQUEST.test(name) ? 'request' : place;
+};
+
+/** The documented spelling of a key that looks like it, so that a second `request.META` cannot bypass the first. */
+const spellingOf = (key: string, path: string): string | null => {
+  const documented = DOCUMENTED[path];
+  if (documented === undefined || key === documented) return null;
+  return readableName(key).trim().toLowerCase() === documented.toLowerCase() ? documented : null;
+};
+
+/** The name in a header line. Errors must not contain the value. */
+const nameOf = (line: string): string => line.split(':', 1)[0] ?? '';
+
+const pathOf = (path: string, key: string): string => `${path}.${nameOf(key).slice(0, MAX_NAME_LENGTH)}`;
+
+/** Separators between the words of a name. */
+const GAP = String.raw`[\s_.-]*`;
+const PREFIX =
+  'http|x|proxy|set|amz|aws|goog|iap|cf|access|ms|forwarded|original|old|new|current|user|client|django|php|j';
+const WORDS = [
+  String.raw`cookies?\d?`,
+  'csrf cookie',
+  'authorization',
+  '(?:api|auth|access|refresh|id|session|security|csrf|xsrf|csrf middleware|bearer) token',
+  '(?:api|access|private|secret|secret access) key',
+  'jwt(?: assertion)?',
+  'pass(?:word|wd|phrase)',
+  'secret',
+  'sess(?:ion)? (?:id|key)',
+  'sessid',
+];
+
+const namePattern = (words: readonly string[], end: string): RegExp =>
+  new RegExp(
+    `^[:\\s_.-]*(?:(?:${PREFIX})${GAP})*(?:${words.join('|').replaceAll(' ', GAP)})${GAP}${end}`,
+    'i',
+  );
+
+const CREDENTIAL = namePattern(WORDS, '(?:$|:)');
+/** Only within requests: elsewhere, `token` may be a coin, and `auth` a login method. */
+const REQUEST_WORDS = [...WORDS, 'token', 'auth'];
+const REQUEST_CREDENTIAL = namePattern(REQUEST_WORDS, '(?:$|:)');
+const CREDENTIAL_LINE = namePattern(REQUEST_WORDS, ':');
+
+/** No name is longer; normalization may turn one letter into 18. */
+const MAX_CREDENTIAL_NAME_LENGTH = 128;
+const ASCII = /^[\x20-\x7e]*$/;
+
+const isAscii = (name: string): boolean => ASCII.test(name);
+
+/** A name without full-width letters, joiners and accents, as a reader would understand it. */
+const readableName = (name: string): string => {
+  if (isAscii(name)) return name;
+  const folded = name.trim().slice(0, MAX_CREDENTIAL_NAME_LENGTH).normalize('NFKC');
+  return isAscii(folded) ? folded : folded.replace(/[\p{Cf}\p{M}]/gu, '');
+};
+
+/** Whether a line `name: value` of a string has a credential. */
+export const hasCredentialLine = (text: string): boolean =>
+  // One line at a time: separators match line breaks, so a multi-line search would be quadratic.
+  text.split(/[\r\n]/).some((line) => CREDENTIAL_LINE.test(line));
+
+/** Caches verdicts, because the same few keys come with every entry. */
+const MAX_KNOWN = 1_000;
+const knownInRequest = new Map<string, boolean>();
+const knownElsewhere = new Map<string, boolean>();
+
+/** Whether a key, or a line `name: value`, names a credential: `HTTP_COOKIE`, `X-CSRFToken`, `accessToken`. */
+export const isCredentialName = (name: string, inRequest: boolean): boolean => {
+  const known = inRequest ? knownInRequest : knownElsewhere;
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  const verdict = (inRequest ? REQUEST_CREDENTIAL : CREDENTIAL).test(readableName(name));
+  if (known.size < MAX_KNOWN && name.length <= MAX_CREDENTIAL_NAME_LENGTH) known.set(name, verdict);
+  return verdict;
+};
+
+/**
+ * Parameters by their last word: `reset_token`, `user[password]`. For a link within a link, percent-encoded once or more, the
+ * rest of the outer parameter is masked too.
+ */
+const SECRET_PARAMETER = new RegExp(
+  [
+    '((?:token|secret|passw(?:or)?d|pwd|jwt|signature|cookie|authorization',
+    '(?:api|access)[_.-]?key|sess(?:ion)?[_.-]?(?:id|key)',
+    '(?:^|[?&;#/_.[-]|%(?:25)*(?:3f|26|23|3b|5b))(?:key|sig|auth|sid|otp))',
+  ].join('|') + String.raw`(?:\]|%(?:25)*5d)?(?:=|%(?:25)*3d))[^&#]+`,
+  'gi',
+);
+/** `user:password@` before a host */
+const LOGIN = /(?<=\/\/)[^/?#@]*@/g;
+
+/** Required by both patterns: most addresses have neither parameters nor a login. */
+const SIGNS = /[=%@]/;
+
+/** Replaces the values of secret parameters, and a login before the host, by `…`. */
+export const withoutSecrets = (text: string): string =>
+  SIGNS.test(text) ? text.replace(LOGIN, '…@').replace(SECRET_PARAMETER, '$1…') : text;

@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import type { PageRequest } from '../../db/pagination.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { Unit } from '../unit.ts';
 import { readUser } from '../users/user-rows.ts';
-import { comparedPeriods, lastDayOf, type Period, type UsageInterval } from './usage-periods.ts';
 import { dayOf } from './usage-windows.ts';
 
 /** What is counted; all apps whose usage the actor may see if nothing is set. */
@@ -66,7 +66,8 @@ const requireValid = ({ appId, client, stack, email }: ReportSubject): void => {
 const hasUsers = ({ appId, stack, email }: ReportSubject): boolean =>
   appId !== undefined && stack === undefined && email === undefined;
 
-const startOf = (interval: UsageInterval) => sql<string>`date_trunc(${interval}::text, day::timestamp)::date`;
+const startColumn = (interval: UsageInterval) =>
+  sql<string>`date_trunc(${interval}::text, day::timestamp)::date`;
 
 /** Rows of one day and app: `day`, `actions`, `users` who were not active earlier in the same interval. */
 const usageOf = (
@@ -81,7 +82,7 @@ const usageOf = (
   if (email !== undefined)
     return sql`select day, actions, null::int as users from usage_days where ${ofApps} and email = ${email}`;
   const users =
-    appId === undefined ? sql`null::int` : sql`retention_histogram[day - ${startOf(interval)} + 1]`;
+    appId === undefined ? sql`null::int` : sql`retention_histogram[day - ${startColumn(interval)} + 1]`;
   return sql`select day, actions, ${users} as users from usage_app_days where ${ofApps}`;
 };
 
@@ -93,7 +94,7 @@ const countsOf = (usage: RawBuilder<unknown>, interval: UsageInterval, compared:
   if (!newest || !oldest) throw new Error('A report needs a period.');
   const day = (at: Date) => sql`${dayOf(at)}::date`;
   return sql<Counts & { start: string }>`
-    select ${startOf(interval)}::text as start, sum(actions)::bigint as actions, sum(users)::int as users
+    select ${startColumn(interval)}::text as start, sum(actions)::bigint as actions, sum(users)::int as users
     from (${usage}) as usage
     where day >= ${day(oldest.previous.start)} and day < ${day(newest.current.end)}
       and (day < ${day(newest.previous.end)} or day >= ${day(oldest.current.start)})
@@ -111,3 +112,43 @@ const toRow = (current: Period, counts: Counts, previous: Period, before: Counts
   actions_change: counts.actions - before.actions,
   users_change: counts.users === null || before.users === null ? null : counts.users - before.users,
 });
+
+/** By which usage is grouped. Weeks begin on Monday. */
+export const USAGE_INTERVALS = ['day', 'week', 'month'] as const;
+export type UsageInterval = (typeof USAGE_INTERVALS)[number];
+
+/** A range of UTC days; `end` is exclusive. */
+export type Period = { start: Date; end: Date };
+
+const addDays = (day: Date, days: number): Date => new Date(day.getTime() + days * DAY_MS);
+
+/** The first day of the interval that contains `at`, `count` intervals later. */
+const startOf = (interval: UsageInterval, at: Date, count = 0): Date => {
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  if (interval === 'month') return new Date(Date.UTC(year, month + count, 1));
+  const first = interval === 'week' ? day - ((at.getUTCDay() + 6) % 7) : day;
+  return new Date(Date.UTC(year, month, first + count * (interval === 'week' ? 7 : 1)));
+};
+
+/**
+ * The last `count` intervals until today, newest first, each with its counterpart: the one `count` intervals before. The
+ * interval of today ends with today, and its counterpart has as many days at most.
+ */
+export const comparedPeriods = (interval: UsageInterval, count: number, now: Date) =>
+  Array.from({ length: count }, (_, back) => {
+    const current = { start: startOf(interval, now, -back), end: startOf(interval, now, 1 - back) };
+    const previous = {
+      start: startOf(interval, now, -back - count),
+      end: startOf(interval, now, 1 - back - count),
+    };
+    if (back > 0) return { current, previous };
+    const end = startOf('day', now, 1);
+    const sameLength = new Date(previous.start.getTime() + end.getTime() - current.start.getTime());
+    return {
+      current: { ...current, end },
+      previous: { ...previous, end: sameLength < previous.end ? sameLength : previous.end },
+    };
+  });
+
+/** The last day of a period. */
+export const lastDayOf = ({ end }: Period): Date => addDays(end, -1);

@@ -1,72 +1,152 @@
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
-import type { PageRequest } from '../../db/pagination.ts';
+import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { userVisibleTo } from '../access/visibility.ts';
-import { requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
+import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import { type AppFilter, appFilterValues, appMatches } from '../apps/app-filter.ts';
+import { appsAfter, type ItemPageRequest, requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
+import { readClient } from '../clients/clients.ts';
 import type { Unit } from '../unit.ts';
 import { readUser } from '../users/user-rows.ts';
+import { createUsers } from '../users/users.ts';
 import { dayOf } from './usage-windows.ts';
 
 /** One UTC day; `day` is `YYYY-MM-DD`. */
 type UsageDayCount = { day: string; actions: number; users: number };
 type TopUser = { email: string; full_name: string; actions: number; days: number };
 type TopStack = { stack: string; label: string; actions: number };
+type TopApp = { id: string; client: number; slug: string; label: string; actions: number };
 
 type Subject = { appId?: string | undefined; email?: string | undefined };
+type IdleUserFilter = { days: number; client?: number | undefined; cursor?: string | undefined };
 
-/** Usage for charts and rankings. Reads the rollups, never the log. */
-export const createUsageStats = ({ em, clock }: Unit) => ({
-  /**
-   * All days until today, oldest first: of an app, of a user in the apps whose usage the actor may see, or of a user in
-   * an app.
-   * @throws Problem `not-found`, `forbidden`, `invalid-input` without app and user
-   */
-  series: async (actor: Actor, { appId, email }: Subject, windowDays: number, { page }: PageRequest) => {
-    if (appId === undefined && email === undefined) {
-      throw invalid({ app_id: ['Set app_id, email or both.'] });
-    }
-    if (appId !== undefined) await requireViewableApp(em, actor, appId);
-    if (email !== undefined) await readUser(em, actor, email);
-    const counted =
-      appId !== undefined && email === undefined ? ofApp(appId) : ofUser(actor, email ?? '', appId);
-    const { rows } = await sql<UsageDayCount>`
-      select all_days.day::text, coalesce(actions, 0)::bigint as actions, coalesce(users, 0)::int as users
-      from (select ${dayOf(clock.now())}::date - ago as day from generate_series(0, ${windowDays}::int - 1) as ago) as all_days
-      left join (
-        ${counted} and day > ${dayOf(clock.now())}::date - ${windowDays}::int group by day
-      ) as counted using (day) order by all_days.day
-      limit ${page?.size ?? null} offset ${page ? (page.number - 1) * page.size : 0}`.execute(tables(em));
-    page?.tellCount(windowDays);
-    return rows;
-  },
+/** Usage for charts, rankings and lists of what is not used. Reads the rollups, never the log. */
+export const createUsageStats = (unit: Unit) => {
+  const { em, clock } = unit;
+  const today = () => dayOf(clock.now());
+  const inWindow = (days: number) => sql`day <= ${today()}::date and day > ${today()}::date - ${days}::int`;
 
-  /**
-   * The most active users of an app, with the names that the actor may see, and its most used stacks.
-   * @throws Problem `not-found`, `forbidden`
-   */
-  top: async (actor: Actor, appId: string, windowDays: number, limit: number) => {
-    await requireViewableApp(em, actor, appId);
-    const inWindow = sql`app_id = ${appId} and day <= ${dayOf(clock.now())}::date
-      and day > ${dayOf(clock.now())}::date - ${windowDays}::int`;
-    const users = await sql<TopUser>`
-      select top.email, coalesce(trim(first_name || ' ' || last_name), '') as full_name, actions, days
-      from (
-        select email, sum(actions)::bigint as actions, count(*) as days from usage_days
-        where ${inWindow} group by email order by actions desc, email limit ${limit}
-      ) as top left join users on users.email = top.email and ${userVisibleTo(actor)}
-      order by actions desc, top.email`.execute(tables(em));
-    const stacks = await sql<TopStack>`
-      select stack, coalesce(label, stack) as label, actions
-      from (
-        select stack, sum(actions)::bigint as actions from usage_stack_days
-        where ${inWindow} group by stack order by actions desc, stack limit ${limit}
-      ) as top left join stacks on stacks.id = top.stack and stacks.app_id = ${appId}
-      order by actions desc, stack`.execute(tables(em));
-    return { users: users.rows, stacks: stacks.rows };
-  },
-});
+  const matchingApps = async (actor: Actor, filter: AppFilter, page: ItemPageRequest) => {
+    const rows = (await appsAfter(em, actor, page.cursor))
+      .where(appMatches(actor, appFilterValues(filter, today())))
+      .where(clientVisibleTo(actor, sql`apps.client_id`));
+    await reportCount(rows, page);
+    return pageOfRows(rows, 'apps.id', page)
+      .clearSelect()
+      .select(['apps.id', 'apps.client_id as client', 'apps.slug', 'apps.label', 'apps.in_maintenance']);
+  };
+
+  return {
+    /**
+     * All days until today, oldest first: of an app, of a user in the apps whose usage the actor may see, or of a user in
+     * an app.
+     * @throws Problem `not-found`, `forbidden`, `invalid-input` without app and user
+     */
+    series: async (actor: Actor, { appId, email }: Subject, windowDays: number, { page }: PageRequest) => {
+      if (appId === undefined && email === undefined) {
+        throw invalid({ app_id: ['Set app_id, email or both.'] });
+      }
+      if (appId !== undefined) await requireViewableApp(em, actor, appId);
+      if (email !== undefined) await readUser(em, actor, email);
+      const counted =
+        appId !== undefined && email === undefined ? ofApp(appId) : ofUser(actor, email ?? '', appId);
+      const { rows } = await sql<UsageDayCount>`
+        select all_days.day::text, coalesce(actions, 0)::bigint as actions, coalesce(users, 0)::int as users
+        from (select ${today()}::date - ago as day from generate_series(0, ${windowDays}::int - 1) as ago) as all_days
+        left join (${counted} and ${inWindow(windowDays)} group by day) as counted using (day)
+        order by all_days.day
+        limit ${page?.size ?? null} offset ${page ? (page.number - 1) * page.size : 0}`.execute(tables(em));
+      page?.tellCount(windowDays);
+      return rows;
+    },
+
+    /**
+     * The most active users of an app, with the names that the actor may see, and its most used stacks.
+     * @throws Problem `not-found`, `forbidden`
+     */
+    topOfApp: async (actor: Actor, appId: string, windowDays: number, limit: number) => {
+      await requireViewableApp(em, actor, appId);
+      const users = await sql<TopUser>`
+        select top.email, coalesce(trim(first_name || ' ' || last_name), '') as full_name, actions, days
+        from (
+          select email, sum(actions)::bigint as actions, count(*) as days from usage_days
+          where app_id = ${appId} and ${inWindow(windowDays)} group by email order by actions desc, email limit ${limit}
+        ) as top left join users on users.email = top.email and ${userVisibleTo(actor)}
+        order by actions desc, top.email`.execute(tables(em));
+      const stacks = await sql<TopStack>`
+        select stack, coalesce(label, stack) as label, actions
+        from (
+          select stack, sum(actions)::bigint as actions from usage_stack_days
+          where app_id = ${appId} and ${inWindow(windowDays)} group by stack order by actions desc, stack limit ${limit}
+        ) as top left join stacks on stacks.id = top.stack and stacks.app_id = ${appId}
+        order by actions desc, stack`.execute(tables(em));
+      return { users: users.rows, stacks: stacks.rows };
+    },
+
+    /**
+     * The most used apps whose usage the actor may see, of one client or of all.
+     * @throws Problem `not-found`
+     */
+    topApps: async (actor: Actor, client: number | undefined, windowDays: number, limit: number) => {
+      if (client !== undefined) await readClient(em, actor, client);
+      const { rows } = await sql<TopApp>`
+        select apps.id, client_id as client, slug, label, actions
+        from (
+          select app_id, sum(actions)::bigint as actions from usage_app_days
+          where app_id = any(${viewableAppIds(actor, client)}) and ${inWindow(windowDays)} group by app_id
+        ) as used join apps on apps.id = used.app_id where actions > 0
+        order by actions desc, label, apps.id limit ${limit}`.execute(tables(em));
+      return rows;
+    },
+
+    /**
+     * The apps, oldest first, with the actions of each of the last days.
+     * @throws Problem `invalid-input` on `cursor`
+     */
+    dailyByApp: async (actor: Actor, filter: AppFilter, windowDays: number, page: ItemPageRequest) =>
+      (await matchingApps(actor, filter, page))
+        .select(
+          sql<number[]>`array_to_json(array(
+            select coalesce(d.actions, 0) from generate_series(${windowDays}::int - 1, 0, -1) as ago
+            left join usage_app_days d on d.app_id = apps.id and d.day = ${today()}::date - ago
+            order by ago desc))`.as('daily_actions'),
+        )
+        .execute(),
+
+    /**
+     * Apps without use in the last days, oldest first, with the last day on which they were used.
+     * @throws Problem `invalid-input` on `cursor`
+     */
+    idleApps: async (actor: Actor, filter: AppFilter & { unused_days: number }, page: ItemPageRequest) =>
+      (await matchingApps(actor, filter, page))
+        .select([
+          'apps.created_at',
+          sql<string | null>`(select max(d.day)::text from usage_app_days d
+            where d.app_id = apps.id and d.actions > 0)`.as('last_used_day'),
+        ])
+        .execute(),
+
+    /**
+     * Active users who neither logged in nor used an app for `days` whole UTC days, the longest absent login first, with the
+     * last day on which each used an app, as far as the actor may see.
+     * @throws Problem `not-found` if the actor may not see the client, `invalid-input` on `cursor`
+     */
+    idleUsers: async (actor: Actor, { days, ...filter }: IdleUserFilter, page: PageRequest) => {
+      const since = new Date(`${dayOf(new Date(clock.now().getTime() - days * DAY_MS))}T00:00:00Z`);
+      const idle = { ...filter, is_active: true, last_seen_before: since, sort: 'last_login' as const };
+      const users = await createUsers(unit).list(actor, idle, page);
+      const { rows } = await sql<{ email: string; day: string }>`
+        select email, max(day)::text as day from usage_days
+        where email = any(${users.map(({ email }) => email)}::varchar[])
+          and app_id = any(${viewableAppIds(actor)})
+        group by email`.execute(tables(em));
+      const lastUses = new Map(rows.map(({ email, day }) => [email, day]));
+      return users.map((user) => ({ ...user, last_used_day: lastUses.get(user.email) ?? null }));
+    },
+  };
+};
 
 const ofApp = (appId: string) => sql`
   select day, sum(actions) as actions, sum(retention_histogram[1]) as users from usage_app_days where app_id = ${appId}`;

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import { LONGEST_WINDOW_DAYS } from './usage-rollups.ts';
 
 const WINDOW_DAYS = [30, 60, 90] as const;
+/** `retention_histogram` looks back as far, see entities/usage-totals.ts. */
+export const LONGEST_WINDOW_DAYS = 90;
 
 /** The last 30, 60 and 90 days: each window contains the shorter ones. Empty for those who may not see usage. */
 export type UsageWindows = Partial<

@@ -4,9 +4,9 @@ import * as assert from 'uvu/assert';
 import {
   hasCredentialLine,
   isCredentialName,
+  sanitizeExtra,
   withoutSecrets,
-} from '../../../src/services/usage/credential-names.ts';
-import { sanitizeExtra } from '../../../src/services/usage/usage-extra.ts';
+} from '../../../src/services/usage/usage-extra.ts';
 
 const secrets = suite('withoutSecrets');
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { comparedPeriods, lastDayOf, type UsageInterval } from '../../../src/services/usage/usage-periods.ts';
+import { comparedPeriods, lastDayOf, type UsageInterval } from '../../../src/services/usage/usage-report.ts';
 
 const periods = suite('comparedPeriods');
 
