@@ -6,8 +6,8 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
-import { requireExpected } from '../edits.ts';
+import { type AuditEvent, isEmpty } from '../audit/audit.ts';
+import { editEntity, requireExpected } from '../edits.ts';
 import { noticeStatement, requireFewNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 
@@ -64,11 +64,7 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
   /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name`, `password_min_length`, `throttled` */
   update: (actor: Actor, id: number, changes: ClientUpdate, expected?: ClientUpdate): Promise<ClientRow> =>
     em.transactional(async (tx) => {
-      const before = await visibleClients(tx, actor)
-        .where('clients.id', '=', id)
-        .forNoKeyUpdate('clients')
-        .executeTakeFirstOrThrow(() => notFound('client'));
-      requireClientAdmin(actor, id);
+      const { row: before, client } = await lockClient(tx, actor, id);
       requireExpected(before, expected);
       const defined = pickDefined(changes);
       if (!defined) return before;
@@ -78,7 +74,8 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
           password_min_length: [`Must be at most ${MAX_OWN_LENGTH}. Only superusers may require more.`],
         });
 
-      await tables(tx).updateTable('clients').set(defined).where('id', '=', id).execute();
+      const details = editEntity(tx, Client, client, defined);
+      await tx.flush();
       const [days, daysBefore] = [defined.password_expiration_days ?? 0, before.password_expiration_days];
       if (days > 0 && (daysBefore === 0 || days < daysBefore)) {
         const now = clock.now();
@@ -87,11 +84,9 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
         const notice = noticeStatement(tx, { ...shortened, givesNotice: !actor.isSuperuser });
         await tables(tx).executeQuery(notice);
       }
-      const after = await readClient(tx, actor, id);
-      const details = diffColumns(before, after, CHANGEABLE);
-      const event = { actor, target: after.name, clients: [id], details };
+      const event = { actor, target: client.name, clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.update', ...event }]);
-      return after;
+      return { ...before, ...defined };
     }),
 
   /** @throws Problem `invalid-input` on `name`, `site` */
@@ -124,17 +119,31 @@ export const readClient = (em: Db, actor: Actor, id: number): Promise<ClientRow>
     .where('clients.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('client'));
 
+/**
+ * Locks a client that the actor may change, for no key update: members and usage that refer to it can still be added.
+ * @throws Problem `not-found`, `forbidden`
+ */
+const lockClient = async (tx: Db, actor: Actor, id: number) => {
+  const row = await visibleClients(tx, actor)
+    .where('clients.id', '=', id)
+    .forNoKeyUpdate('clients')
+    .executeTakeFirstOrThrow(() => notFound('client'));
+  requireClientAdmin(actor, id);
+  return { row, client: await tx.findOneOrFail(Client, id, { refresh: true }) };
+};
+
 type GateChanges = { is_open?: boolean | undefined; embed_origins?: string[] | undefined };
 
 /** Whether the apps of a client open, and which sites may show them in frames. */
 export const createClientGate = ({ em, audit }: Unit) => ({
   /** @throws Problem `not-found` */
-  get: async (actor: Actor, id: number) => {
-    const { is_open, embed_origins } = await gateRow(em, actor, id).executeTakeFirstOrThrow(() =>
-      notFound('client'),
-    );
-    return { is_open, embed_origins };
-  },
+  get: (actor: Actor, id: number) =>
+    tables(em)
+      .selectFrom('clients')
+      .select(['is_open', 'embed_origins'])
+      .where('id', '=', id)
+      .where(clientVisibleTo(actor, sql`clients.id`))
+      .executeTakeFirstOrThrow(() => notFound('client')),
 
   /**
    * Only superusers close and reopen a client.
@@ -142,30 +151,15 @@ export const createClientGate = ({ em, audit }: Unit) => ({
    */
   update: (actor: Actor, id: number, changes: GateChanges) =>
     em.transactional(async (tx) => {
-      const { name, ...before } = await gateRow(tx, actor, id)
-        .forNoKeyUpdate()
-        .executeTakeFirstOrThrow(() => notFound('client'));
-      requireClientAdmin(actor, id);
-      const after = {
-        is_open: changes.is_open ?? before.is_open,
-        embed_origins: changes.embed_origins ?? before.embed_origins,
-      };
-      const isSwitched = after.is_open !== before.is_open;
-      if (isSwitched && !actor.isSuperuser) throw roleRequired('superuser');
-      await tables(tx).updateTable('clients').set(after).where('id', '=', id).execute();
-      const about = { actor, target: name, clients: [id] };
+      const { client } = await lockClient(tx, actor, id);
+      const { is_open: openChange, ...details } = editEntity(tx, Client, client, changes);
+      if (openChange && !actor.isSuperuser) throw roleRequired('superuser');
+      await tx.flush();
+      const about = { actor, target: client.name, clients: [id] };
       const events: AuditEvent[] = [];
-      if (isSwitched) events.push({ action: after.is_open ? 'client.reopen' : 'client.close', ...about });
-      const details = diffColumns(before, after, ['embed_origins']);
+      if (openChange) events.push({ action: client.isOpen ? 'client.reopen' : 'client.close', ...about });
       if (!isEmpty(details)) events.push({ action: 'client.update', ...about, details });
       await audit.record(tx, events);
-      return after;
+      return { is_open: client.isOpen, embed_origins: client.embedOrigins };
     }),
 });
-
-const gateRow = (em: Db, actor: Actor, id: number) =>
-  tables(em)
-    .selectFrom('clients')
-    .select(['name', 'is_open', 'embed_origins'])
-    .where('id', '=', id)
-    .where(clientVisibleTo(actor, sql`clients.id`));
