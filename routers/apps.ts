@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { maintenanceNotice } from '../src/lib/message-html.ts';
-import { canOperate } from '../src/services/access/actor.ts';
+import { can } from '../src/services/access/permissions.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   AppOutput,
@@ -119,7 +119,9 @@ export const appsRouter = router({
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
       const versions = await ctx.services.apps.listVersions(ctx.actor, input.app_id, page);
-      return canOperate(ctx.actor) ? versions : versions.map((version) => ({ ...version, fetched_by: '' }));
+      return can(ctx.actor, 'operate')
+        ? versions
+        : versions.map((version) => ({ ...version, fetched_by: '' }));
     }),
 
   openTicket: protectedProcedure

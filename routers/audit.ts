@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { type Actor, canViewAll } from '../src/services/access/actor.ts';
+import type { Actor } from '../src/services/access/actor.ts';
 import { AUDIT_ACTIONS } from '../src/services/audit/audit.ts';
-import type { AuditRow } from '../src/services/audit/audit-trail.ts';
+import { type AuditRow, seesAuditOf } from '../src/services/audit/audit-trail.ts';
 import { routesOf } from './procedure-meta.ts';
 import { OperationKey } from './schemas/bulk.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Output, Text } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
-import { router, viewerProcedure } from './trpc.ts';
+import { allowedTo, router } from './trpc.ts';
 
 const route = routesOf('Audit');
 
@@ -28,7 +28,7 @@ const auditOutput = (entry: AuditRow, actor: Actor): z.input<typeof AuditOutput>
   timestamp: entry.occurred_at,
   actor: entry.actor_email,
   // Client admins do not see which other clients are affected.
-  clients: canViewAll(actor) ? entry.client_ids : entry.client_ids.filter((id) => actor.adminOf.includes(id)),
+  clients: entry.client_ids.filter((id) => seesAuditOf(actor, id)),
 });
 
 /** `cursor` is the id of the last entry of the previous page. */
@@ -47,7 +47,7 @@ const AuditFilter = z
   .prefault({});
 
 export const auditRouter = router({
-  list: viewerProcedure
+  list: allowedTo('read-audit', 'poll-events')
     .meta(
       route('GET', '/jb/audit/', {
         summary: 'List audit entries',

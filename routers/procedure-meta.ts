@@ -1,11 +1,11 @@
 import type { OpenApiMethod } from 'trpc-to-openapi';
-import type { ProblemCode, Role } from '../src/lib/problems.ts';
+import type { ProblemCode } from '../src/lib/problems.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
 /** What `OpenApiMeta` does not cover. Base procedures set the first two, `routesOf` the rest. */
 export type ProcedureMeta = {
-  /** The role that the procedure requires. */
-  role?: Role;
+  /** The roles that may call the procedure, as text; by default all users. */
+  role?: string;
   /** Whether it requires no credentials. */
   isPublic?: boolean;
   rest?: RestMeta;

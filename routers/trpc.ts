@@ -1,11 +1,12 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
 import type { Db } from '../src/db/kysely.ts';
-import { isFault, type Problem, ROLES, type Role, roleRequired } from '../src/lib/problems.ts';
+import { isFault, type Problem, roleRequired } from '../src/lib/problems.ts';
 import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
 import { createTimeLimit } from '../src/lib/time-limit.ts';
 import { tracing } from '../src/lib/tracing.ts';
-import { type Actor, canList, canManage, canOperate } from '../src/services/access/actor.ts';
+import type { Actor } from '../src/services/access/actor.ts';
+import { type Action, can, rolesThatMay } from '../src/services/access/permissions.ts';
 import { confirmActor } from '../src/services/auth/identity.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
@@ -120,13 +121,17 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
     });
 
 export const protectedProcedure = procedureFor(() => true);
-const forRole = (role: Role, isAllowed: (actor: Actor) => boolean) =>
-  procedureFor(isAllowed, ROLES[role]).meta({ role });
+
+/** Requires a role that allows one of the actions in some client. The service decides about single ones. */
+export const allowedTo = (...actions: readonly Action[]) => {
+  const role = rolesThatMay(...actions);
+  return procedureFor((actor) => actions.some((action) => can(actor, action)), role).meta({ role });
+};
 
 /** Lists users, clients and usage: client admins (own clients), staff and superusers. */
-export const viewerProcedure = forRole('viewer', canList);
+export const viewerProcedure = allowedTo('view');
 /** Makes changes, and reads what only those who make them may see: client admins (own clients) and superusers. */
-export const adminProcedure = forRole('admin', canManage);
+export const adminProcedure = allowedTo('manage');
 /** Fetches and loads apps: staff and superusers. */
-export const staffProcedure = forRole('staff', canOperate);
-export const superuserProcedure = forRole('superuser', (actor) => actor.isSuperuser);
+export const staffProcedure = allowedTo('operate');
+export const superuserProcedure = allowedTo('administer');

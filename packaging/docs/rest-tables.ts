@@ -1,6 +1,5 @@
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { type Endpoint, endpointOf, restEndpoints } from '../../src/http/rest/endpoints.ts';
-import { ROLES } from '../../src/lib/problems.ts';
 import { markdownTable } from './markdown.ts';
 
 type BodySchema = {
@@ -76,7 +75,7 @@ const rowOf = (endpoint: Endpoint, document: Document): string[] => {
 
 const callersOf = ({ isPublic, role }: Endpoint): string => {
   if (isPublic) return 'public';
-  return role ? ROLES[role] : 'any user';
+  return role ?? 'any user';
 };
 
 /** Query parameters as `?name`, then the fields of the body. Required ones are bold. */

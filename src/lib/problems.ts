@@ -170,15 +170,6 @@ export const USER_EXISTS: FieldErrors = { email: [PROBLEMS['user-exists'][2]] };
 export const userExists = (otherErrors: FieldErrors, cause?: unknown): Problem =>
   new Problem('user-exists', { fields: { ...otherErrors, ...USER_EXISTS }, cause });
 
-/** The roles that a procedure can require, each with the users who have it. */
-export const ROLES = {
-  viewer: 'client admin, staff or superuser',
-  admin: 'client admin or superuser',
-  staff: 'staff or superuser',
-  superuser: 'superuser',
-};
-export type Role = keyof typeof ROLES;
-
 /** @param role the roles that would allow it: `staff or superuser` */
 export const roleRequired = (role: string): Problem =>
   new Problem('forbidden', { detail: `This needs the role ${role}.` });

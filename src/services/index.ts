@@ -1,5 +1,5 @@
 import type { Db } from '../db/kysely.ts';
-import { createResourceLocks } from './access/resource-locks.ts';
+import { createResourceLocks } from './access/locks.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
 import { createAttention } from './attention/attention.ts';

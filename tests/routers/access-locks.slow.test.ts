@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
-import { lockAccessChange } from '../../src/services/access/access-locks.ts';
+import { lockAccessChange } from '../../src/services/access/locks.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ADA, appSuite, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';

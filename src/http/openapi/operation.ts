@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { ROLES } from '../../lib/problems.ts';
 import { type Endpoint, endpointOf, inputKeysOf } from '../rest/endpoints.ts';
 import { formatNames, responseTypesOf } from '../rest/negotiation.ts';
 import { FIELD_EXAMPLES } from './examples.ts';
@@ -58,7 +57,7 @@ const original = ({ isAlias, procedure }: Endpoint): string => {
 
 const requiredRole = ({ isPublic, role }: Endpoint): string => {
   if (isPublic) return 'Requires no login.';
-  return role ? `Requires the role ${ROLES[role]}.` : 'For all users.';
+  return role ? `Requires the role ${role}.` : 'For all users.';
 };
 
 const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): JsonSchema[] => {

@@ -1,6 +1,7 @@
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
-import { Problem, ROLES, roleRequired } from '../../lib/problems.ts';
+import { Problem, roleRequired } from '../../lib/problems.ts';
+import { can, clientsWhere, type Roles, rolesThatMay } from './permissions.ts';
 
 /** The token or session that authenticates a call. */
 export type Credential = {
@@ -11,43 +12,20 @@ export type Credential = {
 };
 
 /** The authenticated caller and their roles, read once per call. */
-export type Actor = {
+export type Actor = Roles & {
   readonly id: number;
   readonly email: string;
-  readonly isSuperuser: boolean;
-  readonly isStaff: boolean;
-  /** Ids of the clients they administer. */
-  readonly adminOf: readonly number[];
   /** Null when the operator acts as a user from the command line. */
   readonly credential: Credential | null;
 };
 
-type Roles = Pick<Actor, 'isSuperuser' | 'isStaff' | 'adminOf'>;
-
-export const canViewAll = ({ isSuperuser, isStaff }: Pick<Roles, 'isSuperuser' | 'isStaff'>): boolean =>
-  isSuperuser || isStaff;
-
-/** Whether the actor has at least these roles. */
-export const hasRolesOf = (actor: Roles, { isSuperuser, isStaff, adminOf }: Roles): boolean =>
-  actor.isSuperuser ||
-  (!isSuperuser && (actor.isStaff || !isStaff) && adminOf.every((id) => actor.adminOf.includes(id)));
-
-/** Client admins, staff and superusers may list; members may not. */
-export const canList = (actor: Actor): boolean => canViewAll(actor) || actor.adminOf.length > 0;
-
-/** Superusers and client admins may change what they see. Staff only read it, and load packages. */
-export const canManage = (actor: Actor): boolean => actor.isSuperuser || actor.adminOf.length > 0;
-
-export const canOperate = (actor: Actor): boolean => actor.isSuperuser || actor.isStaff;
+export const canViewAll = (user: Roles): boolean => clientsWhere(user, 'view') === 'all';
 
 /** The default client of a new user or invitation: the only client that the actor administers, if it is exactly one. */
 export const soleAdminClient = (actor: Actor): number | undefined =>
   actor.adminOf.length === 1 ? actor.adminOf[0] : undefined;
 
-export const administersClient = (
-  { isSuperuser, adminOf }: Pick<Roles, 'isSuperuser' | 'adminOf'>,
-  clientId: number,
-): boolean => isSuperuser || adminOf.includes(clientId);
+export const administersClient = (user: Roles, clientId: number): boolean => can(user, 'manage', clientId);
 
 /**
  * Requires a role that may change a client and its apps and members. Call it only for a client that the actor may see.
@@ -60,18 +38,11 @@ export const requireClientAdmin = (actor: Actor, clientId: number): void => {
 
 /** @throws Problem `forbidden` */
 export const requireLister = (actor: Actor): void => {
-  if (!canList(actor)) throw roleRequired(ROLES.viewer);
+  if (!can(actor, 'view')) throw roleRequired(rolesThatMay('view'));
 };
 
 /** A user who is about to be changed: their roles, and all clients that they belong to. */
-export type TargetRoles = {
-  id: number;
-  email: string;
-  isSuperuser: boolean;
-  isStaff: boolean;
-  clientIds: number[];
-  adminOf: number[];
-};
+export type TargetRoles = Roles & { id: number; email: string; clientIds: number[] };
 
 /** Whether the user belongs to a client that the actor does not administer. Its admins rely on the same account. */
 export const isSharedUser = (
@@ -88,7 +59,7 @@ const ERASED = { detail: 'This person has been erased: the account stays without
 const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
   if (isPseudonym(user.email)) return new Problem('forbidden', ERASED);
   if (actor.isSuperuser) return null;
-  if (user.isSuperuser || user.isStaff) return roleRequired(ROLES.superuser);
+  if (user.isSuperuser || user.isStaff) return roleRequired(rolesThatMay('administer'));
   return user.clientIds.some((id) => administersClient(actor, id))
     ? null
     : roleRequired('client admin of a client of this user, or superuser');

@@ -2,12 +2,12 @@ import { type RawBuilder, sql } from 'kysely';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type Actor, canViewAll } from './actor.ts';
+import { type Action, can, clientsWhere, type Roles } from './permissions.ts';
 
 /**
  * The visibility policy: SQL conditions on what a viewer may see and change. Every list and every single read uses them.
  */
-export type Viewer = Pick<Actor, 'id' | 'isSuperuser' | 'isStaff' | 'adminOf'>;
-export type Manager = Pick<Actor, 'isSuperuser' | 'adminOf'>;
+export type Viewer = Roles & Pick<Actor, 'id'>;
 
 /** A viewer of everything, for queries that many such viewers share. `id` 0 is no user. */
 export const VIEWS_ALL: Viewer = { id: 0, isSuperuser: false, isStaff: true, adminOf: [] };
@@ -16,20 +16,34 @@ type Condition = RawBuilder<boolean>;
 
 const ALWAYS: Condition = sql`true`;
 
+/** Rows of a client in which the user may do at least one of the actions: `can`, in SQL. */
+const isAllowedIn = (clientId: RawBuilder<number>, user: Roles, ...actions: readonly Action[]): Condition => {
+  const clients = clientsWhere(user, ...actions);
+  return clients === 'all' ? ALWAYS : isOneOf(clientId, clients);
+};
+
 /** Rows of a client that the viewer may see. */
-export const clientVisibleTo = (viewer: Viewer, clientId: RawBuilder<number>): Condition =>
-  canViewAll(viewer) ? ALWAYS : isOneOf(clientId, viewer.adminOf);
+export const clientVisibleTo = (viewer: Roles, clientId: RawBuilder<number>): Condition =>
+  isAllowedIn(clientId, viewer, 'view');
 
 /** Rows of a client that the manager may change. */
-export const clientManagedBy = (manager: Manager, clientId: RawBuilder<number>): Condition =>
-  manager.isSuperuser ? ALWAYS : isOneOf(clientId, manager.adminOf);
+export const clientManagedBy = (manager: Roles, clientId: RawBuilder<number>): Condition =>
+  isAllowedIn(clientId, manager, 'manage');
+
+/** The roles of `users`, to be selected. */
+export const ROLE_COLUMNS = [
+  sql<boolean>`users.is_superuser`.as('isSuperuser'),
+  sql<boolean>`users.is_staff`.as('isStaff'),
+  sql<number[]>`array(select m.client_id from memberships m
+    where m.user_id = users.id and m.is_admin order by m.client_id)`.as('adminOf'),
+] as const;
 
 /** Rows of `users` that the viewer may see: their own, and the members of clients that they administer. */
 export const userVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`(users.id = ${viewer.id} or exists (select from memberships m
-        where m.user_id = users.id and ${isOneOf(sql`m.client_id`, viewer.adminOf)}))`;
+        where m.user_id = users.id and ${clientVisibleTo(viewer, sql`m.client_id`)}))`;
 
 /** Rows of `users` who were not erased. The lists of a client hold no others. */
 export const isNotErased: Condition = sql`users.email not like ${sql.lit(`%@${ERASED_DOMAIN}`)}`;
@@ -48,9 +62,9 @@ export const hasAdminRole = (viewer: Viewer, clientId?: number): Condition => sq
     and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)})`;
 
 /** Rows of `users` whose apps the manager may change, if they are members of a client of the manager: as `users.update`. */
-export const userAppsManagedBy = ({ isSuperuser }: Manager): Condition => sql`
+export const userAppsManagedBy = (manager: Roles): Condition => sql`
   (not exists (select from memberships m where m.user_id = users.id and m.is_admin)
-    and ${isSuperuser ? ALWAYS : sql`not (users.is_superuser or users.is_staff)`})`;
+    and ${can(manager, 'administer') ? ALWAYS : sql`not (users.is_superuser or users.is_staff)`})`;
 
 /**
  * Rows of `apps` that the viewer may see: those of clients that they administer, and those of open clients that are granted
@@ -59,7 +73,7 @@ export const userAppsManagedBy = ({ isSuperuser }: Manager): Condition => sql`
 export const appVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
-    : sql`(${isOneOf(sql`apps.client_id`, viewer.adminOf)} or exists (
+    : sql`(${clientVisibleTo(viewer, sql`apps.client_id`)} or exists (
         select from app_grants g join clients c on c.id = apps.client_id and c.is_open
         where g.app_id = apps.id and g.user_id = ${viewer.id}))`;
 
@@ -72,8 +86,8 @@ export const accessViewVisibleTo = (viewer: Viewer): Condition =>
  * app as the user of the view. Keys of views of superusers and staff are therefore for superusers only; so are keys of
  * views that superusers made for users who have lost such a role since.
  */
-export const accessViewManagedBy = (manager: Manager): Condition =>
-  manager.isSuperuser
+export const accessViewManagedBy = (manager: Roles): Condition =>
+  can(manager, 'administer')
     ? ALWAYS
     : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not access_views.by_superuser and not exists (select from users u
         where u.id = access_views.user_id and (u.is_superuser or u.is_staff)))`;
@@ -119,13 +133,18 @@ const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
  * no other client: admins must not learn when, and from where, people work for other clients. Staff also see which caches
  * were cleared: platforms with their tokens act on it.
  */
-export const auditEntryVisibleTo = ({ isSuperuser, isStaff, adminOf }: Viewer): Condition => {
-  if (isSuperuser) return ALWAYS;
-  const own = sql`${[...adminOf]}::int[]`;
+export const auditEntryVisibleTo = (viewer: Roles): Condition => {
+  const clients = clientsWhere(viewer, 'read-audit');
+  if (clients === 'all') return ALWAYS;
+  const own = sql`${[...clients]}::int[]`;
   const ofClients = sql<boolean>`(client_ids && ${own}
     and (client_ids <@ ${own} or action <> all(${[...ACCOUNT_ACTIVITY]}::text[])))`;
-  return isStaff ? sql`(${ofClients} or action = 'app.clear-cache')` : ofClients;
+  return can(viewer, 'poll-events') ? sql`(${ofClients} or action = 'app.clear-cache')` : ofClients;
 };
+
+/** Rows of a client whose entries in the audit trail the viewer may see. */
+export const clientAuditVisibleTo = (viewer: Roles, clientId: RawBuilder<number>): Condition =>
+  isAllowedIn(clientId, viewer, 'read-audit', 'poll-events');
 
 const isOneOf = (clientId: RawBuilder<number>, clientIds: readonly number[]): Condition =>
   sql`${clientId} = any(${clientIds}::int[])`;

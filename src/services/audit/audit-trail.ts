@@ -2,8 +2,9 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
-import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
-import { auditEntryVisibleTo, clientVisibleTo } from '../access/visibility.ts';
+import type { Actor } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
+import { auditEntryVisibleTo, clientAuditVisibleTo } from '../access/visibility.ts';
 import { type AuditAction, withoutValues } from './audit.ts';
 
 export type AuditFilter = {
@@ -34,7 +35,7 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
     if (filter.client !== undefined)
       rows = rows
         .where(sql<boolean>`client_ids && ${[filter.client]}::int[]`)
-        .where(clientVisibleTo(actor, sql`${filter.client}::int`));
+        .where(clientAuditVisibleTo(actor, sql`${filter.client}::int`));
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
     if (filter.operation !== undefined) rows = rows.where(isOfOperation(filter.operation));
@@ -46,12 +47,16 @@ export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
   },
 });
 
+/** Whether entries that the actor may see tell that they concern this client, too. */
+export const seesAuditOf = (actor: Actor, clientId: number): boolean =>
+  can(actor, 'read-audit', clientId) || can(actor, 'poll-events', clientId);
+
 /**
  * If an entry also concerns clients of others, client admins see what was changed, but neither values nor the network
  * address.
  */
 const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
-  if (canViewAll(actor) || row.client_ids.every((id) => administersClient(actor, id))) return row;
+  if (row.client_ids.every((id) => seesAuditOf(actor, id))) return row;
   return { ...row, details: withoutValues(row.details), address: null };
 };
 

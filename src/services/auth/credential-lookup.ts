@@ -3,6 +3,7 @@ import type { Read } from '../../db/batched-reads.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
+import { ROLE_COLUMNS } from '../access/visibility.ts';
 import { isTokenUnexpired } from './credentials.ts';
 import { isUnexpired } from './sessions.ts';
 
@@ -27,11 +28,8 @@ export const createCredentialLookup = (em: Db, read: Read) => {
 export const activeUsers = (em: Db) =>
   tables(em)
     .selectFrom('users')
-    .select(['users.id', 'users.email', 'users.is_superuser', 'users.is_staff'])
-    .select(
-      sql<number[]>`array(select client_id from memberships m
-        where m.user_id = users.id and m.is_admin order by client_id)`.as('admin_of'),
-    )
+    .select(['users.id', 'users.email'])
+    .select(ROLE_COLUMNS)
     .where('users.is_active', '=', true);
 
 const hasDigest = (column: string, digests: readonly string[]) =>

@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { lockAccess } from '../access/access-locks.ts';
-import { type Actor, type Credential, hasRolesOf } from '../access/actor.ts';
+import type { Actor, Credential } from '../access/actor.ts';
+import { lockAccess } from '../access/locks.ts';
+import { canAllOf } from '../access/permissions.ts';
 import type { Unit } from '../unit.ts';
 import { activeUsers } from './credential-lookup.ts';
 import { CREDENTIAL_TABLES, tokenDigest } from './credentials.ts';
@@ -43,16 +44,10 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
   };
 };
 
-type ActorRow = { id: number; email: string; is_superuser: boolean; is_staff: boolean; admin_of: number[] };
-
-const toActor = (row: ActorRow, credential: Credential | null): Actor => ({
-  id: row.id,
-  email: row.email,
-  isSuperuser: row.is_superuser,
-  isStaff: row.is_staff,
-  adminOf: row.admin_of,
-  credential,
-});
+const toActor = (
+  { id, email, isSuperuser, isStaff, adminOf }: Omit<Actor, 'credential'>,
+  credential: Credential | null,
+): Actor => ({ id, email, isSuperuser, isStaff, adminOf, credential });
 
 /** Finds the active user that an operator acts as; without an address, the first active superuser. */
 export const findActorByEmail = async (em: Db, email: string | undefined) => {
@@ -82,7 +77,7 @@ export const confirmActor = async (tx: Db, actor: Actor): Promise<void> => {
   await lockAccess(tx, actor.id);
   const current = await reloadActor(tx, { ...actor, credential: null });
   if (!current) throw new Problem('unauthenticated');
-  if (!hasRolesOf(current, actor)) throw new Problem('role-lost');
+  if (!canAllOf(current, actor)) throw new Problem('role-lost');
 };
 
 /** Updates the last use at most once a minute, or every read would cause a write. */

@@ -3,8 +3,9 @@ import { AccessView, type AccessViewSettings } from '../../../entities/access-vi
 import type { Database } from '../../../entities/index.ts';
 import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
-import { type FieldErrors, invalid, notFound, ROLES, roleRequired } from '../../lib/problems.ts';
+import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireRecentPassword } from '../access/actor.ts';
+import { rolesThatMay } from '../access/permissions.ts';
 import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
@@ -46,7 +47,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
     if (!view.is_managed) {
       requireClientAdmin(actor, view.client_id);
       // Gives no reason: the user of the view is or was a superuser or staff, and the actor may not know these roles.
-      throw roleRequired(ROLES.superuser);
+      throw roleRequired(rolesThatMay('administer'));
     }
     return view;
   };

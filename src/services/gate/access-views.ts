@@ -6,11 +6,11 @@ import type { TextRow } from '../../db/text-rows.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
+import type { Roles } from '../access/permissions.ts';
 import {
   accessViewFoundBy,
   accessViewManagedBy,
   accessViewVisibleTo,
-  type Manager,
   type Viewer,
 } from '../access/visibility.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
@@ -86,7 +86,7 @@ export const createAccessViews = ({ em, readRows }: Unit) => {
 };
 
 /** A key opens the app: only managers of the view get it. To others, it is empty. */
-const keyFor = (manager: Manager, key: RawBuilder<string>) =>
+const keyFor = (manager: Roles, key: RawBuilder<string>) =>
   sql<string>`case when ${accessViewManagedBy(manager)} then ${key} else '' end`;
 
 /** The access views that the viewer may see, newest first, with the names of the API. */

@@ -3,7 +3,8 @@ import { type Db, tables } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Actor, hasRolesOf } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
+import { canAllOf } from '../access/permissions.ts';
 import type { Unit } from '../unit.ts';
 
 /** The `Idempotency-Key` of a request. */
@@ -213,7 +214,7 @@ const ROLES_LOST = {
  * could see. Checked for every operation, because a response does not record which roles it depends on.
  */
 const hasStoredRoles = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredResponse): boolean =>
-  hasRolesOf(actor, { isSuperuser: is_superuser, isStaff: is_staff, adminOf: admin_of });
+  canAllOf(actor, { isSuperuser: is_superuser, isStaff: is_staff, adminOf: admin_of });
 
 const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 

@@ -1,6 +1,7 @@
 import type { Db } from '../../db/kysely.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
-import { type Actor, hasRolesOf } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
+import { canAllOf } from '../access/permissions.ts';
 import { reloadActor } from '../auth/identity.ts';
 
 /** Rows between two lookups of the actor. */
@@ -16,7 +17,7 @@ export const createCurrentActor = (em: Db, actor: Actor) => {
   return async (row: number): Promise<Actor> => {
     if (row % ROWS_PER_LOOKUP === 0) current = await reloadActor(em, actor);
     if (!current) throw new Problem('unauthenticated');
-    if (!hasRolesOf(current, actor)) throw new Problem('role-lost');
+    if (!canAllOf(current, actor)) throw new Problem('role-lost');
     return current;
   };
 };

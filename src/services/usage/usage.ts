@@ -1,7 +1,7 @@
 import type { ListStream } from '../../db/list-stream.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { notFound, ROLES, roleRequired } from '../../lib/problems.ts';
-import { type Actor, canList } from '../access/actor.ts';
+import { notFound } from '../../lib/problems.ts';
+import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { Unit } from '../unit.ts';
@@ -42,7 +42,7 @@ export const createUsage = ({ em, clock, readRows }: Unit) => ({
       if (filter.email !== undefined) await readUser(em, reader, filter.email);
       if (filter.appId === undefined) {
         // Without the role, the rest of the list would be empty.
-        if (!canList(reader)) throw roleRequired(ROLES.viewer);
+        requireLister(reader);
         return openUsageList(em, { ...filter, viewer: reader, since }, encoder);
       }
       await requireViewableApp(em, reader, filter.appId);

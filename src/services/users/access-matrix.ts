@@ -15,7 +15,7 @@ import { joinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import { type GrantableApp, grantEvents } from './app-grants.ts';
 import { findUsers, type Listing } from './user-listing.ts';
-import { lockSuperusers } from './user-locks.ts';
+import { lockSuperusers, TARGET_COLUMNS } from './user-locks.ts';
 
 /** The members of a client as rows and its apps as columns. */
 export const createAccessMatrix = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) => ({
@@ -146,12 +146,9 @@ const lockTargets = async (tx: Db, actor: Actor, client: number, emails: readonl
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
   const rows = await db
     .selectFrom('users')
-    .select(['users.id', 'users.email', 'is_superuser as isSuperuser', 'is_staff as isStaff'])
+    .select(['users.id', 'users.email'])
+    .select(TARGET_COLUMNS)
     .select([
-      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id)`.as('clientIds'),
-      sql<
-        number[]
-      >`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin)`.as('adminOf'),
       sql<string[]>`array(select g.app_id from app_grants g join apps a on a.id = g.app_id
         where g.user_id = users.id and a.client_id = ${client})`.as('apps'),
     ])

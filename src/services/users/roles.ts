@@ -1,6 +1,5 @@
 import { tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
-import { lockAccessChange } from '../access/access-locks.ts';
 import {
   type Actor,
   requireRecentPassword,
@@ -8,6 +7,7 @@ import {
   userAppsRefusal,
   userUpdateRefusal,
 } from '../access/actor.ts';
+import { lockAccessChange } from '../access/locks.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';

@@ -4,7 +4,7 @@ import { User } from '../../../entities/user.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
-import { userVisibleTo } from '../access/visibility.ts';
+import { ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
 
 /** A locked user, with the clients that decide who may change them, by id. */
 export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
@@ -109,6 +109,12 @@ export const lockActiveUser = async (
   return (await unchanged.forUpdate().executeTakeFirst()) !== undefined;
 };
 
+/** The roles and all clients of `users`, to be selected. */
+export const TARGET_COLUMNS = [
+  ...ROLE_COLUMNS,
+  sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id)`.as('clientIds'),
+] as const;
+
 /**
  * The roles of a user whom the actor may see. Locks nothing.
  * @throws Problem `not-found`
@@ -116,13 +122,8 @@ export const lockActiveUser = async (
 export const readTarget = (db: Db, actor: Actor, email: string): Promise<TargetRoles> =>
   tables(db)
     .selectFrom('users')
-    .select(['id', 'email', 'is_superuser as isSuperuser', 'is_staff as isStaff'])
-    .select([
-      sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id)`.as('clientIds'),
-      sql<
-        number[]
-      >`array(select m.client_id from memberships m where m.user_id = users.id and m.is_admin)`.as('adminOf'),
-    ])
+    .select(['id', 'email'])
+    .select(TARGET_COLUMNS)
     .where('email', '=', email)
     .where(userVisibleTo(actor))
     .executeTakeFirstOrThrow(() => notFound('user'));

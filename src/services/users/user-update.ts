@@ -4,7 +4,6 @@ import { User } from '../../../entities/user.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
-import { lockAccessChange } from '../access/access-locks.ts';
 import {
   type Actor,
   administersClient,
@@ -12,6 +11,7 @@ import {
   isSharedUser,
   requireUserAppsAdmin,
 } from '../access/actor.ts';
+import { lockAccessChange } from '../access/locks.ts';
 import { type Audit, type AuditEvent, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
