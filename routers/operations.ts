@@ -1,7 +1,104 @@
 import { z } from 'zod';
+import { invalid } from '../src/lib/problems.ts';
+import {
+  BULK_ACTIONS,
+  type BulkRequest,
+  type BulkResult,
+  MAX_BULK_USERS,
+} from '../src/services/operations/bulk-update.ts';
 import { routesOf } from './procedure-meta.ts';
-import { OperationKey, UndoOutput } from './schemas/bulk.ts';
+import { AppIds, EmailKey, Id, Instant, Output, Slug } from './schemas/fields.ts';
+import { userBodyConditions } from './schemas/users.ts';
 import { adminProcedure, router } from './trpc.ts';
+
+/** Why a row of a bulk request was not changed. */
+const RowProblemOutput = Output('RowProblem', { code: z.string(), detail: z.string() });
+
+const OperationId = z.guid('Must be the id of an operation.');
+
+const BulkFilter = z.object({
+  app: Slug.optional(),
+  client: Id.optional(),
+  ...userBodyConditions,
+});
+
+/** Users by address or by filter, and one change. `cursor` and `operation` continue an earlier request with a filter. */
+export const BulkInput = z.object({
+  emails: z.array(EmailKey).min(1).max(MAX_BULK_USERS).optional(),
+  filter: BulkFilter.optional(),
+  action: z.enum(BULK_ACTIONS),
+  /** Required by `grant-apps` and `revoke-apps`. */
+  apps: AppIds.default([]),
+  operation: OperationId.optional(),
+  cursor: EmailKey.optional(),
+});
+
+/** @throws Problem `invalid-input` */
+export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest => {
+  const { emails, filter, action, apps, operation, cursor } = input;
+  const changesApps = action === 'grant-apps' || action === 'revoke-apps';
+  if (changesApps !== apps.length > 0)
+    throw invalid({ apps: [changesApps ? 'This field is required.' : `Not supported by ${action}.`] });
+  const change = { action, apps };
+  if (emails && filter) throw invalid({ filter: ['Cannot be combined with emails.'] });
+  if (emails && cursor !== undefined) throw invalid({ cursor: ['Requires a filter.'] });
+  if (emails) return { selection: { emails }, change, operation };
+  if (!filter) throw invalid({ emails: ['Either emails or filter is required.'] });
+  return { selection: { filter, cursor }, change, operation };
+};
+
+export const BulkResultOutput = Output('BulkResult', {
+  /** Undoes this request, or continues it. In the audit trail, `operation` of the details. */
+  operation: z.string(),
+  /** Null if the change cannot be undone. */
+  undo_until: Instant.nullable(),
+  results: z.array(
+    Output('BulkRow', {
+      email: z.string(),
+      status: z.enum(['ok', 'unchanged', 'failed']),
+      problem: RowProblemOutput.nullable(),
+    }),
+  ),
+  /** Null after the last user of a filter, and for a list of addresses. */
+  next_cursor: z.string().nullable(),
+});
+
+export const InvitationsBulkResultOutput = Output('InvitationsBulkResult', {
+  results: z.array(
+    Output('InvitationsBulkRow', {
+      id: z.int(),
+      status: z.enum(['ok', 'failed']),
+      problem: RowProblemOutput.nullable(),
+    }),
+  ),
+});
+
+export const bulkResultOutput = (result: BulkResult): z.input<typeof BulkResultOutput> => ({
+  ...result,
+  undo_until: result.undo_until === null ? null : new Date(result.undo_until),
+});
+
+/** An operation in a path. Any text is accepted: an invalid id is not found. */
+const NIL = '00000000-0000-0000-0000-000000000000';
+export const OperationKey = z
+  .string()
+  .transform((id) => (z.guid().safeParse(id).success ? id.toLowerCase() : NIL));
+
+const UndoOutput = Output('Undo', {
+  operation: z.string(),
+  /** Grants, revocations and activations, of all requests so far. */
+  reverted: z.int(),
+  skipped: z.array(
+    Output('SkippedChange', {
+      email: z.string(),
+      /** Null for the activation of the user. */
+      app_id: z.string().nullable(),
+      problem: RowProblemOutput,
+    }),
+  ),
+  /** False if more users are left: send the request again. Its response then includes this one. */
+  is_finished: z.boolean(),
+});
 
 const route = routesOf('Users');
 

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { BrandingOutput } from './schemas/clients.ts';
 import { IdCursor, IdKey, Name, NoInput, Output, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { adminProcedure, protectedProcedure, publicProcedure, router, superuserProcedure } from './trpc.ts';
+import { adminProcedure, protectedProcedure, router, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Sites');
 
@@ -40,20 +39,6 @@ export const sitesRouter = router({
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteOutput)
     .mutation(({ ctx, input }) => ctx.services.sites.create(ctx.actor, input)),
-});
-
-export const brandingRouter = router({
-  get: publicProcedure
-    .meta(
-      routesOf('Branding')('GET', '/branding/', {
-        summary: 'Get the texts of public pages',
-        description: 'The texts of the client whose site received the request.',
-        extension: true,
-      }),
-    )
-    .input(NoInput)
-    .output(BrandingOutput)
-    .query(({ ctx }) => ctx.services.branding.get(ctx.host)),
 });
 
 export const environmentRouter = router({

@@ -10,7 +10,7 @@ import {
   TopAppOutput,
   UsagePeriodOutput,
   UsageReportInput,
-} from './schemas/usage-report.ts';
+} from './schemas/usage.ts';
 import { viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Apps');

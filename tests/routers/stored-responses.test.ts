@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { responseJson } from '../../routers/middleware/response-serializer.ts';
+import { responseJson } from '../../routers/middleware/mutation-guards.ts';
 import { isOpaque, opaque } from '../../src/lib/json-value.ts';
 
 const answers = suite('responseJson');
