@@ -1,5 +1,4 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { CompiledQuery } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 
 /** A unit of work: an entity manager, or one in a transaction. */
@@ -10,14 +9,6 @@ export type Db = SqlEntityManager;
  * writes them into the statement's text.
  */
 export const tables = (em: SqlEntityManager) => em.getKysely<Database>();
-
-/** Runs compiled statements one after another. */
-export const runStatements = async (
-  em: SqlEntityManager,
-  statements: readonly CompiledQuery[],
-): Promise<void> => {
-  for (const statement of statements) await tables(em).executeQuery(statement);
-};
 
 /** The columns that have a value, for the `set` of an update; null if none has. */
 export const pickDefined = <T extends object>(changes: T) => {

@@ -71,7 +71,7 @@ const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => 
   headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
 });
 
-export type SmtpServer = {
+type SmtpServer = {
   host: string;
   /** Absent: 465 for `smtps:`, else 587 (RFC 8314 §3.3). */
   port: number | undefined;
@@ -112,7 +112,7 @@ export const deliveryOfFailure = (error: unknown, server: SmtpServer): Delivery 
 });
 
 /** Why the server cannot be used or refused a mail, without secrets. */
-export const reasonOfFailure = (error: unknown, { login }: SmtpServer): string =>
+const reasonOfFailure = (error: unknown, { login }: SmtpServer): string =>
   reasonOf(failureOf(error), login).slice(0, MAX_REASON_LENGTH);
 
 const failureOf = (error: unknown): Failure =>

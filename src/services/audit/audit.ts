@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type CompiledQuery, sql } from 'kysely';
-import { runStatements, tables } from '../../db/kysely.ts';
+import { sql } from 'kysely';
+import { tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
@@ -84,8 +84,6 @@ export type AuditEvent = {
 };
 
 export type Audit = {
-  /** The statement that writes all events; none if there are no events. */
-  statementsOf: (em: SqlEntityManager, events: readonly AuditEvent[]) => CompiledQuery[];
   record: (tx: SqlEntityManager, events: readonly AuditEvent[]) => Promise<void>;
   /** Adds these details to all events. */
   withDetails: (details: Record<string, unknown>) => Audit;
@@ -100,60 +98,41 @@ export const createAudit = (
   clock: Clock,
   digestOf: AddressDigest = NO_DIGEST,
   common: Record<string, unknown> = {},
-): Audit => {
-  const statementsOf: Audit['statementsOf'] = (em, events) => {
-    if (events.length === 0) return [];
-    return [insertEvents(em, { now: clock.now(), ...origin, ...columnsOf(events, common, digestOf) })];
-  };
-  return {
-    statementsOf,
-    record: (tx, events) => runStatements(tx, statementsOf(tx, events)),
-    withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
-  };
-};
+): Audit => ({
+  record: async (tx, events) => {
+    if (events.length === 0) return;
+    // Many events have the same actor.
+    const digests = new Map<string, string | null>();
+    const digestFor = (text: string): string | null => {
+      if (!digests.has(text)) digests.set(text, digestOf(text));
+      return digests.get(text) ?? null;
+    };
+    const rows = events.map(({ action, actor, target, clients = [], details }) => ({
+      action,
+      actor: actor?.email ?? '',
+      actor_digest: digestFor(actor?.email ?? ''),
+      target,
+      target_digest: INVITES.includes(action) ? null : digestFor(target),
+      clients,
+      details: { ...details, ...common },
+    }));
+    await sql`
+      insert into audit_entries
+        (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
+      select ${clock.now()}::timestamptz, ${origin.requestId}::varchar, ${origin.address}::varchar, action,
+        coalesce(case when has_erasures then pseudonym_of(actor, actor_digest, null) end, actor),
+        coalesce(case when has_erasures then pseudonym_of(target, target_digest, null) end, target),
+        clients, details
+      from (select exists (select from erasures)) as erased (has_erasures),
+        json_to_recordset(${JSON.stringify(rows)}::json) as event
+          (action text, actor text, actor_digest text, target text, target_digest text, clients int[],
+            details json)`.execute(tables(tx));
+  },
+  withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
+});
 
 /** The target has a pending invitation now, and so keeps its name; see `pseudonym_of`. */
 const INVITES: readonly AuditAction[] = ['invitation.create', 'invitation.renew'];
-
-/** A JSON array per column, with one element per event: `pg` allocates 250 bytes for each element of an array. */
-const columnsOf = (
-  events: readonly AuditEvent[],
-  common: Record<string, unknown>,
-  digestOf: AddressDigest,
-) => {
-  const actors = events.map(({ actor }) => actor?.email ?? '');
-  const targets = events.flatMap(({ action, target }) => (INVITES.includes(action) ? [] : target));
-  // Many events have the same actor.
-  const digests = new Map([...new Set([...actors, ...targets])].map((email) => [email, digestOf(email)]));
-  return {
-    actions: JSON.stringify(events.map(({ action }) => action)),
-    actors: JSON.stringify(actors),
-    targets: JSON.stringify(events.map(({ target }) => target)),
-    clients: JSON.stringify(events.map(({ clients = [] }) => `{${clients.join(',')}}`)),
-    details: JSON.stringify(events.map(({ details = {} }) => JSON.stringify({ ...details, ...common }))),
-    actorDigests: JSON.stringify(actors.map((email) => digests.get(email) ?? null)),
-    targetDigests: JSON.stringify(events.map(({ target }) => digests.get(target) ?? null)),
-  };
-};
-
-type InsertedEvents = ReturnType<typeof columnsOf> & Origin & { now: Date };
-
-const insertEvents = (em: SqlEntityManager, to: InsertedEvents) => {
-  const column = (json: string) => sql`json_array_elements_text(${json}::json)`;
-  return sql`
-      insert into audit_entries
-        (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
-      select ${to.now}::timestamptz, ${to.requestId}::varchar, ${to.address}::varchar, action,
-        coalesce(case when has_erasures then pseudonym_of(actor_email, actor_digest, null) end, actor_email),
-        coalesce(case when has_erasures then pseudonym_of(target, target_digest, null) end, target),
-        client_ids::int[], details::json
-      from (select exists (select from erasures)) as erased (has_erasures),
-        rows from (${column(to.actions)}, ${column(to.actors)}, ${column(to.targets)}, ${column(to.clients)},
-          ${column(to.details)}, ${column(to.actorDigests)}, ${column(to.targetDigests)})
-        as event (action, actor_email, target, client_ids, details, actor_digest, target_digest)`.compile(
-    tables(em),
-  );
-};
 
 /** Old and new value by column. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

@@ -11,7 +11,7 @@ import type { Audit, Origin } from './audit.ts';
 /** Entries per user and minute. The audit trail may be kept forever, so a client in a loop must not fill it. */
 const MAX_PER_MINUTE = 10;
 
-export type RefusalLimit = ReturnType<typeof createRefusalLimit>;
+type RefusalLimit = ReturnType<typeof createRefusalLimit>;
 
 /**
  * Limits recorded refusals per user and minute: one for each kind of request, and `MAX_PER_MINUTE` in all. Per process.

@@ -3,7 +3,7 @@ import { type Actor, requireUserAdmin } from '../access/actor.ts';
 import { lockUser, readTarget } from '../users/user-locks.ts';
 
 /** Whose credentials a call concerns, with the clients whose admins may read its audit entry. */
-export type Owner = { id: number; email: string; clientIds: number[] };
+type Owner = { id: number; email: string; clientIds: number[] };
 
 /**
  * The id of the actor, or of the user with this address, whom the actor must be allowed to change. Locks nothing.

@@ -1,5 +1,5 @@
 import { hash as digest } from 'node:crypto';
-import { type CompiledQuery, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 
@@ -25,50 +25,49 @@ type NewSession = {
 /** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
 export const tokenDigest = (secret: string): string => digest('sha256', secret);
 
-/** Adds a named token, or one that replaces another. */
-export const addToken = async (tx: Db, input: NewToken): Promise<number> => {
-  const { id } = await insertToken(tx, input).executeTakeFirstOrThrow();
-  await tables(tx).executeQuery(deleteOldestTokens(tx, input.userId));
+/** Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id. */
+export const addToken = async (tx: Db, { userId, token, now, address, name = '' }: NewToken) => {
+  const { id } = await tables(tx)
+    .insertInto('api_tokens')
+    .values({
+      user_id: userId,
+      digest: tokenDigest(token),
+      name,
+      created_at: now,
+      last_used: now,
+      last_address: address,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await sql`
+    delete from api_tokens where id in (
+      select id from api_tokens where user_id = ${userId} and name = '' and expires_at is null
+      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
   return id;
 };
 
-/** The statements of a login that returns a token. */
-export const tokenStatements = (em: Db, input: NewToken): CompiledQuery[] => [
-  insertToken(em, input).compile(),
-  deleteOldestTokens(em, input.userId),
-];
-
-const insertToken = (em: Db, { userId, token, now, address, name = '' }: NewToken) => {
-  const row = { user_id: userId, name, created_at: now, last_used: now, last_address: address };
-  return tables(em)
-    .insertInto('api_tokens')
-    .values({ ...row, digest: tokenDigest(token) })
-    .returning('id');
-};
-
-const deleteOldestTokens = (em: Db, userId: number): CompiledQuery =>
-  sql`delete from api_tokens where id in (
-      select id from api_tokens where user_id = ${userId} and name = '' and expires_at is null
-      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.compile(tables(em));
-
-/** The statements that add a session. */
-export const sessionStatements = (em: Db, input: NewSession): CompiledQuery[] => {
-  const { userId, secret, now, address, maxDays } = input;
-  const times = { created_at: now, last_used: now, authenticated_at: now };
-  const row = { ...times, user_id: userId, last_address: address };
-  const userAgent = toPrintable(input.userAgent).slice(0, MAX_USER_AGENT_LENGTH);
-  const added = {
-    ...row,
-    digest: tokenDigest(secret),
-    user_agent: userAgent,
-    expires_at: daysFromNow(maxDays),
-  };
-  return [
-    tables(em).insertInto('sessions').values(added).compile(),
-    sql`delete from sessions where id in (
+/** Adds a session, and deletes the oldest ones of the user beyond the limit. */
+export const addSession = async (
+  tx: Db,
+  { userId, secret, now, address, userAgent, maxDays }: NewSession,
+): Promise<void> => {
+  await tables(tx)
+    .insertInto('sessions')
+    .values({
+      user_id: userId,
+      digest: tokenDigest(secret),
+      created_at: now,
+      last_used: now,
+      authenticated_at: now,
+      last_address: address,
+      user_agent: toPrintable(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
+      expires_at: daysFromNow(maxDays),
+    })
+    .execute();
+  await sql`
+    delete from sessions where id in (
       select id from sessions where user_id = ${userId}
-      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.compile(tables(em)),
-  ];
+      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
 };
 
 /** Uses the database clock, which all instances share. */

@@ -1,15 +1,14 @@
-import type { CompiledQuery } from 'kysely';
-import { type Db, runStatements, tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
-import { sessionStatements, tokenStatements } from './credentials.ts';
+import { addSession, addToken } from './credentials.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 
-/** The statements that add a token or a session. */
-type Grant = (tx: Db, userId: number, now: Date) => CompiledQuery[];
+/** Adds a token or a session. */
+type Grant = (tx: Db, userId: number, now: Date) => Promise<unknown>;
 
 type Login = { username: string; password: string; entry: PasswordEntry };
 /** `device`: the device cookie. */
@@ -35,7 +34,7 @@ export const createLogins = (unit: Unit) => {
     const event = { action, actor: user, target: user.email, clients: user.clientIds };
     const isGranted = await em.transactional(async (tx) => {
       if (!(await recordLogin(tx, user, clock.now()))) return false;
-      await runStatements(tx, grant(tx, user.id, clock.now()));
+      await grant(tx, user.id, clock.now());
       await audit.record(tx, [event]);
       return true;
     });
@@ -51,7 +50,7 @@ export const createLogins = (unit: Unit) => {
       const token = newToken();
       // Scripts send no cookies.
       await logIn('login.token', { username, password, entry: {} }, (tx, userId, now) =>
-        tokenStatements(tx, { userId, token, now, address }),
+        addToken(tx, { userId, token, now, address }),
       );
       return token;
     },
@@ -64,7 +63,7 @@ export const createLogins = (unit: Unit) => {
       const secret = newSessionSecret();
       const { userAgent, device: deviceCookie } = browser;
       await logIn('login.session', { username, password, entry: { deviceCookie } }, (tx, userId, now) =>
-        sessionStatements(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
+        addSession(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
       );
       return secret;
     },

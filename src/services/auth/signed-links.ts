@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** The signed data of a password link. Its row in the database holds no secret. */
-export type PasswordLink = { id: number; userId: number; createdAt: Date };
+type PasswordLink = { id: number; userId: number; createdAt: Date };
 
 const TOKEN_PATTERN = /^(\d{1,15})\.([\w-]{43})$/;
 

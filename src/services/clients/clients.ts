@@ -8,7 +8,7 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, isEmpty } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../edits.ts';
-import { noticeStatement, requireFewNotices } from '../passwords/password-expiry.ts';
+import { enqueueExpiryNotices, requireFewNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 
 /** Limit of the database columns. */
@@ -81,8 +81,7 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
         const now = clock.now();
         if (!actor.isSuperuser) await requireFewNotices(tx, id, now);
         const shortened = { clientIds: [id], userIds: null, daysBefore, now };
-        const notice = noticeStatement(tx, { ...shortened, givesNotice: !actor.isSuperuser });
-        await tables(tx).executeQuery(notice);
+        await enqueueExpiryNotices(tx, { ...shortened, givesNotice: !actor.isSuperuser });
       }
       const event = { actor, target: client.name, clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.update', ...event }]);

@@ -8,8 +8,6 @@ export type AddressDigest = (text: string) => string | null;
 /** The digest of no address, where nothing is recorded under erased addresses. */
 export const NO_DIGEST: AddressDigest = () => null;
 
-export type ErasureKeys = ReturnType<typeof createErasureKeys>;
-
 /**
  * Digests of erased addresses and confirmation codes. Both are keyed with the secret key of the service, so that the database
  * alone is not enough to guess an address or to confirm an erasure.

@@ -133,7 +133,7 @@ const ALL_PAGES = 2 ** 32;
  * transaction changes at the same time fails the transaction, which has to be repeated.
  * @returns whether there was anything to search
  */
-export const searchNextPages = async (tx: SqlEntityManager, erasure: RunningErasure): Promise<boolean> => {
+const searchNextPages = async (tx: SqlEntityManager, erasure: RunningErasure): Promise<boolean> => {
   const [range] = await nextRanges(tx, erasure);
   if (!range) return false;
   const { start, end, pages } = range;

@@ -19,7 +19,7 @@ export type ErasurePreview = Awaited<ReturnType<typeof countRows>> & {
   expires_at: Date;
 };
 
-export type ErasureOutcome = { pseudonym: string; is_finished: boolean };
+type ErasureOutcome = { pseudonym: string; is_finished: boolean };
 
 type Confirmation = { confirmation: string; confirm_email: string };
 

@@ -13,7 +13,7 @@ import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from
 /** How long an answer about the reader's access stays valid. */
 const RECHECK_MS = 1_000;
 
-export type ExportPage = { part: ExportPart; items: ExportRow[] };
+type ExportPage = { part: ExportPart; items: ExportRow[] };
 
 /** Everything about a person, read page by page. */
 type Export = {
@@ -85,7 +85,7 @@ const createRecheck = (em: SqlEntityManager, actor: Actor | null, personId: numb
 type Pages = AsyncIterable<ExportRow[]>;
 
 /** Reads a part; each call reads it again. */
-export type OpenPart = () => Pages;
+type OpenPart = () => Pages;
 
 const README = (email: string, now: Date): string => `Data of ${email}, exported on ${now.toISOString()}.
 
@@ -99,7 +99,7 @@ Passwords, tokens, the secrets of sessions, and the links of mails are not part 
  * A zip archive of the parts as JSON and as CSV. Each file is read when it is its turn, at the speed at which the archive is
  * read, so that any number of rows takes the memory of one page.
  */
-export async function* zipParts(
+async function* zipParts(
   parts: ReadonlyMap<string, OpenPart>,
   { email, now }: { email: string; now: Date },
 ): AsyncGenerator<Buffer> {

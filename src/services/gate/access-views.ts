@@ -116,7 +116,7 @@ export const readAccessView = (em: Db, viewer: Viewer, idOrKey: string): Promise
     .where(accessViewFoundBy(viewer, idOrKey))
     .executeTakeFirstOrThrow(() => notFound('access view'));
 
-export type AccessViewFilter = {
+type AccessViewFilter = {
   /** The id of an app. */
   appId?: string | undefined;
   user?: string | undefined;
@@ -124,7 +124,7 @@ export type AccessViewFilter = {
 };
 
 /** The matching views, without one-time views. */
-export const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
+const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
   let rows = accessViewRows(em, viewer).where('is_one_time', '=', false);
   if (appId !== undefined) rows = rows.where('apps.id', '=', appId);
   if (user !== undefined) rows = rows.where('users.email', '=', user);
@@ -137,7 +137,7 @@ type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
 /** Opens the list of views. Each row starts with its id. */
-export const openAccessViewList = (
+const openAccessViewList = (
   em: Db,
   viewer: Viewer,
   filter: AccessViewFilter,
@@ -161,7 +161,7 @@ export const openAccessViewList = (
 const idOf = (row: TextRow | undefined): number | undefined => row && Number(row[0]);
 
 /** The uses of a view that the viewer may see, newest first, with the names of the API. */
-export const accessViewUses = (em: Db, viewer: Viewer, viewId: number) =>
+const accessViewUses = (em: Db, viewer: Viewer, viewId: number) =>
   tables(em)
     .selectFrom('access_view_uses as used')
     .innerJoin('access_views', 'access_views.id', 'used.access_view_id')
@@ -180,12 +180,7 @@ export type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[nu
 export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'id'>>;
 
 /** Opens the list of uses. Each row starts with its id. */
-export const openUseList = (
-  em: Db,
-  viewer: Viewer,
-  viewId: number,
-  encoder: AccessViewUseEncoder,
-): OpenList => ({
+const openUseList = (em: Db, viewer: Viewer, viewId: number, encoder: AccessViewUseEncoder): OpenList => ({
   ...encoder,
   statement: (after, limit) =>
     tables(em)

@@ -8,7 +8,7 @@ import type { Database } from '../../../entities/index.ts';
 export type AppAccess = 'allowed' | 'in-maintenance' | 'client-closed' | 'not-granted' | 'user-inactive';
 
 /** What the decision depends on. Without a user, the app is opened by an access view for anyone. */
-export type AccessFacts = {
+type AccessFacts = {
   client_is_open: boolean;
   in_maintenance: boolean;
   user: { is_active: boolean; has_access: boolean } | null;

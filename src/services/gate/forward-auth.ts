@@ -93,7 +93,7 @@ export const createForwardAuth = (unit: Unit) => {
 const refused = (): Problem => new Problem('forbidden', { detail: 'You may not open this app.' });
 
 /** Facts of a user and an app, and when tickets for them were last revoked, in milliseconds; 0 means never. */
-export type OpeningFacts = TicketFacts & { revoked_ms: number };
+type OpeningFacts = TicketFacts & { revoked_ms: number };
 
 /**
  * Reads the facts of users and apps. Every request to an app needs them, so lookups of one event-loop tick share a
@@ -161,5 +161,3 @@ export const createTicketCache = () => {
     },
   };
 };
-
-export type TicketCache = ReturnType<typeof createTicketCache>;

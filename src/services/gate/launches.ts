@@ -38,7 +38,7 @@ export const createLaunches = (unit: Unit) => {
   };
 };
 
-export const LAUNCH_CODE_SECONDS = 60;
+const LAUNCH_CODE_SECONDS = 60;
 const PATTERN = /^[\w-]{43}$/;
 
 /**

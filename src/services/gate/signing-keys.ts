@@ -172,15 +172,15 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
 /** How long others may cache the published keys. */
 export const JWKS_MAX_AGE_SECONDS = 300;
 /** The age at which an instance reads the keys again. */
-export const REREAD_MS = 30_000;
+const REREAD_MS = 30_000;
 /** From its creation until a key signs. By then, each cache of the published keys has it. */
-export const PUBLISHED_FIRST_MS = JWKS_MAX_AGE_SECONDS * 1000 + REREAD_MS;
+const PUBLISHED_FIRST_MS = JWKS_MAX_AGE_SECONDS * 1000 + REREAD_MS;
 /** How far the clock of a verifier may be behind, twice the default tolerance. */
 const VERIFIER_DELAY_MS = 60_000;
 /** From the first signature of the next key until the last ticket of a key has expired. */
 const LAST_TICKET_MS = REREAD_MS + MAX_TICKET_SECONDS * 1000 + VERIFIER_DELAY_MS;
 
-export type SigningKeyRow = {
+type SigningKeyRow = {
   id: string;
   sealed_key: Uint8Array;
   public_key: Record<string, unknown>;
@@ -189,7 +189,7 @@ export type SigningKeyRow = {
 };
 
 /** `pending`: published, but does not sign yet. `retiring`: does not sign any more. `unreadable`: sealed with another secret key. */
-export type SigningKeyState = 'pending' | 'signing' | 'retiring' | 'retired' | 'unreadable';
+type SigningKeyState = 'pending' | 'signing' | 'retiring' | 'retired' | 'unreadable';
 
 export type RatedKey = SigningKeyRow & { state: SigningKeyState; isPublished: boolean };
 
@@ -223,17 +223,17 @@ export const rateKeys = (
   });
 };
 
-export const insertSigningKey = async (tx: Db, key: SigningKeyRow): Promise<void> => {
+const insertSigningKey = async (tx: Db, key: SigningKeyRow): Promise<void> => {
   const row = { ...key, sealed_key: Buffer.from(key.sealed_key) };
   await tables(tx).insertInto('signing_keys').values(row).execute();
 };
 
 /** Serializes changes of the keys by all instances, until the end of the transaction. */
-export const lockSigningKeys = async (tx: Db): Promise<void> => {
+const lockSigningKeys = async (tx: Db): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`.execute(tables(tx));
 };
 
-export type KeyLogger = { warn: (line: string) => unknown };
+type KeyLogger = { warn: (line: string) => unknown };
 
 /** Creates, seals and opens private keys. */
 export const createKeyVault = (secretKey: string, logger: KeyLogger) => {

@@ -11,7 +11,7 @@ import type { Unit } from '../unit.ts';
 import { lockUser } from '../users/user-locks.ts';
 
 /** Whose tickets are revoked: of a view, of a user, for an app, or all. */
-export type RevokedTickets = { viewId?: number; userId?: number; appId?: string };
+type RevokedTickets = { viewId?: number; userId?: number; appId?: string };
 
 /** As callers name it; exactly one. `access_view` is an id, as in tickets, or a key. */
 type Named = {
@@ -71,7 +71,7 @@ export const createTicketRevocations = ({ em, audit }: Unit) => {
  * ticket of the same millisecond counts as issued before. Waits for uses of the views in flight, whose codes and sessions
  * it would not see.
  */
-export const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
+const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
   const db = tables(tx);
   await sql`
     select from access_views v

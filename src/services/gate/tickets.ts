@@ -246,7 +246,7 @@ export const readFacts = async (deps: Reading, subject: TicketSubject): Promise<
 };
 
 /** The current facts of the user or the view that a ticket was issued to. */
-export const readFactsOfTicket = async (deps: Reading, ticket: TicketClaims): Promise<TicketFacts | null> => {
+const readFactsOfTicket = async (deps: Reading, ticket: TicketClaims): Promise<TicketFacts | null> => {
   const { em, read, now } = deps;
   const { aud: slug, sub: handle, access_view: viewId } = ticket;
   const db = tables(em);

@@ -21,7 +21,7 @@ import { appAddress, createLaunchCode, withLaunchCode } from './launches.ts';
 
 type KnownView = NonNullable<Awaited<ReturnType<typeof findView>>>;
 
-export type OpenedView = {
+type OpenedView = {
   /** Where the app opens. */
   location: string;
   appSlug: string;
@@ -148,7 +148,7 @@ const stackId = async (tx: Db, appId: string, slug: string): Promise<string | un
 };
 
 /** Why a view does not open its app. */
-export type ViewRefusal =
+type ViewRefusal =
   | ('revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address')
   | Exclude<AppAccess, 'allowed'>;
 
@@ -173,7 +173,7 @@ export const findView = (em: Db, key: string, address: string | null) =>
  * Counts a use, and gives the view a new key if it rotates. Concurrent calls with one key wait for each other and then
  * check the conditions again, so that only as many get the row as uses are left.
  */
-export const countUse = (tx: Db, key: string, address: string | null) =>
+const countUse = (tx: Db, key: string, address: string | null) =>
   tables(tx)
     .updateTable('access_views')
     .set({
@@ -186,10 +186,10 @@ export const countUse = (tx: Db, key: string, address: string | null) =>
     .returningAll()
     .executeTakeFirst();
 
-export type CountedView = NonNullable<Awaited<ReturnType<typeof countUse>>>;
+type CountedView = NonNullable<Awaited<ReturnType<typeof countUse>>>;
 
 /** The app of a view, its user if it has one, and whether it may be opened now. */
-export const readOpenedApp = async (
+const readOpenedApp = async (
   em: Db,
   { app_id: appId, user_id: userId, by_superuser }: Pick<CountedView, 'app_id' | 'user_id' | 'by_superuser'>,
 ) => {
@@ -205,14 +205,14 @@ export const readOpenedApp = async (
   return { app: user, user, access: decideAccess(factsOfView(user, by_superuser)) };
 };
 
-export type OpenedApp = Awaited<ReturnType<typeof readOpenedApp>>;
+type OpenedApp = Awaited<ReturnType<typeof readOpenedApp>>;
 
 type Browser = { address: string; userAgent: string };
 
 const MAX_USER_AGENT_LENGTH = 255;
 
 /** Records a use, with what applies to it. Returns its id. */
-export const insertUse = async (tx: Db, view: CountedView, rawKey: string, now: Date, by: Browser) => {
+const insertUse = async (tx: Db, view: CountedView, rawKey: string, now: Date, by: Browser) => {
   const { user_id, data_permissions, selections, stack_slug, autorotate } = view;
   const { show_header, show_footer, language_code } = view;
   const { id } = await tables(tx)
@@ -232,7 +232,7 @@ export const insertUse = async (tx: Db, view: CountedView, rawKey: string, now: 
 };
 
 /** What the page of a refusal shows, in the branding of the app's client. */
-export const readRefusalPage = (em: Db, appId: string) =>
+const readRefusalPage = (em: Db, appId: string) =>
   tables(em)
     .selectFrom('apps')
     .innerJoin('clients', 'clients.id', 'apps.client_id')
@@ -241,4 +241,4 @@ export const readRefusalPage = (em: Db, appId: string) =>
     .where('apps.id', '=', appId)
     .executeTakeFirstOrThrow();
 
-export type RefusalPage = Awaited<ReturnType<typeof readRefusalPage>>;
+type RefusalPage = Awaited<ReturnType<typeof readRefusalPage>>;

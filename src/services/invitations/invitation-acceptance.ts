@@ -3,16 +3,16 @@ import { sql } from 'kysely';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { type Db, runStatements, tables } from '../../db/kysely.ts';
+import { type Db, tables } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
-import { sessionStatements, setPassword } from '../auth/credentials.ts';
+import { addSession, setPassword } from '../auth/credentials.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
-import { joinNotices } from '../passwords/password-expiry.ts';
+import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { Unit } from '../unit.ts';
 import { grantApps, joinClients } from '../users/app-grants.ts';
@@ -64,10 +64,7 @@ export const createInvitationAcceptance = (unit: Unit) => {
       const user = await createInvitee(tx, closed, { ...names, hash, now });
       const address = origin.address ?? '';
       const { userAgent } = input;
-      await runStatements(
-        tx,
-        sessionStatements(tx, { userId: user.id, secret, now, address, userAgent, maxDays }),
-      );
+      await addSession(tx, { userId: user.id, secret, now, address, userAgent, maxDays });
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };
       await audit.record(tx, [
         { ...event, action: 'user.create' },
@@ -210,8 +207,7 @@ const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId: numbe
   const details = hasRole || isShared ? {} : await applyInvited(tx, user, invitation);
   await joinInvited(tx, invitation, userId);
   const isMember = memberships.some(({ client_id }) => client_id === invitation.client_id);
-  for (const notice of joinNotices(tx, [userId], isMember ? [] : [invitation.client_id], now))
-    await tables(tx).executeQuery(notice);
+  if (!isMember) await enqueueJoinNotices(tx, [userId], [invitation.client_id], now);
   return {
     details,
     clients: [...new Set([...memberships.map((row) => row.client_id), invitation.client_id])],

@@ -67,7 +67,7 @@ type SubjectInput = Pick<LetterContext, 'kind' | 'client_name' | 'invitation_sub
 /** For mails without a client, such as those to a superuser. */
 const SERVICE_NAME = 'Steward';
 
-export const senderNameOf = ({ client_name: name }: Pick<LetterContext, 'client_name'>): string =>
+const senderNameOf = ({ client_name: name }: Pick<LetterContext, 'client_name'>): string =>
   oneLine(name ?? '') || SERVICE_NAME;
 
 type Template = {

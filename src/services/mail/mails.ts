@@ -23,7 +23,7 @@ import {
   showsInvitationLink,
 } from './mail-context.ts';
 
-export type MailFilter = {
+type MailFilter = {
   status: MailStatus | 'all';
   client?: number | undefined;
   /** An address in lower case. */
@@ -134,7 +134,7 @@ const concerns = (actor: Actor, isAll: boolean) =>
           where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[])))`;
 
 /** Rows of the alias `mail` that the actor may see. */
-export const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
+const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
 
 const lockVisible = (tx: Db, actor: Actor, id: number) =>
   tables(tx)

@@ -7,7 +7,7 @@ import { needsLink } from './mail-context.ts';
 const RATE_LIMIT_LOCK = 7_305_130_502;
 
 /** `perMinute`: delivery attempts of all instances together in any minute; 0 means no limit. */
-export type ClaimTerms = { now: Date; limit: number; leaseMs: number; perMinute: number };
+type ClaimTerms = { now: Date; limit: number; leaseMs: number; perMinute: number };
 
 /**
  * Claims due mails for the length of a lease: password mails first, then notices, then invitations. If a worker dies, its mails
@@ -82,7 +82,7 @@ const MAX_BACKOFF_MS = 240 * MINUTE_MS;
 const JITTER = 0.25;
 
 /** A claimed mail. `attempts` identifies this attempt: after the lease another worker may start the next one. */
-export type Claim = { id: number; attempts: number; invitation_id: number | null };
+type Claim = { id: number; attempts: number; invitation_id: number | null };
 
 /**
  * Records that the mail server accepted a mail, counts it on its invitation and extends the invitation. A mail that was

@@ -141,11 +141,11 @@ type Terms = { now: Date; invitationDays: number };
 /** Mails per transaction. */
 const BATCH = 100;
 
-export const anyNeedsLink = async (em: Db): Promise<boolean> =>
+const anyNeedsLink = async (em: Db): Promise<boolean> =>
   (await tables(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
 
 /** Locks up to a batch of these mails, skipping those that another worker has locked. Returns their ids. */
-export const lockWithoutLink = async (tx: Db): Promise<number[]> => {
+const lockWithoutLink = async (tx: Db): Promise<number[]> => {
   const rows = await tables(tx)
     .selectFrom('outbox_mails')
     .select('id')

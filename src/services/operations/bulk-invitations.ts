@@ -12,7 +12,7 @@ export const INVITATION_ACTIONS = ['resend', 'revoke'] as const;
 /** Invitations of one request. */
 export const MAX_BULK_INVITATIONS = 1_000;
 
-export type InvitationsRequest = { ids: number[]; action: (typeof INVITATION_ACTIONS)[number] };
+type InvitationsRequest = { ids: number[]; action: (typeof INVITATION_ACTIONS)[number] };
 type RowResult = { id: number; status: 'ok' | 'failed'; problem: RowProblem | null };
 type Result = { results: RowResult[] };
 

@@ -26,10 +26,10 @@ export const BULK_ACTIONS = [
   'send-password-link',
 ] as const;
 
-export type BulkChange = { action: (typeof BULK_ACTIONS)[number]; apps: string[] };
+type BulkChange = { action: (typeof BULK_ACTIONS)[number]; apps: string[] };
 
 /** Either addresses, or a filter and the address after which its next part starts. */
-export type Selection =
+type Selection =
   | { emails: string[] }
   | { filter: Omit<Listing, 'cursor' | 'sort'>; cursor: string | undefined };
 
@@ -182,7 +182,7 @@ const RETRY_AFTER_SECONDS = 3_600;
  * again.
  * @throws Problem `not-found`, `forbidden`, `account-inactive`, `ambiguous-invitation`, `throttled`
  */
-export const sendPasswordLink = async (
+const sendPasswordLink = async (
   unit: Unit,
   actor: Actor,
   email: string,

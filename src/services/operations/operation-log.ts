@@ -6,7 +6,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 
 /** How long an operation can be continued and undone, in minutes. */
-export const UNDO_MINUTES = 10;
+const UNDO_MINUTES = 10;
 
 export type Operation = { id: string; startedAt: Date; undoUntil: Date };
 

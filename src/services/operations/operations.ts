@@ -13,7 +13,7 @@ import { readOperation, type UndoableChange } from './operation-log.ts';
 export type SkippedChange = { email: string; app_id: string | null; problem: RowProblem };
 
 /** What all requests so far have undone. */
-export type UndoResult = {
+type UndoResult = {
   operation: string;
   reverted: number;
   skipped: SkippedChange[];

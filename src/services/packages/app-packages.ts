@@ -125,16 +125,16 @@ export type FetchedPackage = Awaited<ReturnType<ReturnType<typeof fetchedPackage
  * Locks the fetches, loads and rollbacks of a slug until the end of the transaction. Row locks cannot: a new app has no row
  * yet, and the row of a new fetch is not visible to other transactions.
  */
-export const lockPackages = async (tx: Db, slug: string): Promise<void> => {
+const lockPackages = async (tx: Db, slug: string): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`packages of ${slug}`}, 0))`.execute(tables(tx));
 };
 
 /** The package that a load applies. */
-export const lastFetched = (tx: Db, slug: string): Promise<FetchedPackage | undefined> =>
+const lastFetched = (tx: Db, slug: string): Promise<FetchedPackage | undefined> =>
   fetchedPackages(tx).where('slug', '=', slug).orderBy('id', 'desc').limit(1).executeTakeFirst();
 
 /** The package that was loaded last into an app, among those of `version`, or else of other bytes than `notSha256`. */
-export const lastLoaded = (tx: Db, appId: string, version: string | undefined, notSha256: string) => {
+const lastLoaded = (tx: Db, appId: string, version: string | undefined, notSha256: string) => {
   const loaded = fetchedPackages(tx)
     .innerJoin('loaded_packages', 'loaded_packages.package_id', 'fetched_packages.id')
     .where('loaded_packages.app_id', '=', appId)
@@ -154,7 +154,7 @@ type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: stri
  * loads, so that alternating fetches do not grow the table. Requires `lockPackages`.
  * @throws Problem `invalid-package` if the version was fetched before with other bytes
  */
-export const saveFetched = async (tx: Db, fetch: Fetch): Promise<void> => {
+const saveFetched = async (tx: Db, fetch: Fetch): Promise<void> => {
   const { slug, version, sha256, manifest } = fetch;
   await requireSameBytes(tx, fetch);
   const when = { fetched_at: fetch.fetchedAt, fetched_by: fetch.fetchedBy };

@@ -90,7 +90,7 @@ const ZEROES = Buffer.alloc(64 * 1024);
  * Validates the entries of a tar stream chunk by chunk, and keeps only the manifest. `write` and `end` throw Problem
  * `invalid-package`; `end` returns the content of `app.yaml`.
  */
-export const createArchiveReader = () => {
+const createArchiveReader = () => {
   const entries = createEntryReader();
   let rest: Buffer = Buffer.alloc(0);
   let unpackedBytes = 0;

@@ -120,7 +120,7 @@ export const findLoadableApp = (tx: Db, slug: string) =>
     .forNoKeyUpdate()
     .executeTakeFirst();
 
-export type LoadableApp = NonNullable<Awaited<ReturnType<typeof findLoadableApp>>>;
+type LoadableApp = NonNullable<Awaited<ReturnType<typeof findLoadableApp>>>;
 
 /** Creates an app that is empty until its package is applied. */
 export const createApp = (tx: Db, app: { slug: string; clientId: number; createdAt: Date }) =>
@@ -166,7 +166,7 @@ export const clientOfNewApp = async (tx: Db, named: number | undefined, host: st
 type OfferedStack = { id: string; slug: string; label: string };
 
 /** By slug. A stack that was removed and returns counts as added. */
-export type StackChanges = {
+type StackChanges = {
   added: string[];
   renamed: { slug: string; from: string; to: string }[];
   removed: string[];
@@ -176,7 +176,7 @@ export type StackChanges = {
  * Replaces the stacks of an app by those of its package. A stack that the package no longer has is not offered any more, but
  * keeps its row, because saved filters belong to it; if it returns, it has the same id.
  */
-export const replaceStacks = async (tx: Db, appId: string, wanted: PackageManifest['stacks']) => {
+const replaceStacks = async (tx: Db, appId: string, wanted: PackageManifest['stacks']) => {
   const existing = new Map((await stacksOf(tx, appId)).map((stack) => [stack.slug, stack]));
   const offered = await withIds(tx, wanted, existing);
   const kept = offered.map(({ id }) => id);

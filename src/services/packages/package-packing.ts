@@ -132,7 +132,7 @@ const PACKAGE_FORM = /^\.?(.+\.tgz)(?:\.[0-9a-f-]{36}\.tmp)?$/;
 const LEFT_OUT = /^(\.git|\.hg|\.svn|node_modules|\.env.*|\.DS_Store|Thumbs\.db)$/;
 
 /** Paths relative to the folder, in the same order on every file system. */
-export type AppFiles = { paths: string[]; leftOut: string[] };
+type AppFiles = { paths: string[]; leftOut: string[] };
 
 /**
  * The regular files below a folder. Leaves out files that do not belong in a package, and packages of the slug in `outDir`,
@@ -164,7 +164,7 @@ export const listFiles = async (dir: string, outDir: string, slug: string): Prom
 };
 
 /** Opens a regular file; a link fails, and a pipe does not block. The file may have been replaced since it was listed. */
-export const openRegular = async (dir: string, path: string): Promise<FileHandle> => {
+const openRegular = async (dir: string, path: string): Promise<FileHandle> => {
   const handle = await open(
     join(dir, path),
     constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,

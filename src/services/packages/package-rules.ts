@@ -1,7 +1,7 @@
 import { Problem } from '../../lib/problems.ts';
 
 /** Of an archive, and also of its content: the tar stream including headers. */
-export const MAX_PACKAGE_BYTES = 100 * 1024 ** 2;
+const MAX_PACKAGE_BYTES = 100 * 1024 ** 2;
 
 /** Files and folders. */
 export const MAX_PACKAGE_ENTRIES = 10_000;

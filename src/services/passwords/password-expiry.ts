@@ -1,4 +1,4 @@
-import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -45,20 +45,20 @@ type Shortened = {
 };
 
 /**
- * The statement that mails the active members whose passwords expire sooner than before; inactive ones are informed when
+ * Mails the active members whose passwords expire sooner than before; inactive ones are informed when
  * they are reactivated. Run it after the policy or the membership was written, in the same transaction. The mails are
  * spread over up to an hour, so that they do not flood the mail server. A mail that is still queued says the new date
  * too.
  */
-export const noticeStatement = (
-  em: Db,
+export const enqueueExpiryNotices = async (
+  tx: Db,
   { clientIds, userIds, daysBefore, givesNotice, now }: Shortened,
-): CompiledQuery => {
+): Promise<void> => {
   const expiry = expiryByClient(sql`users`);
   const before =
     daysBefore === 0 ? sql`'infinity'` : expiryByClient(sql`users`, sql<number>`${daysBefore}::int`);
   const others = passwordExpiresAt('users', sql`c.id <> changed.client_id`);
-  return sql`
+  await sql`
     with affected as (
       select m.client_id, m.user_id, users.email, users.is_active
       from memberships m join clients c on c.id = m.client_id join users on users.id = m.user_id
@@ -84,7 +84,7 @@ export const noticeStatement = (
     from affected where is_active and not exists (select from outbox_mails queued
       where queued.kind = 'password-expiry' and queued.user_id = affected.user_id
         and queued.client_id = affected.client_id and queued.sent_at is null and queued.failed_at is null)
-    order by user_id`.compile(tables(em));
+    order by user_id`.execute(tables(tx));
 };
 
 /** Mails about one policy to one person in a day that client admins may cause. */
@@ -111,20 +111,20 @@ export const requireFewNotices = async (tx: Db, clientId: number, now: Date): Pr
   throw new Problem('throttled', { detail, retryAfterSeconds: DAY_MS / 1000 });
 };
 
-/** The statement that informs users about the policies of clients that they have joined; none if there are no clients. */
-export const joinNotices = (
-  em: Db,
+/** Informs users of the policies of clients that they have joined. */
+export const enqueueJoinNotices = async (
+  tx: Db,
   userIds: readonly number[],
   clientIds: readonly number[],
   now: Date,
-): CompiledQuery[] =>
-  clientIds.length === 0 || userIds.length === 0
-    ? []
-    : [noticeStatement(em, { clientIds, userIds, daysBefore: 0, givesNotice: true, now })];
+): Promise<void> => {
+  if (clientIds.length === 0 || userIds.length === 0) return;
+  await enqueueExpiryNotices(tx, { clientIds, userIds, daysBefore: 0, givesNotice: true, now });
+};
 
-/** The statement that informs a reactivated user about policies that changed while they were inactive. */
-export const reactivationNotice = (em: Db, userId: number, now: Date): CompiledQuery =>
-  sql`
+/** Informs a user who was reactivated of what changed while they were inactive. */
+export const enqueueReactivationNotice = async (tx: Db, userId: number, now: Date): Promise<void> => {
+  await sql`
     with told as (
       update memberships m set password_expiry_from = ${endOfNotice(now)}::timestamptz
       from users where users.id = m.user_id and m.user_id = ${userId} and m.password_expiry_from = ${UNTOLD}
@@ -133,4 +133,5 @@ export const reactivationNotice = (em: Db, userId: number, now: Date): CompiledQ
     insert into outbox_mails (kind, recipient, client_id, user_id, created_at, next_attempt_at, traceparent)
     select 'password-expiry', email, client_id, user_id, ${now}::timestamptz, ${now}::timestamptz,
       ${tracing.traceparent()}::varchar
-    from told`.compile(tables(em));
+    from told`.execute(tables(tx));
+};

@@ -6,8 +6,6 @@ import { invalid } from '../../lib/problems.ts';
 /** In code points, like the limit of the login: a longer password could be set, but not used. */
 export const MAX_PASSWORD_LENGTH = 1024;
 
-export type CheckedRule = { rule: string; message: string; passed: boolean };
-
 type Common = Pick<CommonPasswords, 'has'>;
 type Candidate = { policy: PasswordPolicy; password: string; person: Person; common: Common };
 
@@ -217,4 +215,4 @@ const normalizeWords = (text: string): string =>
     .trim();
 
 /** Unlike `length`, counts an emoji, or a letter of a rare script, as one character. */
-export const countCodePoints = (text: string): number => [...text].length;
+const countCodePoints = (text: string): number => [...text].length;

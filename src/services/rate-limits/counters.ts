@@ -11,7 +11,7 @@ export type WindowCount = {
 };
 
 /** By the database clock. */
-export const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /** Never longer than a window, even if the database clock is set back. */
 const MS_LEFT = (end: string) => `least(${end} - ${NOW_MS}, $2::bigint)::int as "msLeft"`;
 

@@ -11,7 +11,7 @@ import {
 import { userAppsManagedBy, userVisibleTo } from '../access/visibility.ts';
 import { readClient } from '../clients/clients.ts';
 import { startOperation, supersedeOperations } from '../operations/operation-log.ts';
-import { joinNotices } from '../passwords/password-expiry.ts';
+import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import { type GrantableApp, grantEvents } from './app-grants.ts';
 import { findUsers, type Listing } from './user-listing.ts';
@@ -208,5 +208,5 @@ const writeCells = async (
   );
   const newMembers = changes.flatMap(({ target, joined }) => (joined.length > 0 ? target.id : []));
   const clientIds = [...new Set(changes.flatMap(({ joined }) => joined))];
-  for (const notice of joinNotices(tx, newMembers, clientIds, now)) await db.executeQuery(notice);
+  await enqueueJoinNotices(tx, newMembers, clientIds, now);
 };

@@ -10,7 +10,7 @@ import type { Audit } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { defaultBranding } from '../clients/clients.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
-import { reactivationNotice } from '../passwords/password-expiry.ts';
+import { enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import { readPolicyOfUser, rejectWeakPassword, strictestPolicy } from '../passwords/password-rules.ts';
 import type { ServiceDeps } from '../unit.ts';
 import { addUser, type NewUser } from './user-creation.ts';
@@ -64,7 +64,7 @@ export const promoteToSuperuser = async (
   user.isSuperuser = true;
   user.activate(now);
   await tx.flush();
-  await tables(tx).executeQuery(reactivationNotice(tx, user.id, now));
+  await enqueueReactivationNotice(tx, user.id, now);
   if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });
 };
 

@@ -12,7 +12,7 @@ import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
-import { joinNotices } from '../passwords/password-expiry.ts';
+import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserRow } from './user-rows.ts';
@@ -72,8 +72,7 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
           )
           .execute();
         const joined = clientIds.includes(clientId) ? [] : [clientId];
-        for (const notice of joinNotices(tx, [user.id], joined, clock.now()))
-          await tables(tx).executeQuery(notice);
+        await enqueueJoinNotices(tx, [user.id], joined, clock.now());
       }
       await supersedeOperations(tx, [{ userId: user.id, apps: [], clients: [clientId] }]);
       await lockAccessChange(tx, user.id);

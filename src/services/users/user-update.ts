@@ -16,7 +16,7 @@ import { type Audit, type AuditEvent, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import { supersedeOperations, type UndoableChange } from '../operations/operation-log.ts';
-import { joinNotices, reactivationNotice } from '../passwords/password-expiry.ts';
+import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import {
   type GrantableApp,
@@ -102,8 +102,8 @@ export const updateUser = async (
   await supersedeOperations(tx, [
     { userId: user.id, apps: [...undoable.granted, ...undoable.revoked], clients },
   ]);
-  for (const notice of joinNotices(tx, [user.id], joined, now)) await tables(tx).executeQuery(notice);
-  if (isActive) await tables(tx).executeQuery(reactivationNotice(tx, user.id, now));
+  await enqueueJoinNotices(tx, [user.id], joined, now);
+  if (isActive) await enqueueReactivationNotice(tx, user.id, now);
 
   const about = { actor, target: user.email, clients: clientIds };
   const events: AuditEvent[] = grantEvents(actor, user.email, granted, revoked);
