@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
-import { backupConfigOf } from './backup-config.ts';
-import { appStoreOf } from './package-store-config.ts';
 import { PUBLISHED_DEMO_PASSWORD, Settings } from './settings.ts';
+import { appStoreOf, backupConfigOf } from './store-config.ts';
 import { tracingConfigOf, withoutUnusedTracing } from './tracing-config.ts';
 
 /** An empty setting (`SMTP_URL=`) counts as absent, because container platforms cannot unset a variable. */

@@ -2,8 +2,6 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { originList } from '../lib/origins.ts';
 import { MAX_TICKET_SECONDS } from '../lib/ticket-claims.ts';
-import { backupSettings } from './backup-config.ts';
-import { storeSettings } from './package-store-config.ts';
 import {
   appUrl,
   databaseUrl,
@@ -14,6 +12,7 @@ import {
   trustedProxies,
   wholeNumber,
 } from './setting-types.ts';
+import { backupSettings, storeSettings } from './store-config.ts';
 import { tracingSettings } from './tracing-config.ts';
 
 /** Everybody knows it from the documentation. */

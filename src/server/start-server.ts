@@ -48,8 +48,10 @@ export const startServer = async ({ config: settings, host, logger }: Deps): Pro
       store: config.appStore,
     });
     notice.push(...(await describeNewerSchema(app)));
-    if (config.demo) notice.push(...(await fillDemoWorkspace(app, config)));
-    else await bootstrapAdmin(app, config, logger);
+    if (config.demo) {
+      const { startDemo } = await import('../demo/start-demo.ts');
+      notice.push(...(await startDemo(app, config)));
+    } else await bootstrapAdmin(app, config, logger);
     const { port, host } = config;
     // Loaded only where it is used: the package takes 20 MB and 40 ms.
     if (config.metricsPort > 0) metrics = (await import('./metrics.ts')).collectMetrics(app);
@@ -99,28 +101,3 @@ const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logge
   printLine(`Created the first superuser: ${adminEmail}`);
   if (!config.adminPassword) printSecret(`Password (shown only once): ${password}`);
 };
-
-const fillDemoWorkspace = async (app: App, config: Config): Promise<string[]> => {
-  const { orm, hasher, clock } = app;
-  const password = config.demoPassword;
-  const [{ fillDemo, hasDemo, isEmpty }, { demoNotice }] = await Promise.all([
-    import('../demo/fill.ts'),
-    import('../demo/notice.ts'),
-  ]);
-  // Packages first: if the start is interrupted in between, the database is still empty and the next start does both.
-  if (await isEmpty(orm.em.fork())) await publishDemoPackages(app);
-  const isFilled = await fillDemo({
-    em: orm.em.fork(),
-    hasher,
-    password,
-    port: config.port,
-    now: clock.now(),
-    hasOrganization: true,
-  });
-  const isKept = !isFilled && (await hasDemo(orm.em.fork()));
-  return demoNotice({ config, filledBy: isFilled ? 'this start' : isKept ? 'earlier start' : null });
-};
-
-/** Loaded only for an empty database: packing needs libraries for YAML and tar. */
-const publishDemoPackages = async ({ store }: App): Promise<void> =>
-  (await import('../demo/packages.ts')).publishDemoPackages(store);

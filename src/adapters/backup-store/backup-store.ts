@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import type { StoreLocation } from '../../config/package-store-config.ts';
+import type { StoreLocation } from '../../config/store-config.ts';
 import { BackupStoreError } from '../../lib/backup-store-error.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../../lib/files.ts';

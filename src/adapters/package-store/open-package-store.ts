@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { type FileHandle, link, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { StoreLocation } from '../../config/package-store-config.ts';
+import type { StoreLocation } from '../../config/store-config.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { ensureDirectory, sha256OfFile, syncDirectory } from '../../lib/files.ts';
 import {

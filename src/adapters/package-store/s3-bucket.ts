@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { z } from 'zod';
-import type { StoreLocation } from '../../config/package-store-config.ts';
+import type { StoreLocation } from '../../config/store-config.ts';
 import { endWith, type Span, tracing } from '../../lib/tracing.ts';
 import { orUnavailable } from './package-store.ts';
 

@@ -1,5 +1,5 @@
 import { invalid } from '../../lib/problems.ts';
-import type { ModelSurvey } from './survey.ts';
+import type { ModelSurvey } from './dump.ts';
 import { USER_FIELDS, type UserField } from './user.ts';
 
 /** A message for the operator about one record, or about the file (position null). */

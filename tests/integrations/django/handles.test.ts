@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createHandleAllocator } from '../../../src/integrations/django/insert-users.ts';
+import { createHandleAllocator } from '../../../src/integrations/django/staging.ts';
 import { addUser } from '../../../src/services/users/user-creation.ts';
 import type { ImportDatabase } from '../../fixtures/django/import-database.ts';
 import { importSuite } from '../../fixtures/django/import-suite.ts';

@@ -1,4 +1,26 @@
+import type { App } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import { fillDemo, hasDemo, isEmpty } from './fill.ts';
+
+/** Fills an empty database with the demo workspace, and its package store. @returns lines for the operator */
+export const startDemo = async ({ orm, hasher, clock, store }: App, config: Config): Promise<string[]> => {
+  // Packages first: if the start is interrupted in between, the database is still empty and the next start does both.
+  if (await isEmpty(orm.em.fork())) {
+    // Loaded only then: packing needs libraries for YAML and tar.
+    const { publishDemoPackages } = await import('./packages.ts');
+    await publishDemoPackages(store);
+  }
+  const isFilled = await fillDemo({
+    em: orm.em.fork(),
+    hasher,
+    password: config.demoPassword,
+    port: config.port,
+    now: clock.now(),
+    hasOrganization: true,
+  });
+  const isKept = !isFilled && (await hasDemo(orm.em.fork()));
+  return demoNotice(config, isFilled ? 'this start' : isKept ? 'earlier start' : null);
+};
 
 /** One of each role. */
 const EXAMPLES = [
@@ -8,17 +30,12 @@ const EXAMPLES = [
 ] as const;
 const EMAIL_WIDTH = Math.max(...EXAMPLES.map(([email]) => email.length));
 
-type Demo = {
-  config: Pick<Config, 'baseUrl' | 'database' | 'demoPassword' | 'hasPublishedDemoPassword'>;
-  /** Whether this start has filled the database, or an earlier one, or the database has other data. */
-  filledBy: 'this start' | 'earlier start' | null;
-};
-
 /**
  * The lines that a start of the demo ends with: where to go, and as whom to log in. A password of the operator's choice is
  * not among them, because the lines may be logged.
+ * @param filledBy null: the database has other data
  */
-export const demoNotice = ({ config, filledBy }: Demo): string[] => {
+const demoNotice = (config: Config, filledBy: 'this start' | 'earlier start' | null): string[] => {
   const { baseUrl, demoPassword, hasPublishedDemoPassword } = config;
   const again = config.database
     ? 'name an empty database in DATABASE_URL'
