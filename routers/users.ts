@@ -9,6 +9,8 @@ import { toPageRequest } from './schemas/paging.ts';
 import { listOf, streamFormat } from './schemas/streamed-items.ts';
 import { csvOf, TableColumns, TableOutput, tablePages } from './schemas/user-table.ts';
 import {
+  PersonOutput,
+  personOutput,
   UserOutput,
   UserPermissionsOutput,
   userConditions,
@@ -50,6 +52,26 @@ export const usersRouter = router({
       if (format) return ctx.services.users.stream(ctx.actor, input, userEncoder(format, ctx.baseUrl));
       const users = await ctx.services.users.list(ctx.actor, input, toPageRequest(ctx, input));
       return users.map((user) => userOutput(user, ctx.baseUrl));
+    }),
+
+  /** A page of the console's list of people. It has no REST path, so that its columns can change with the screen. */
+  people: viewerProcedure
+    .input(
+      z
+        .object({
+          app: Slug.optional(),
+          client: Id.optional(),
+          ...userConditions,
+          sort: userSort,
+          cursor: EmailKey.optional(),
+          limit: z.int().min(1).max(200).default(100),
+        })
+        .prefault({}),
+    )
+    .output(z.array(PersonOutput))
+    .query(async ({ ctx, input }) => {
+      const users = await ctx.services.users.list(ctx.actor, input, { limit: input.limit });
+      return users.map((user) => personOutput(user, ctx.baseUrl));
     }),
 
   count: viewerProcedure

@@ -12,18 +12,12 @@ export const streamFormat = (
 ): ListFormat | undefined =>
   page === undefined && page_size === undefined && limit === undefined ? listFormat : undefined;
 
-/**
- * The output of a procedure that returns many items, all created by one view from the rows of one query: only the first is
- * checked against the schema, and they are passed on as they are. REST may get a `ListStream`.
- */
+/** The output of a procedure that returns many items. REST may get a `ListStream`, which the encoder of the same schema writes. */
 export const listOf = <T extends z.ZodType>(item: T) =>
   z
-    .custom<z.output<T>[] | ListStream>((items) => Array.isArray(items) || items instanceof ListStream)
-    .transform((items): z.output<T>[] => {
-      if (Array.isArray(items) && items.length > 0) item.parse(items[0]);
-      // Only REST sets `listFormat` and gets a stream; for all other callers it is an array.
-      return items as z.output<T>[];
-    })
+    .union([z.array(item), z.instanceof(ListStream)])
+    // Only REST sets `listFormat` and gets a stream; for all other callers it is an array.
+    .transform((items) => items as z.output<T>[])
     .meta({ listOf: item });
 
 /**

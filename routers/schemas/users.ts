@@ -27,6 +27,20 @@ export const UserOutput = Output('User', {
   clientadmin_of: z.array(z.int()),
 });
 
+/** A user in the list of people of the console, and only there: columns that other callers do not get are added here. */
+export const PersonOutput = UserOutput.pick({
+  email: true,
+  handle: true,
+  first_name: true,
+  last_name: true,
+  is_active: true,
+  profile_avatar: true,
+  apps: true,
+  last_login: true,
+  date_joined: true,
+  clientadmin_of: true,
+});
+
 /** What the caller may do with a user. */
 export const UserPermissionsOutput = Output('UserPermissions', {
   /** Change the profile. */
@@ -88,6 +102,9 @@ const withAvatar = (user: UserRow, baseUrl: string) => ({
 });
 
 export const userOutput = (user: UserRow, baseUrl: string) => outputOf(UserOutput, withAvatar(user, baseUrl));
+
+export const personOutput = (user: UserRow, baseUrl: string) =>
+  outputOf(PersonOutput, withAvatar(user, baseUrl));
 
 export const clientUserOutput = (user: UserRow, baseUrl: string) =>
   outputOf(ClientUserOutput, withAvatar(user, baseUrl));

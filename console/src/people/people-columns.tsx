@@ -7,7 +7,7 @@ import { nameOf } from './name-of.ts';
 import type { Sort } from './people-filter.ts';
 import type { Selection } from './use-selection.ts';
 
-export type Person = Extract<Outputs['users']['list'], readonly unknown[]>[number];
+export type Person = Outputs['users']['people'][number];
 
 /** Admins can open all apps of their clients, without grants. */
 const AppCount = ({ apps, clientadmin_of: clients }: Pick<Person, 'apps' | 'clientadmin_of'>) =>
@@ -20,31 +20,51 @@ const NAME: Column<Person, Sort> = {
   cell: (person) => <NameCell person={person} />,
 };
 
+/** `field`: of a user in the CSV file, which leaves out columns without one. */
+type Choice = Column<Person, Sort> & { field?: string };
+
 /** The columns that a user may choose. */
 export const CHOICES = {
-  email: { heading: 'Email address', width: '2fr', sort: 'email', cell: ({ email }) => email },
-  handle: { heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
-  apps: { heading: 'Apps', width: '4rem', cell: (person) => <AppCount {...person} /> },
+  email: {
+    field: 'email',
+    heading: 'Email address',
+    width: '2fr',
+    sort: 'email',
+    cell: ({ email }) => email,
+  },
+  handle: { field: 'handle', heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
+  apps: { field: 'apps', heading: 'Apps', width: '4rem', cell: (person) => <AppCount {...person} /> },
   last_login: {
+    field: 'last_login',
     heading: 'Last login',
     width: '9.5rem',
     sort: 'last_login',
     cell: ({ last_login }) => <DateText date={last_login} />,
   },
   date_joined: {
+    field: 'date_joined',
     heading: 'Joined',
     width: '9.5rem',
     sort: 'date_joined',
     cell: ({ date_joined }) => <DateText date={date_joined} />,
   },
   administers: {
+    field: 'clientadmin_of',
     heading: 'Client admin',
     width: '1fr',
     cell: ({ clientadmin_of }) => (clientadmin_of.length > 0 ? 'Yes' : ''),
   },
-} satisfies Record<string, Column<Person, Sort>>;
+} satisfies Record<string, Choice>;
 
 export type ColumnName = keyof typeof CHOICES;
+
+/** The fields behind the columns of the CSV file, which always begins with the name. */
+export const fieldsOf = (shown: readonly ColumnName[]): string[] => [
+  'first_name',
+  'last_name',
+  'is_active',
+  ...shown.flatMap((name): string[] => ('field' in CHOICES[name] ? [CHOICES[name].field] : [])),
+];
 
 export const COLUMN_NAMES = Object.fromEntries(
   Object.entries(CHOICES).map(([name, { heading }]) => [name, heading]),

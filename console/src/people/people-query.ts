@@ -7,7 +7,7 @@ const PAGE_SIZE = 100;
 
 /** The people who match, in pages. */
 export const peopleQuery = (filter: PeopleFilter) =>
-  trpc.users.list.infiniteQueryOptions(
+  trpc.users.people.infiniteQueryOptions(
     { ...conditionsOf(filter), sort: filter.sort, limit: PAGE_SIZE },
     {
       getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.email),

@@ -46,7 +46,7 @@ export const PeopleScreen = () => {
     <>
       <ScreenHeader
         title="People"
-        procedures={['users.list']}
+        procedures={['users.people']}
         lead={<Count total={total?.count} />}
         actions={
           <>

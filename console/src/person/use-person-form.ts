@@ -27,7 +27,7 @@ export const usePersonForm = <F extends Field>(
     save: (input) => steward.api.users.update.mutate({ email, ...input }),
     onSaved: (updated) => {
       queryClient.setQueryData(query.queryKey, updated);
-      for (const filter of [trpc.users.list, trpc.audit.list, trpc.access])
+      for (const filter of [trpc.users.list, trpc.users.people, trpc.audit.list, trpc.access])
         void queryClient.invalidateQueries(filter.pathFilter());
     },
   });
