@@ -70,8 +70,8 @@ export const usersRouter = router({
     )
     .output(z.array(PersonOutput))
     .query(async ({ ctx, input }) => {
-      const users = await ctx.services.users.list(ctx.actor, input, { limit: input.limit });
-      return users.map((user) => personOutput(user, ctx.baseUrl));
+      const people = await ctx.services.users.people(ctx.actor, input, { limit: input.limit });
+      return people.map((person) => personOutput(person, ctx.baseUrl));
     }),
 
   count: viewerProcedure

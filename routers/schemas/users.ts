@@ -5,6 +5,7 @@ import { USER_ROLES } from '../../src/services/users/user-filter.ts';
 import { USER_SORTS } from '../../src/services/users/user-order.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/user-stream.ts';
+import type { PersonRow } from '../../src/services/users/users.ts';
 import { AnyObject, BodyInstant, EmailKey, Instant, InstantKey, Output, outputOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
@@ -95,7 +96,7 @@ const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
 
 const avatarOf = (email: string, baseUrl: string): string => `${baseUrl}/avatars/${initialOf(email)}.svg`;
 
-const withAvatar = (user: UserRow, baseUrl: string) => ({
+const withAvatar = <T extends UserRow>(user: T, baseUrl: string) => ({
   ...user,
   extra: opaque(user.extra),
   profile_avatar: user.profile_avatar ?? avatarOf(user.email, baseUrl),
@@ -103,8 +104,8 @@ const withAvatar = (user: UserRow, baseUrl: string) => ({
 
 export const userOutput = (user: UserRow, baseUrl: string) => outputOf(UserOutput, withAvatar(user, baseUrl));
 
-export const personOutput = (user: UserRow, baseUrl: string) =>
-  outputOf(PersonOutput, withAvatar(user, baseUrl));
+export const personOutput = (person: PersonRow, baseUrl: string) =>
+  outputOf(PersonOutput, withAvatar(person, baseUrl));
 
 export const clientUserOutput = (user: UserRow, baseUrl: string) =>
   outputOf(ClientUserOutput, withAvatar(user, baseUrl));

@@ -15,6 +15,13 @@ export const createUsers = ({ em, clock, userLoader, readRows, appOrder }: Unit)
     return readPage((await findUsers(em, actor, filter, clock.now())).users, 'users.id', part);
   },
 
+  /**
+   * A page of the console's list of people. What only this list shows is selected here.
+   * @throws Problem as `list`
+   */
+  people: async (actor: Actor, filter: Listing, page: PageRequest) =>
+    readPage((await findUsers(em, actor, filter, clock.now())).users, 'users.id', page),
+
   /** @throws Problem `not-found` if the actor may not see the app or client */
   count: async (actor: Actor, filter: Listing): Promise<number> =>
     countRows((await findUsers(em, actor, filter, clock.now())).users),
@@ -40,6 +47,8 @@ export const createUsers = ({ em, clock, userLoader, readRows, appOrder }: Unit)
   /** @throws Problem `not-found` */
   get: (actor: Actor, email: string): Promise<UserRow> => userLoader.load(actor, email),
 });
+
+export type PersonRow = Awaited<ReturnType<ReturnType<typeof createUsers>['people']>>[number];
 
 /** Whole lists are streamed in the order of ids, which no change of a user moves. @throws Problem `invalid-input` on `sort` */
 const requireUnsorted = ({ sort }: Listing): void => {
