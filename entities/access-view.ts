@@ -4,7 +4,7 @@ import { instant, jsonObject } from './columns.ts';
 import { User } from './user.ts';
 
 /** A link that opens an app without a login, for one user or for anyone who has it. */
-export const AccessViewSchema = defineEntity({
+export const AccessView = defineEntity({
   name: 'AccessView',
   tableName: 'access_views',
   checks: [
@@ -57,21 +57,6 @@ export const AccessViewSchema = defineEntity({
     modifiedAt: instant(),
   },
 });
-
-/** What its manager decides about a view, beside its app and its user. */
-export type AccessViewSettings = Pick<
-  InstanceType<typeof AccessViewSchema.class>,
-  | ('isActive' | 'allowedUses' | 'expiresAt' | 'dataPermissions' | 'selections' | 'stackSlug' | 'flags')
-  | ('autorotate' | 'allowedNetworks' | 'showHeader' | 'showFooter' | 'languageCode')
->;
-
-export class AccessView extends AccessViewSchema.class {
-  change(settings: Partial<AccessViewSettings>, now: Date): void {
-    Object.assign(this, settings);
-    this.modifiedAt = now;
-  }
-}
-AccessViewSchema.setClass(AccessView);
 
 /** A use of an access view, with what applied at that time. */
 export const AccessViewUse = defineEntity({

@@ -1,5 +1,5 @@
 import type { InferKyselyDB } from '@mikro-orm/sql';
-import { AccessViewSchema, AccessViewUse, EmbedSession } from './access-view.ts';
+import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
 import { ApiToken } from './api-token.ts';
 import { App, AppGrant, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
@@ -56,7 +56,7 @@ export const entities = [
   Erasure,
   Operation,
   OperationChange,
-  AccessViewSchema,
+  AccessView,
   AccessViewUse,
   EmbedSession,
   LaunchCode,

@@ -12,7 +12,7 @@ import {
   accessViewUseOutput,
   FlagFilter,
   NewAccessView,
-  toSettings,
+  toColumns,
   toSubject,
 } from './schemas/access-views.ts';
 import { EmailKey, Slug, Text } from './schemas/fields.ts';
@@ -86,7 +86,7 @@ export const accessViewsRouter = router({
     .output(AccessViewOutput)
     .mutation(async ({ ctx, input }) => {
       const { accessViewChanges } = ctx.services;
-      const view = await accessViewChanges.create(ctx.actor, toSubject(input), toSettings(input));
+      const view = await accessViewChanges.create(ctx.actor, toSubject(input), toColumns(input));
       return accessViewOutput(view, ctx.baseUrl);
     }),
 
@@ -105,7 +105,7 @@ export const accessViewsRouter = router({
     .output(AccessViewOutput)
     .mutation(async ({ ctx, input: { key, ...changes } }) => {
       const { accessViewChanges } = ctx.services;
-      const view = await accessViewChanges.update(ctx.actor, key, toSubject(changes), toSettings(changes));
+      const view = await accessViewChanges.update(ctx.actor, key, toSubject(changes), toColumns(changes));
       return accessViewOutput(view, ctx.baseUrl);
     }),
 

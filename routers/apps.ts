@@ -136,7 +136,7 @@ export const appsRouter = router({
     )
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
     .output(TicketOutput)
-    .mutation(({ ctx, input }) => ctx.services.launches.openTicket(ctx.actor, input.app_id, input.stack)),
+    .mutation(({ ctx, input }) => ctx.services.tickets.issueForUser(ctx.actor, input.app_id, input.stack)),
 
   launch: protectedProcedure
     .meta(

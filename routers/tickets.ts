@@ -56,7 +56,7 @@ export const ticketsRouter = router({
     )
     .input(z.object({ code: Text(255), app: Text(255) }))
     .output(TicketOutput)
-    .mutation(({ ctx, input }) => ctx.services.launchCodes.exchange(input.code, input.app)),
+    .mutation(({ ctx, input }) => ctx.services.launches.exchange(input.code, input.app)),
 
   /** A mutation, because the inputs of queries are in URLs. */
   introspect: viewerProcedure

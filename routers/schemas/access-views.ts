@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { AccessViewSettings } from '../../entities/access-view.ts';
 import { parseNetwork } from '../../src/lib/ip-networks.ts';
 import { isJsonObject, isStorableText, opaque } from '../../src/lib/json-value.ts';
 import { invalid } from '../../src/lib/problems.ts';
@@ -184,23 +183,13 @@ export const AccessViewChanges = z.object({ ...subject, ...z.object(fields).part
 
 type Fields = z.output<typeof AccessViewChanges>;
 
-/** The settings of the entity that have these fields; undefined for those that are not given. */
-export const toSettings = (fields: Fields) =>
-  ({
-    isActive: fields.is_active,
-    allowedUses: fields.allowed_uses_cnt,
-    expiresAt: fields.expires_at,
-    // An empty object means those of the user, as null does.
-    dataPermissions: isEmptyObject(fields.data_permissions) ? null : fields.data_permissions,
-    selections: fields.selections,
-    stackSlug: fields.stack_slug,
-    flags: fields.flags,
-    autorotate: fields.autorotate,
-    allowedNetworks: fields.allowed_networks,
-    showHeader: fields.show_header,
-    showFooter: fields.show_footer,
-    languageCode: fields.language_code,
-  }) satisfies { [Name in keyof AccessViewSettings]: unknown };
+/** The columns of these fields; undefined for those that are not given. */
+export const toColumns = ({ app, app_slug, user, user_email, allowed_uses_cnt, ...fields }: Fields) => ({
+  ...fields,
+  allowed_uses: allowed_uses_cnt,
+  // An empty object means those of the user, as null does.
+  data_permissions: isEmptyObject(fields.data_permissions) ? null : fields.data_permissions,
+});
 
 const isEmptyObject = (value: object | null | undefined): boolean =>
   value ? Object.keys(value).length === 0 : false;

@@ -154,7 +154,7 @@ changedSecret('are named in one line each, and replaced', async ({ app }) => {
     signingKeyDays: 90,
   });
 
-  await other.ensure();
+  await other.publishedKeys();
   const { keys: published } = await other.publishedKeys();
   const states = (await other.list(app.orm.em.fork())).map(({ state }) => state);
 

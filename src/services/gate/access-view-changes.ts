@@ -1,5 +1,5 @@
-import type { InsertObject } from 'kysely';
-import { AccessView, type AccessViewSettings } from '../../../entities/access-view.ts';
+import type { InsertObject, Selectable } from 'kysely';
+import { AccessView } from '../../../entities/access-view.ts';
 import type { Database } from '../../../entities/index.ts';
 import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
@@ -9,12 +9,18 @@ import { rolesThatMay } from '../access/permissions.ts';
 import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import { editEntity } from '../edits.ts';
 import type { Unit } from '../unit.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
 import { decideAccess, factsOf, type OpenableAppOfUser, openableAppsOfUsers } from './app-access.ts';
 
-/** Those that are undefined stay as they are. */
-type Settings = { [Name in keyof AccessViewSettings]?: AccessViewSettings[Name] | undefined };
+/** What its manager decides about a view, beside its app and its user. Undefined values change nothing. */
+type Settings = {
+  [Column in
+    | ('is_active' | 'allowed_uses' | 'expires_at' | 'data_permissions' | 'selections' | 'stack_slug')
+    | ('flags' | 'autorotate' | 'allowed_networks' | 'show_header' | 'show_footer')
+    | 'language_code']?: Selectable<Database['access_views']>[Column] | undefined;
+};
 
 /** The slug of an app, and the address of a user: null for anyone, undefined if not given. */
 type Subject = { app: string | undefined; user: string | null | undefined };
@@ -51,9 +57,9 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
     }
     return view;
   };
-  const change = async (tx: Db, id: number, settings: Partial<AccessViewSettings>): Promise<void> => {
+  const change = async (tx: Db, id: number, settings: Settings): Promise<void> => {
     const view = await tx.findOneOrFail(AccessView, id);
-    view.change(settings, clock.now());
+    editEntity(tx, AccessView, view, { ...settings, modified_at: clock.now() });
     await tx.flush();
   };
 
@@ -64,7 +70,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
         requireRecentPassword(actor, clock.now());
         const app = await requireAppToShare(tx, actor, slug);
         const subject = user ? await findSubject(tx, actor, app.id, user) : { id: null, isPrivileged: false };
-        const stack = await stackFault(tx, app.id, settings.stackSlug);
+        const stack = await stackFault(tx, app.id, settings.stack_slug);
         if ('fault' in subject || stack !== null)
           throw invalid({
             ...('fault' in subject && { user: [SUBJECT_FAULTS[subject.fault]] }),
@@ -72,7 +78,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
           });
         const { id: user_id, isPrivileged: by_superuser } = subject;
         const { id } = await insertView(tx, { app_id: app.id, user_id, by_superuser }, clock.now());
-        await change(tx, id, pickDefined(settings) ?? {});
+        await change(tx, id, settings);
         const view = await readAccessView(tx, actor, String(id));
         await record(tx, actor, 'access-view.create', view);
         return view;
@@ -89,9 +95,8 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
         const before = await lock(tx, actor, idOrKey);
         if (before.is_one_time) throw notFound('access view');
         await requireValidChanges(tx, before, subject, settings);
-        const given = pickDefined(settings);
-        if (!given) return before;
-        await change(tx, before.id, given);
+        if (pickDefined(settings) === null) return before;
+        await change(tx, before.id, settings);
         const after = await readAccessView(tx, actor, String(before.id));
         const difference = diffViews(before, after);
         if (!isEmpty(difference)) await record(tx, actor, 'access-view.update', after, difference);
@@ -103,7 +108,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
       em.transactional(async (tx) => {
         const view = await lock(tx, actor, idOrKey);
         if (!view.is_active) return;
-        await change(tx, view.id, { isActive: false });
+        await change(tx, view.id, { is_active: false });
         await record(tx, actor, 'access-view.deactivate', view);
       }),
   };
@@ -128,8 +133,8 @@ const diffViews = (before: AccessViewRow, after: AccessViewRow): Changes => {
 };
 
 /** Needs no recent password: deactivation is urgent, and grants nothing. */
-const onlyDeactivates = ({ isActive, ...others }: Settings): boolean =>
-  isActive === false && pickDefined(others) === null;
+const onlyDeactivates = ({ is_active, ...others }: Settings): boolean =>
+  is_active === false && pickDefined(others) === null;
 
 const FIXED = 'Cannot be changed. Create another access view.';
 
@@ -137,13 +142,13 @@ const requireValidChanges = async (
   tx: Db,
   view: AccessViewRow,
   subject: Subject,
-  { stackSlug, allowedUses }: Settings,
+  { stack_slug: slug, allowed_uses: allowedUses }: Settings,
 ) => {
   const fields: FieldErrors = {};
   if (subject.app !== undefined && subject.app !== view.app) fields.app = [FIXED];
   if (subject.user !== undefined && (subject.user || null) !== view.user) fields.user = [FIXED];
   // A stack that the app has dropped since then may be sent back.
-  const stack = stackSlug === view.stack_slug ? null : await stackFault(tx, view.app_id, stackSlug);
+  const stack = slug === view.stack_slug ? null : await stackFault(tx, view.app_id, slug);
   if (stack !== null) fields.stack_slug = [stack];
   if (allowedUses && allowedUses < view.usages_cnt)
     fields.allowed_uses_cnt = [`Must be 0, or at least the ${view.usages_cnt} uses so far.`];

@@ -9,22 +9,18 @@ import { tokenDigest } from '../auth/credentials.ts';
 import type { Unit } from '../unit.ts';
 import { createTickets, type IssuedTicket, type TicketSubject } from './tickets.ts';
 
-/** Opens apps for users who are logged in. */
+const LAUNCH_CODE_SECONDS = 60;
+const PATTERN = /^[\w-]{43}$/;
+
+/** Opens apps for users who are logged in: with a code, which the app exchanges for a ticket. */
 export const createLaunches = (unit: Unit) => {
-  const { em, appUrl } = unit;
+  const { em, appUrl, origin, launchThrottle } = unit;
   const tickets = createTickets(unit);
 
   return {
     /**
-     * A ticket for the actor.
-     * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`
-     */
-    openTicket: (actor: Actor, appId: string, stackSlug: string | null): Promise<IssuedTicket> =>
-      tickets.issueTicket({ kind: 'user', userId: actor.id, appId, stackSlug }),
-
-    /**
      * The address that opens an app, with a code if it leads to the app's own site.
-     * @throws Problem as `openTicket`
+     * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`
      */
     launch: async (actor: Actor, appSlug: string, stackSlug: string | null): Promise<string> => {
       const found = await appRows(em, actor)
@@ -32,14 +28,30 @@ export const createLaunches = (unit: Unit) => {
         .executeTakeFirstOrThrow(() => notFound('app'));
       const subject: TicketSubject = { kind: 'user', userId: actor.id, appId: found.id, stackSlug };
       const { app } = await tickets.requireFacts(subject);
-      const address = appAddress(app, appUrl);
-      return withLaunchCode(address, () => createLaunchCode(em, subject));
+      return withLaunchCode(appAddress(app, appUrl), () => createLaunchCode(em, subject));
+    },
+
+    /**
+     * Exchanges a code for a ticket. Also uses up a code that is refused: in the hands of another app, it has leaked.
+     * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
+     */
+    exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
+      const used = PATTERN.test(code) ? await redeemCode(em, code) : undefined;
+      if (!used?.is_unexpired || used.slug !== appSlug) {
+        telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
+        // Only wrong codes are limited: visitors of the app must not be able to block its launches.
+        const address = origin.address ?? '';
+        await launchThrottle.check(address);
+        await launchThrottle.recordFailure(address);
+        throw new Problem('invalid-launch-code');
+      }
+      return tickets.issueTicket(subjectOf(used)).catch((error: unknown) => {
+        // The app must not learn why.
+        throw error instanceof Problem && error.status < 500 ? new Problem('invalid-launch-code') : error;
+      });
     },
   };
 };
-
-const LAUNCH_CODE_SECONDS = 60;
-const PATTERN = /^[\w-]{43}$/;
 
 /**
  * A code that the app exchanges for a ticket, once, within 60 seconds by the clock of the database. Only its digest is stored.
@@ -61,34 +73,6 @@ export const createLaunchCode = async (tx: Db, subject: TicketSubject): Promise<
   return code;
 };
 
-/** Exchanges launch codes for tickets. */
-export const createLaunchCodes = (unit: Unit) => {
-  const { em, origin, launchThrottle } = unit;
-  const { issueTicket } = createTickets(unit);
-
-  return {
-    /**
-     * Also uses up a code that is refused: in the hands of another app, it has leaked.
-     * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
-     */
-    exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
-      const [used] = PATTERN.test(code) ? await redeemCode(em, code) : [];
-      if (!used?.is_unexpired || used.slug !== appSlug) {
-        telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
-        // Only wrong codes are limited: visitors of the app must not be able to block its launches.
-        const address = origin.address ?? '';
-        await launchThrottle.check(address);
-        await launchThrottle.recordFailure(address);
-        throw new Problem('invalid-launch-code');
-      }
-      return issueTicket(subjectOf(used)).catch((error: unknown) => {
-        // The app must not learn why.
-        throw error instanceof Problem && error.status < 500 ? new Problem('invalid-launch-code') : error;
-      });
-    },
-  };
-};
-
 type UsedCode = {
   app_id: string;
   slug: string;
@@ -99,13 +83,13 @@ type UsedCode = {
 };
 
 /** Of concurrent exchanges, one gets the row. */
-const redeemCode = async (em: Db, code: string): Promise<UsedCode[]> => {
+const redeemCode = async (em: Db, code: string): Promise<UsedCode | undefined> => {
   const { rows } = await sql<UsedCode>`
       delete from launch_codes using apps
       where launch_codes.digest = ${tokenDigest(code)} and apps.id = launch_codes.app_id
       returning app_id, apps.slug, user_id, access_view_use_id::float8 as access_view_use_id, stack_slug,
         expires_at > clock_timestamp() as is_unexpired`.execute(tables(em));
-  return rows;
+  return rows[0];
 };
 
 const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode): TicketSubject => {

@@ -19,7 +19,7 @@ import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Unit } from '../unit.ts';
 
-/** What superusers see and do about the keys that sign tickets. */
+/** The signing keys, for superusers. */
 export const createKeyRotation = ({
   em,
   audit,
@@ -32,24 +32,14 @@ export const createKeyRotation = ({
    * Adds a key that will sign instead of the current one; if there is one already, returns it.
    * @param actor null for an operator
    */
-  rotate: (actor: Actor | null) =>
-    em.transactional(async (tx) => {
-      const { id, isNew } = await signingKeys.rotate(tx);
-      if (isNew) await audit.record(tx, [{ action: 'signing-key.rotate', actor, target: id }]);
-      const key = (await signingKeys.list(tx)).find((row) => row.id === id);
-      if (!key) throw new Error('a new key is not in the list');
-      return key;
-    }),
+  rotate: (actor: Actor | null) => em.transactional((tx) => signingKeys.rotate(tx, audit, actor)),
 });
 
 /** Creates the first key, adds a new one when the last is old enough, and deletes those whose last ticket has expired. */
 export const maintainSigningKeys = async (em: Db, signingKeys: SigningKeys, audit: Audit): Promise<void> => {
-  await signingKeys.ensure();
+  await signingKeys.publishedKeys();
   await em.transactional(async (tx) => {
-    if (await signingKeys.isRotationDue(tx)) {
-      const { id, isNew } = await signingKeys.rotate(tx);
-      if (isNew) await audit.record(tx, [{ action: 'signing-key.rotate', actor: null, target: id }]);
-    }
+    if (await signingKeys.isRotationDue(tx)) await signingKeys.rotate(tx, audit, null);
     await signingKeys.prune(tx);
   });
 };
@@ -75,10 +65,13 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
 
   const rate = (rows: readonly SigningKeyRow[]): RatedKey[] => rateKeys(rows, clock.now(), vault.canOpen);
   const add = async (tx: Db, signsFrom: Date): Promise<string> => {
-    const row = { ...(await vault.create()), created_at: clock.now(), signs_from: signsFrom };
-    await insertSigningKey(tx, row);
+    const key = await vault.create();
+    await tables(tx)
+      .insertInto('signing_keys')
+      .values({ ...key, created_at: clock.now(), signs_from: signsFrom })
+      .execute();
     known = null;
-    return row.id;
+    return key.id;
   };
   /** One of several instances that start together creates the first key. */
   const addFirst = (): Promise<void> =>
@@ -105,6 +98,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
   });
 
   return {
+    /** As a JWK set. Creates the first key if there is none. */
     publishedKeys,
 
     sign: async (claims: TicketClaims): Promise<string> => {
@@ -134,17 +128,18 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
 
     list: async (tx: Db): Promise<RatedKey[]> => rate(await readSigningKeys(tx)),
 
-    /**
-     * Adds a key, unless there is one that does not sign yet.
-     * @returns the id of the key that will sign, and whether it is new
-     */
-    rotate: async (tx: Db) => {
+    /** Adds a key and returns it, unless there is one that does not sign yet. */
+    rotate: async (tx: Db, audit: Audit, actor: Actor | null): Promise<RatedKey> => {
       await lockSigningKeys(tx);
       const keys = rate(await readSigningKeys(tx));
       const pending = keys.find(({ state }) => state === 'pending');
-      if (pending) return { id: pending.id, isNew: false };
+      if (pending) return pending;
       const delayMs = keys.some(({ state }) => state === 'signing') ? PUBLISHED_FIRST_MS : 0;
-      return { id: await add(tx, new Date(clock.now().getTime() + delayMs)), isNew: true };
+      const id = await add(tx, new Date(clock.now().getTime() + delayMs));
+      await audit.record(tx, [{ action: 'signing-key.rotate', actor, target: id }]);
+      const added = rate(await readSigningKeys(tx)).find((key) => key.id === id);
+      if (!added) throw new Error('a new key is not in the list');
+      return added;
     },
 
     isRotationDue: async (tx: Db): Promise<boolean> => {
@@ -160,11 +155,6 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       if (retired.length === 0) return;
       const ids = retired.map(({ id }) => id);
       await tables(tx).deleteFrom('signing_keys').where('id', 'in', ids).execute();
-    },
-
-    /** Creates the first key. */
-    ensure: async (): Promise<void> => {
-      await currentKeys();
     },
   };
 };
@@ -221,11 +211,6 @@ export const rateKeys = (
     };
     return { ...row, state: stateOf(), isPublished: row === signing || !isRetired };
   });
-};
-
-const insertSigningKey = async (tx: Db, key: SigningKeyRow): Promise<void> => {
-  const row = { ...key, sealed_key: Buffer.from(key.sealed_key) };
-  await tables(tx).insertInto('signing_keys').values(row).execute();
 };
 
 /** Serializes changes of the keys by all instances, until the end of the transaction. */

@@ -46,6 +46,18 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
     return { ticket: await signingKeys.sign(claims), expires_at: new Date(claims.exp * 1000) };
   };
 
+  const issueTicket = async (subject: TicketSubject): Promise<IssuedTicket> => {
+    try {
+      const ticket = await issue(subject);
+      telemetry.ticket.publish(() => ({ outcome: 'ok' }));
+      return ticket;
+    } catch (error) {
+      const outcome = error instanceof Problem ? error.code : 'internal-error';
+      telemetry.ticket.publish(() => ({ outcome }));
+      throw error;
+    }
+  };
+
   return {
     /**
      * What a ticket would say, if the app may be opened now.
@@ -57,18 +69,11 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
      * Issues a ticket, if the app may be opened now.
      * @throws Problem `not-found`, also for an app that the user may not open, or a stack that it does not offer, `client-closed`, `app-in-maintenance`
      */
-    issueTicket: async (subject: TicketSubject): Promise<IssuedTicket> => {
-      const [attempt] = await Promise.allSettled([issue(subject)]);
-      if (attempt.status === 'fulfilled') {
-        telemetry.ticket.publish(() => ({ outcome: 'ok' }));
-        return attempt.value;
-      }
-      const { reason } = attempt;
-      telemetry.ticket.publish(() => ({
-        outcome: reason instanceof Problem ? reason.code : 'internal-error',
-      }));
-      throw reason;
-    },
+    issueTicket,
+
+    /** @throws Problem as `issueTicket` */
+    issueForUser: ({ id: userId }: Actor, appId: string, stackSlug: string | null): Promise<IssuedTicket> =>
+      issueTicket({ kind: 'user', userId, appId, stackSlug }),
 
     /**
      * The claims of a ticket, or null if it is not valid, or grants no access any more: access is decided again, from the
