@@ -243,7 +243,7 @@ export const clientsRouter = router({
     .input(ById.extend(InvitationTexts.shape))
     .output(InvitationPreviewOutput)
     .mutation(({ ctx, input: { id, ...texts } }) =>
-      ctx.services.invitationPreviews.read(ctx.actor, id, texts),
+      ctx.services.mails.previewInvitation(ctx.actor, id, texts),
     ),
 
   gate: viewerProcedure

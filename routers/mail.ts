@@ -132,7 +132,7 @@ export const mailRouter = router({
     .output(z.array(TimelineEntryOutput))
     .query(async ({ ctx, input }) => {
       const page = toPageRequest(ctx, input);
-      return (await ctx.services.timeline.list(ctx.actor, input.email, page)).map(timelineEntryOutput);
+      return (await ctx.services.mails.timeline(ctx.actor, input.email, page)).map(timelineEntryOutput);
     }),
 
   get: viewerProcedure

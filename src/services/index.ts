@@ -19,7 +19,7 @@ import { createAccessViewChanges } from './gate/access-view-changes.ts';
 import { createAccessViews } from './gate/access-views.ts';
 import { createOneTimeViews } from './gate/embeds.ts';
 import { createForwardAuth } from './gate/forward-auth.ts';
-import { createLaunchCodes, createLaunches } from './gate/launches.ts';
+import { createLaunches } from './gate/launches.ts';
 import { createKeyRotation } from './gate/signing-keys.ts';
 import { createTicketRevocations } from './gate/ticket-revocations.ts';
 import { createTickets } from './gate/tickets.ts';
@@ -27,7 +27,7 @@ import { createViewOpening } from './gate/view-opening.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { createInvitationAcceptance } from './invitations/invitation-acceptance.ts';
 import { createInvitations } from './invitations/invitations.ts';
-import { createInvitationPreviews, createMails, createTimeline } from './mail/mails.ts';
+import { createMails } from './mail/mails.ts';
 import { createBulkInvitations } from './operations/bulk-invitations.ts';
 import { createBulkUpdates } from './operations/bulk-update.ts';
 import { createOperations } from './operations/operations.ts';
@@ -89,7 +89,6 @@ const factories = {
   ticketRevocations: createTicketRevocations,
   forwardAuth: createForwardAuth,
   launches: createLaunches,
-  launchCodes: createLaunchCodes,
   keyRotation: createKeyRotation,
   usage: createUsage,
   usageStats: createUsageStats,
@@ -101,8 +100,6 @@ const factories = {
   auditTrail: createAuditTrail,
   refusals: createRefusals,
   mails: createMails,
-  invitationPreviews: createInvitationPreviews,
-  timeline: createTimeline,
   attention: createAttention,
   bulkUpdates: createBulkUpdates,
   bulkInvitations: createBulkInvitations,

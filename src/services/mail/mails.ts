@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
 import { clientIdsOf, type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
@@ -111,12 +112,59 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
         const now = clock.now();
         if (!isBeingSent(row, now)) {
-          await makeDue(tx, id, earliestRetry(row, now, mailRoute.perMinute));
+          const mail = await tx.findOneOrFail(OutboxMail, id);
+          mail.nextAttemptAt = earliestRetry(row, now, mailRoute.perMinute);
+          mail.failedAt = null;
+          await tx.flush();
+          await sql`select pg_notify('outbox_mails', '')`.execute(tables(tx));
           await record(tx, 'mail.retry', actor, row);
         }
         const after = await visibleMail(tx, actor, id);
         return { row: after, mail: render(actor, after) };
       }),
+
+    /** The invitation mail of a client, with some texts replaced. @throws Problem `not-found` */
+    previewInvitation: async (actor: Actor, clientId: number, texts: Texts): Promise<Mail> => {
+      const client = { ...(await readClient(em, actor, clientId)), ...pickDefined(texts) };
+      const now = clock.now();
+      return mailWriter.write({ ...EXAMPLE, ...client, client_name: client.name, created_at: now }, now);
+    },
+
+    /**
+     * The mails and invitations of an address, newest first. Neither needs an account.
+     * @throws Problem `invalid-input` on `cursor`
+     */
+    timeline: async (
+      actor: Actor,
+      email: string,
+      part: PageRequest & { cursor?: string | undefined },
+    ): Promise<TimelineEntry[]> => {
+      let rows = entryKeys(em, actor, email);
+      if (part.cursor !== undefined) {
+        const { at, type, id } = await cursorRow(rows.where('key', '=', part.cursor));
+        rows = rows.where(sql<boolean>`(at, type, id) < (${at}, ${type}, ${id})`);
+      }
+      const keys = await readPage(rows, 'key', part);
+      const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
+      const [mails, invitations] = await Promise.all([
+        mailRows(em, terms())
+          .where(sql<boolean>`mail.id = any(${idsOf('mail')}::bigint[])`)
+          .execute(),
+        detailedInvitations(em, actor, clock.now())
+          .where(sql<boolean>`invitations.id = any(${idsOf('invitation')}::int[])`)
+          .execute(),
+      ]);
+      const mailsById = new Map(mails.map((mail) => [mail.id, mail]));
+      const detailed = await withInviters(em, actor, invitations);
+      const invitationsById = new Map(detailed.map((invitation) => [invitation.id, invitation]));
+      return keys.flatMap(({ key, type, id, at }): TimelineEntry[] => {
+        const mail = type === 'mail' ? mailsById.get(id) : undefined;
+        if (mail) return [{ key, at, mail, invitation: null }];
+        const invitation = type === 'invitation' ? invitationsById.get(id) : undefined;
+        // Deleted since the keys were read.
+        return invitation ? [{ key, at, mail: null, invitation }] : [];
+      });
+    },
   };
 };
 
@@ -153,29 +201,11 @@ const isBeingSent = (row: MailRow, now: Date): boolean =>
 const earliestRetry = ({ last_attempt_at: last }: MailRow, now: Date, perMinute: number): Date =>
   perMinute === 0 || last === null ? now : new Date(Math.max(now.getTime(), last.getTime() + MINUTE_MS));
 
-const makeDue = async (tx: Db, id: number, at: Date): Promise<void> => {
-  await tables(tx)
-    .updateTable('outbox_mails')
-    .set({ next_attempt_at: at, failed_at: null })
-    .where('id', '=', id)
-    .execute();
-  await sql`select pg_notify('outbox_mails', '')`.execute(tables(tx));
+type Texts = {
+  [Column in ('name' | 'default_from_email' | 'support_email') | ('invitation_subject' | 'invitation_body')]?:
+    | ClientRow[Column]
+    | undefined;
 };
-
-type Texts = Pick<
-  ClientRow,
-  'name' | 'default_from_email' | 'invitation_subject' | 'invitation_body' | 'support_email'
->;
-type Changes = { [Column in keyof Texts]?: Texts[Column] | undefined };
-
-export const createInvitationPreviews = ({ em, clock, mailWriter }: Unit) => ({
-  /** The invitation mail of a client, with some texts replaced. @throws Problem `not-found` */
-  read: async (actor: Actor, clientId: number, changes: Changes): Promise<Mail> => {
-    const client = { ...(await readClient(em, actor, clientId)), ...pickDefined(changes) };
-    const now = clock.now();
-    return mailWriter.write({ ...EXAMPLE, ...client, client_name: client.name, created_at: now }, now);
-  },
-});
 
 /** An invitation that does not exist. */
 const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'> = {
@@ -201,46 +231,6 @@ export type TimelineEntry = { key: string; at: Date } & (
   | { mail: MailRow; invitation: null }
   | { mail: null; invitation: InvitationDetails }
 );
-
-/** The mails and invitations of an address. Neither needs an account. */
-export const createTimeline = ({ em, clock, invitationDays }: Unit) => ({
-  /**
-   * Newest first, with at most four statements for a page.
-   * @throws Problem `invalid-input` on `cursor`
-   */
-  list: async (
-    actor: Actor,
-    email: string,
-    part: PageRequest & { cursor?: string | undefined },
-  ): Promise<TimelineEntry[]> => {
-    const now = clock.now();
-    let rows = entryKeys(em, actor, email);
-    if (part.cursor !== undefined) {
-      const { at, type, id } = await cursorRow(rows.where('key', '=', part.cursor));
-      rows = rows.where(sql<boolean>`(at, type, id) < (${at}, ${type}, ${id})`);
-    }
-    const keys = await readPage(rows, 'key', part);
-    const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
-    const [mails, invitations] = await Promise.all([
-      mailRows(em, { now, invitationDays })
-        .where(sql<boolean>`mail.id = any(${idsOf('mail')}::bigint[])`)
-        .execute(),
-      detailedInvitations(em, actor, now)
-        .where(sql<boolean>`invitations.id = any(${idsOf('invitation')}::int[])`)
-        .execute(),
-    ]);
-    const mailsById = new Map(mails.map((mail) => [mail.id, mail]));
-    const detailed = await withInviters(em, actor, invitations);
-    const invitationsById = new Map(detailed.map((invitation) => [invitation.id, invitation]));
-    return keys.flatMap(({ key, type, id, at }): TimelineEntry[] => {
-      const mail = type === 'mail' ? mailsById.get(id) : undefined;
-      if (mail) return [{ key, at, mail, invitation: null }];
-      const invitation = type === 'invitation' ? invitationsById.get(id) : undefined;
-      // Deleted since the keys were read.
-      return invitation ? [{ key, at, mail: null, invitation }] : [];
-    });
-  },
-});
 
 const entryKeys = (em: Db, actor: Actor, email: string) =>
   tables(em)
