@@ -43,7 +43,6 @@ import { createAccessMatrix, createAccessUpdates } from './users/access-matrix.t
 import { createUserGrants } from './users/app-grants.ts';
 import { createRoles, createUserPermissions } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
-import { createUserLoader } from './users/user-loader.ts';
 import { createUserTables } from './users/user-tables.ts';
 import { createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
@@ -59,7 +58,6 @@ const createUnit = (em: Db, deps: ServiceDeps, origin: Origin): Unit => {
     ...common,
     passwordVerification: createPasswordVerification(common),
     idempotency: createIdempotency(common),
-    userLoader: createUserLoader(common),
   };
 };
 

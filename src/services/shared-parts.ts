@@ -20,7 +20,7 @@ import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { createAppOrder } from './users/app-order.ts';
 import { createDuplicateLimit } from './users/user-creation.ts';
-import { createAnyUserLoader } from './users/user-loader.ts';
+import { createAnyUserLoader } from './users/user-rows.ts';
 
 type Given = {
   pool: DatabasePool;

@@ -13,7 +13,6 @@ import type { Idempotency } from './idempotency/idempotency.ts';
 import type { MailRoute } from './mail/mail-context.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
 import type { SharedParts } from './shared-parts.ts';
-import type { UserLoader } from './users/user-loader.ts';
 
 /** Dependencies of the whole process, and settings. */
 export type ServiceDeps = SharedParts & {
@@ -50,5 +49,4 @@ export type Unit = ServiceDeps & {
   audit: Audit;
   passwordVerification: PasswordVerification;
   idempotency: Idempotency;
-  userLoader: UserLoader;
 };

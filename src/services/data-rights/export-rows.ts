@@ -4,6 +4,7 @@ import { tables } from '../../db/kysely.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
+import { USER_COLUMNS } from '../users/user-rows.ts';
 
 export type ExportRow = Record<string, unknown>;
 
@@ -36,11 +37,8 @@ export const EXPORT_PARTS = {
   profile: async function* ({ em, person }: Exported): Pages {
     yield await tables(em)
       .selectFrom('users')
-      .select(['email', 'handle', 'first_name', 'last_name', 'extra', 'profile_color', 'profile_avatar'])
-      .select(['is_active', 'is_demo_user', 'is_staff', 'is_superuser', 'last_login', 'date_joined'])
-      .select(['last_activated', 'last_deactivated'])
+      .select([...USER_COLUMNS, 'is_staff', 'is_superuser'])
       .select(sql<boolean>`password_hash is not null`.as('has_password'))
-      .select('last_password_set')
       .where('id', '=', person.id)
       .execute();
   },

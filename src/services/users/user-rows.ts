@@ -1,9 +1,19 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import type { User } from '../../../entities/user.ts';
+import type { Read } from '../../db/batched-reads.ts';
 import { tables } from '../../db/kysely.ts';
+import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import { userClientVisibleTo, userVisibleTo, VIEWS_ALL, type Viewer } from '../access/visibility.ts';
+
+/** The columns of a user that people who see the user may see. */
+export const USER_COLUMNS = [
+  ...(['email', 'handle', 'first_name', 'last_name', 'extra', 'profile_color', 'profile_avatar'] as const),
+  ...(['is_active', 'is_demo_user', 'last_login', 'date_joined', 'last_activated'] as const),
+  ...(['last_deactivated', 'last_password_set'] as const),
+] as const;
 
 /**
  * All users, ordered by id. `apps` (by age) and `clientadmin_of` hold only what the viewer may see; callers add the
@@ -14,10 +24,8 @@ export const userRows = (em: SqlEntityManager, viewer: Viewer) => {
   const isAdminVisible = userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`);
   return tables(em)
     .selectFrom('users')
-    .select(['users.id', 'users.email', 'users.handle', 'users.first_name', 'users.last_name', 'users.extra'])
-    .select(['users.is_active', 'users.is_demo_user', 'users.profile_color', 'users.profile_avatar'])
-    .select(['users.last_login', 'users.date_joined', 'users.last_activated', 'users.last_deactivated'])
-    .select('users.last_password_set')
+    .select('users.id')
+    .select(USER_COLUMNS.map((column) => `users.${column}` as const))
     .select([
       sql<string[]>`array(select a.id from app_grants g join apps a on a.id = g.app_id
         where g.user_id = users.id and ${isAppVisible} order by a.created_at, a.id)`.as('apps'),
@@ -52,24 +60,39 @@ export const rowOfUser = (user: User, seen: Pick<UserRow, 'apps' | 'clientadmin_
 });
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
-export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserRow> => {
-  const [row] = await visibleUsers(em, viewer, [email]).execute();
-  return requireUser(row);
+export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserRow> =>
+  requireUser(await visibleUsers(em, viewer, [email]).executeTakeFirst());
+
+/** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
+export type LoadAnyUser = (email: string) => Promise<UserRow | undefined>;
+
+export const createAnyUserLoader = (em: SqlEntityManager, read: Read): LoadAnyUser =>
+  createBatchLoader(
+    async (emails: readonly string[]) =>
+      new Map((await read(visibleUsers(em, VIEWS_ALL, emails))).map((row) => [row.email, row])),
+  );
+
+type Deps = { em: SqlEntityManager; read: Read; loadAnyUser: LoadAnyUser };
+
+/**
+ * As `readUser`, but lookups of one event-loop tick share a statement.
+ * @throws Problem `not-found`, also for a user the actor may not see
+ */
+export const loadUser = async (
+  { em, read, loadAnyUser }: Deps,
+  actor: Actor,
+  email: string,
+): Promise<UserRow> => {
+  // A transaction must see its own uncommitted changes.
+  if (em.isInTransaction()) return readUser(em, actor, email);
+  if (canViewAll(actor)) return requireUser(await loadAnyUser(email));
+  return requireUser((await read(visibleUsers(em, actor, [email])))[0]);
 };
 
-/** @throws Problem `not-found` */
-export const requireUser = (row: UserRow | undefined): UserRow => {
+const requireUser = (row: UserRow | undefined): UserRow => {
   if (!row) throw notFound('user');
   return row;
 };
-
-/** Query for the user of this address, if the viewer may see them. */
-export const visibleUser = (em: SqlEntityManager, viewer: Viewer, email: string) =>
-  visibleUsers(em, viewer, [email]);
-
-/** Query for the users of these addresses, as a viewer of everything sees them. */
-export const anyUsers = (em: SqlEntityManager, emails: readonly string[]) =>
-  visibleUsers(em, VIEWS_ALL, emails);
 
 const visibleUsers = (em: SqlEntityManager, viewer: Viewer, emails: readonly string[]) =>
   userRows(em, viewer)

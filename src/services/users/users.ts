@@ -5,10 +5,10 @@ import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import type { Unit } from '../unit.ts';
 import { findUsers, type Listing } from './user-listing.ts';
-import type { UserRow } from './user-rows.ts';
+import { loadUser, type UserRow } from './user-rows.ts';
 import { openUserList, type UserEncoder } from './user-stream.ts';
 
-export const createUsers = ({ em, clock, userLoader, readRows, appOrder }: Unit) => ({
+export const createUsers = ({ em, read, loadAnyUser, clock, readRows, appOrder }: Unit) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
   list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> => {
     if (part.limit === undefined && part.page === undefined) requireUnsorted(filter);
@@ -45,7 +45,7 @@ export const createUsers = ({ em, clock, userLoader, readRows, appOrder }: Unit)
   },
 
   /** @throws Problem `not-found` */
-  get: (actor: Actor, email: string): Promise<UserRow> => userLoader.load(actor, email),
+  get: (actor: Actor, email: string): Promise<UserRow> => loadUser({ em, read, loadAnyUser }, actor, email),
 });
 
 export type PersonRow = Awaited<ReturnType<ReturnType<typeof createUsers>['people']>>[number];
