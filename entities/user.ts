@@ -4,6 +4,8 @@ import { instant, jsonObject } from './columns.ts';
 /** SQL: a password hash without its salt and digest, such as `pbkdf2_sha256$1000000`. Null for an unknown format. */
 export const PASSWORD_HASH_KIND = String.raw`substring(regexp_replace(password_hash, '^(scrypt[$][0-9]+)[$][^$]*', '\1') from '^(?:pbkdf2_[a-z0-9]+[$][0-9]+|bcrypt[a-z0-9_]*[$][$]2[a-z][$][0-9]{2}|scrypt(?:[$][0-9]+){3}|(?:argon2)?[$]argon2[a-z]+[$](?:v=[0-9]+[$])?[^$]+)')`;
 
+const ERASED_COLOR = '4f6d7a';
+
 /** An account. */
 export const UserSchema = defineEntity({
   name: 'User',
@@ -79,6 +81,33 @@ export class User extends UserSchema.class {
     if (this.isActive) return;
     this.isActive = true;
     this.lastActivated = now;
+  }
+
+  setRoles({
+    isStaff,
+    isSuperuser,
+  }: {
+    isStaff?: boolean | undefined;
+    isSuperuser?: boolean | undefined;
+  }): void {
+    this.isStaff = isStaff ?? this.isStaff;
+    this.isSuperuser = isSuperuser ?? this.isSuperuser;
+  }
+
+  /** Replaces the person by a pseudonym without access, for good. The password hash is a secret, which the caller deletes. */
+  erase(pseudonym: string, now: Date): void {
+    this.deactivate(now);
+    this.setRoles({ isStaff: false, isSuperuser: false });
+    this.email = pseudonym;
+    this.handle = `@${pseudonym.slice(0, pseudonym.indexOf('@'))}`;
+    this.firstName = '';
+    this.lastName = '';
+    this.extra = {};
+    this.profileColor = ERASED_COLOR;
+    this.profileAvatar = null;
+    this.lastLogin = null;
+    // Ends logins whose password was verified before.
+    this.lastPasswordSet = now;
   }
 }
 UserSchema.setClass(User);

@@ -5,6 +5,7 @@ import { type Db, pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, isEmpty } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../edits.ts';
@@ -69,7 +70,7 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
       const defined = pickDefined(changes);
       if (!defined) return before;
       const { password_min_length: length = before.password_min_length } = defined;
-      if (length > MAX_OWN_LENGTH && length !== before.password_min_length && !actor.isSuperuser)
+      if (length > MAX_OWN_LENGTH && length !== before.password_min_length && !can(actor, 'administer'))
         throw invalid({
           password_min_length: [`Must be at most ${MAX_OWN_LENGTH}. Only superusers may require more.`],
         });
@@ -79,9 +80,9 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
       const [days, daysBefore] = [defined.password_expiration_days ?? 0, before.password_expiration_days];
       if (days > 0 && (daysBefore === 0 || days < daysBefore)) {
         const now = clock.now();
-        if (!actor.isSuperuser) await requireFewNotices(tx, id, now);
+        if (!can(actor, 'administer')) await requireFewNotices(tx, id, now);
         const shortened = { clientIds: [id], userIds: null, daysBefore, now };
-        await enqueueExpiryNotices(tx, { ...shortened, givesNotice: !actor.isSuperuser });
+        await enqueueExpiryNotices(tx, { ...shortened, givesNotice: !can(actor, 'administer') });
       }
       const event = { actor, target: client.name, clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.update', ...event }]);
@@ -152,7 +153,7 @@ export const createClientGate = ({ em, audit }: Unit) => ({
     em.transactional(async (tx) => {
       const { client } = await lockClient(tx, actor, id);
       const { is_open: openChange, ...details } = editEntity(tx, Client, client, changes);
-      if (openChange && !actor.isSuperuser) throw roleRequired('superuser');
+      if (openChange && !can(actor, 'administer')) throw roleRequired('superuser');
       await tx.flush();
       const about = { actor, target: client.name, clients: [id] };
       const events: AuditEvent[] = [];

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { User } from '../../../entities/user.ts';
 import { clientIdsOf, tables } from '../../db/kysely.ts';
 import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -13,7 +14,6 @@ import { lockUsage } from '../usage/usage-writes.ts';
 import { type ReplacedRows, type RunningErasure, replaceRows, usedApps } from './erased-rows.ts';
 import type { AddressDigest } from './erasure-keys.ts';
 
-const ERASED_COLOR = '4f6d7a';
 /** Entries of each log that are replaced in the same transaction as the account: within a second or two. */
 const LOG_LIMIT = 20_000;
 
@@ -110,28 +110,12 @@ const addErasure = async (tx: SqlEntityManager, person: LockedPerson, digest: st
 };
 
 /** The row stays, because invitations refer to their inviter. */
-const replaceUser = (tx: SqlEntityManager, { user_id: id, pseudonym }: RunningErasure, now: Date) =>
-  tables(tx)
-    .updateTable('users')
-    .set({
-      email: pseudonym,
-      handle: `@${pseudonym.slice(0, pseudonym.indexOf('@'))}`,
-      first_name: '',
-      last_name: '',
-      extra: sql`'{}'`,
-      profile_color: ERASED_COLOR,
-      profile_avatar: null,
-      password_hash: null,
-      last_login: null,
-      // Ends logins whose password was verified before.
-      last_password_set: now,
-      last_deactivated: sql<Date>`case when is_active then ${now}::timestamptz else last_deactivated end`,
-      is_active: false,
-      is_staff: false,
-      is_superuser: false,
-    })
-    .where('id', '=', id)
-    .execute();
+const replaceUser = async (tx: SqlEntityManager, { user_id: id, pseudonym }: RunningErasure, now: Date) => {
+  const user = await tx.findOneOrFail(User, id, { refresh: true });
+  user.erase(pseudonym, now);
+  await tx.flush();
+  await tables(tx).updateTable('users').set({ password_hash: null }).where('id', '=', id).execute();
+};
 
 /** Tables whose rows belong to one user, in `user_id`. */
 const OWNED_TABLES = [

@@ -61,7 +61,7 @@ export const promoteToSuperuser = async (
   if (isPseudonym(email)) throw invalid({ email: ['This person has been erased.'] });
   const existing = await tx.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
-  user.isSuperuser = true;
+  user.setRoles({ isSuperuser: true });
   user.activate(now);
   await tx.flush();
   await enqueueReactivationNotice(tx, user.id, now);

@@ -43,8 +43,7 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
         if (user.id === actor.id) throw new Problem('self-modification');
         await requireAnotherSuperuser(tx, user);
       }
-      user.isStaff = changes.is_staff ?? user.isStaff;
-      user.isSuperuser = changes.is_superuser ?? user.isSuperuser;
+      user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser });
       await tx.flush();
       await lockAccessChange(tx, user.id);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
