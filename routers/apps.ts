@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maintenanceNotice } from '../src/lib/message-html.ts';
+import { maintenanceNotice } from '../src/lib/html.ts';
 import { can } from '../src/services/access/permissions.ts';
 import { routesOf } from './procedure-meta.ts';
 import {

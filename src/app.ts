@@ -20,8 +20,7 @@ import { type Clock, HOUR_MS, MINUTE_MS } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
-import { createBackupModule } from './server/backup-module.ts';
-import { createMailModule } from './server/mail-module.ts';
+import { createBackupModule, createMailModule } from './server/background-work.ts';
 import { createScheduler } from './server/scheduler.ts';
 import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
@@ -75,7 +74,7 @@ export const createApp = async (deps: AppDeps) => {
   const { config, secretKey, logger, timeLimitMs = TIME_LIMIT_MS } = deps;
   const resources = await openResources(deps);
   const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys } = resources;
-  const mail = await createMailModule({ ...resources, em: orm.em });
+  const mail = await createMailModule(resources);
   const tasks = { mails: mail.prune, ...maintenanceTasks(resources) };
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
   const { openServices, inTransaction } = createServiceFactories(resources, {

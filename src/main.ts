@@ -6,8 +6,7 @@ import { shutDownGracefully } from './lib/graceful-shutdown.ts';
 import { createLogger, createOperatorOutput, type Logger, logUnhandledRejections } from './lib/logger.ts';
 import { type DatabaseHost, NEVER, openDatabaseHost } from './server/database-host.ts';
 import { resolvePort } from './server/listen.ts';
-import { runWorker } from './server/workers/worker.ts';
-import { startWorkers } from './server/workers/workers.ts';
+import { runWorker, startWorkers } from './server/workers.ts';
 
 /** `lost` resolves with the reason when the service can no longer run. */
 type RunningService = { stop: () => Promise<void>; lost: Promise<string>; metrics: Registry | null };

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type ZodType, z } from 'zod';
 import { migrations } from '../../migrations/index.ts';
-import { BackupStoreError } from '../lib/backup-store-error.ts';
+import { BackupStoreError } from '../lib/errno.ts';
 import { Problem } from '../lib/problems.ts';
 import { collect, readArchive } from './archive.ts';
 import { BackupHeader, BackupManifest, HEADER_FILE, isIntact, KEY_FILE, openKey } from './backup-format.ts';

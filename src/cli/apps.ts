@@ -1,10 +1,17 @@
-import { join } from 'node:path';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { Problem } from '../lib/problems.ts';
+import semver from 'semver';
+import { openPackageStore } from '../adapters/package-store/open-package-store.ts';
+import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import { readConfig } from '../config/config.ts';
+import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
+import { ensureDirectory } from '../lib/files.ts';
+import { isSlug, type PackageName } from '../lib/package-name.ts';
+import { invalidInput, Problem } from '../lib/problems.ts';
 
 /** Loaded by the commands that need it, to keep `--help` fast. */
 const loadPacking = () => import('../services/packages/package-packing.ts');
-const loadStore = () => import('./app-store.ts');
 
 /** Excluded paths listed in the output. */
 const MAX_NAMES = 20;
@@ -27,7 +34,6 @@ export const addAppCommands = (program: Command): void => {
     .argument('<name>', 'slug of the app: 1 to 64 of a-z, 0-9, - and _')
     .option('--dir <folder>', 'folder to create (default: the name)')
     .action(async (name: string, { dir = name }: { dir?: string }) => {
-      const { createScaffold } = await import('./apps-new-scaffold.ts');
       const paths = await createScaffold(name, dir);
       const lines = [...paths.map((path) => join(dir, path)), `Next: steward apps pack ${dir}`];
       process.stdout.write(`${lines.join('\n')}\n`);
@@ -52,7 +58,6 @@ export const addAppCommands = (program: Command): void => {
     .argument('<file>', 'package created by `steward apps pack`')
     .action(async (file: string) => {
       const { publishPackageFile } = await loadPacking();
-      const { withAppStore } = await loadStore();
       const { slug, version, sha256, isNew } = await withAppStore((store) => publishPackageFile(store, file));
       const outcome = isNew
         ? `Published ${slug} ${version}`
@@ -66,7 +71,6 @@ export const addAppCommands = (program: Command): void => {
     .argument('[slug]', 'list only the versions of this app')
     .option('--json', 'print a JSON array instead of a table')
     .action(async (slug: string | undefined, { json = false }: { json?: boolean }) => {
-      const { formatTable, listPackages, withAppStore } = await loadStore();
       const packages = await withAppStore((store) => listPackages(store, slug));
       if (slug !== undefined && packages.length === 0) {
         throw new Problem('not-found', { detail: `The store has no package of an app ${slug}.` });
@@ -74,3 +78,89 @@ export const addAppCommands = (program: Command): void => {
       process.stdout.write(json ? `${JSON.stringify(packages, null, 2)}\n` : formatTable(packages));
     });
 };
+
+/**
+ * Opens the store of APP_STORE and runs `work`. Unlike callers of the service, the operator can fix the store: errors
+ * include the reason.
+ */
+const withAppStore = async <T>(work: (store: PackageStore) => Promise<T>): Promise<T> => {
+  const store = await openPackageStore(readConfig(process.env).appStore);
+  return work(store).catch((error: unknown) => {
+    throw error instanceof Problem && error.code === 'package-store-unavailable' ? withReason(error) : error;
+  });
+};
+
+const withReason = (problem: Problem): Problem => {
+  const reason = problem.cause instanceof Error ? problem.cause.message : 'unknown reason';
+  const line = reason.replace(/\s+/g, ' ').trim();
+  return new Problem(problem.code, {
+    detail: `APP_STORE: the package store cannot be used (${line}).`,
+    cause: problem.cause,
+  });
+};
+
+/** Lists the packages of a store, or of one app, sorted by slug, newest version first. */
+const listPackages = async (store: PackageStore, slug: string | undefined): Promise<PackageName[]> => {
+  const packages = slug === undefined ? await store.list() : await packagesOf(store, slug);
+  return packages.sort(bySlugThenNewest);
+};
+
+const packagesOf = async (store: PackageStore, slug: string): Promise<PackageName[]> => {
+  const versions = isSlug(slug) ? await store.versions(slug) : [];
+  return versions.map((version) => ({ slug, version }));
+};
+
+/** Slugs are ASCII: no locale-aware comparison is needed. */
+const bySlugThenNewest = (a: PackageName, b: PackageName): number => {
+  if (a.slug !== b.slug) return a.slug < b.slug ? -1 : 1;
+  return semver.compareBuild(b.version, a.version);
+};
+
+/** One line per package, versions aligned. */
+const formatTable = (packages: readonly PackageName[]): string => {
+  if (packages.length === 0) return 'There are no packages.\n';
+  const width = Math.max(...packages.map(({ slug }) => slug.length));
+  return packages.map(({ slug, version }) => `${slug.padEnd(width)}  ${version}\n`).join('');
+};
+
+/** Shipped next to this file. */
+const TEMPLATE = join(import.meta.dirname, 'apps-new-template');
+const PATHS = ['app.yaml', 'README.md', 'stacks/overview/index.html'] as const;
+
+/**
+ * Creates a folder that can be packed. Existing files are not changed.
+ * @returns the paths in it
+ * @throws Problem `invalid-input` if the name is not a slug, or the folder is not empty or cannot be created
+ */
+export const createScaffold = async (slug: string, dir: string): Promise<readonly string[]> => {
+  if (!isSlug(slug))
+    throw invalidInput(`The name ${JSON.stringify(slug)} must be 1 to 64 of a-z, 0-9, - and _.`);
+  if (!(await isFree(dir))) throw invalidInput(`${dir} is there already, and not an empty folder.`);
+  await ensureDirectory(dir);
+  for (const path of PATHS) {
+    const file = join(dir, path);
+    await ensureDirectory(dirname(file));
+    const template = await readFile(join(TEMPLATE, path), 'utf8');
+    // `wx` fails if the file was created in the meantime.
+    await writeFile(file, fillTemplate(template, { slug, label: labelOf(slug) }), { flag: 'wx' });
+  }
+  return PATHS;
+};
+
+const isFree = async (dir: string): Promise<boolean> => {
+  try {
+    return ((await nullIfMissing(readdir(dir))) ?? []).length === 0;
+  } catch (error) {
+    if (errorCodeOf(error) === 'ENOTDIR') return false;
+    throw error;
+  }
+};
+
+/** `sales-by_region` → `Sales by region`. Letters, digits and spaces need no escaping in YAML or HTML. */
+const labelOf = (slug: string): string => {
+  const words = slug.replaceAll(/[-_]+/g, ' ').trim() || 'App';
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
+const fillTemplate = (template: string, values: Record<string, string>): string =>
+  template.replaceAll(/\{\{(\w+)\}\}/g, (placeholder, name: string) => values[name] ?? placeholder);

@@ -2,19 +2,44 @@ import { createCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { type Orm, openDatabase } from '../db/database.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
 import { tables } from '../db/kysely.ts';
 import { migrateDatabase } from '../db/migrate.ts';
+import { type MigrationPreview, previewMigrations } from '../db/migration-preview.ts';
 import { systemClock } from '../lib/clock.ts';
+import { formatCount } from '../lib/format-count.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
+import { createKeyRotation, createSigningKeys } from '../services/gate/signing-keys.ts';
 import { rebuildUsage } from '../services/usage/usage-writes.ts';
 import { type AdminPassword, createAdmin } from '../services/users/bootstrap.ts';
 import { createProgress } from './progress.ts';
 
-/** Applies pending migrations and returns their names. */
-export const migrate = (config: Config): Promise<string[]> =>
-  withDatabaseHost(config, ({ connection }) => migrateDatabase(connection));
+/** Applies pending migrations. @returns lines for the operator */
+export const migrate = async (config: Config): Promise<string[]> => {
+  const names = await withDatabaseHost(config, ({ connection }) => migrateDatabase(connection));
+  return [names.length > 0 ? `Applied ${names.join(', ')}` : NO_MIGRATIONS];
+};
+
+const NO_MIGRATIONS = 'No pending migrations.';
+
+/** What pending migrations would lock; with `isMeasured`, also for how long. @returns lines for the operator */
+export const previewOf = async (config: Config, isMeasured: boolean): Promise<string[]> => {
+  const pending = await withDatabaseHost(config, ({ connection }) =>
+    previewMigrations(connection, { isMeasured }),
+  );
+  return pending.length > 0 ? pending.flatMap(linesOf) : [NO_MIGRATIONS];
+};
+
+const linesOf = ({ name, locks, ms }: MigrationPreview): string[] => [
+  ms === null ? name : `${name}: took ${ms.toFixed(0)} ms`,
+  ...(locks.length === 0 ? ['  locks no existing table'] : []),
+  ...locks.map(
+    ({ table, mode, rows, bytes }) =>
+      `  locks ${table} (${mode}), about ${formatCount(rows, 'row')}, ${(bytes / 1e6).toFixed(1)} MB`,
+  ),
+];
 
 /** Work on the database. The key is that of the service. */
 type Work<T> = (orm: Orm, secretKey: string) => Promise<T>;
@@ -69,4 +94,51 @@ export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> 
       progress.advance();
     }
     return apps.length;
+  });
+
+type KeyRotation = ReturnType<typeof createKeyRotation>;
+
+const withKeys = <T>(config: Config, work: (rotation: KeyRotation) => Promise<T>): Promise<T> =>
+  withDatabase(config, async (orm, secretKey) => {
+    // The times of keys are those of the database.
+    const clock = await createDatabaseClock(orm.pool);
+    const warnings: string[] = [];
+    const logger = { warn: (line: string) => warnings.push(line) };
+    const { signingKeyDays } = config;
+    const signingKeys = createSigningKeys({ em: orm.em.fork(), secretKey, clock, logger, signingKeyDays });
+    const audit = createAudit(NO_ORIGIN, clock);
+    try {
+      return await work(createKeyRotation({ em: orm.em.fork(), audit, signingKeys }));
+    } finally {
+      clock.stop();
+      for (const line of warnings) process.stderr.write(`${line}\n`);
+    }
+  });
+
+/** The keys, newest first. */
+export const listKeys = (config: Config) =>
+  withKeys(config, async (rotation) =>
+    (await rotation.list()).map(({ id, state, created_at, signs_from }) => ({
+      kid: id,
+      state,
+      created_at: created_at.toISOString(),
+      signs_from: signs_from.toISOString(),
+    })),
+  );
+
+/** A line for each key. */
+export const formatKeys = (keys: Awaited<ReturnType<typeof listKeys>>): string =>
+  keys
+    .map(
+      ({ kid, state, created_at, signs_from }) =>
+        `${kid}  ${state.padEnd(10)}  created ${created_at}  signs from ${signs_from}\n`,
+    )
+    .join('');
+
+/** @returns a line for the operator */
+export const rotateKeys = (config: Config): Promise<string> =>
+  withKeys(config, async (rotation) => {
+    const { id, state, signs_from } = await rotation.rotate(null);
+    const time = signs_from.toISOString();
+    return state === 'signing' ? `${id} signs since ${time}.` : `${id} is published and signs from ${time}.`;
   });

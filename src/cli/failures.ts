@@ -3,8 +3,7 @@ import { InvalidSettings } from '../config/config.ts';
 import { SecretFileError } from '../config/secret-file.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { IncompatibleDatabase, UnfinishedRestore } from '../db/migrate.ts';
-import { BackupStoreError } from '../lib/backup-store-error.ts';
-import { errorCodeOf, reasonOf } from '../lib/errno.ts';
+import { BackupStoreError, errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';
 import { ListenError } from '../server/listen.ts';
 

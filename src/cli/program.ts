@@ -2,16 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { readConfig } from '../config/config.ts';
+import type { Finding } from '../doctor/finding.ts';
 import { formatCount } from '../lib/format-count.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackupCommands } from './backup.ts';
 import { addCompletionCommand } from './completion.ts';
-import { addDoctorCommand } from './doctor.ts';
 import { reportFailure } from './failures.ts';
 import { addImportCommand } from './import-django.ts';
 import { addInviteCommand } from './invite.ts';
-import { addKeyCommands } from './keys.ts';
-import { addMigrateCommand } from './migrate.ts';
 import { addUserCommands, readEmail } from './users.ts';
 
 /** All commands, with their options and help. */
@@ -60,6 +58,27 @@ const addServiceCommands = (program: Command): void => {
   addMigrateCommand(program);
 };
 
+const MIGRATE_HELP = `
+--dry-run changes nothing, and may run beside the service. It lists the locks that each migration takes on existing
+tables, with their estimated sizes. With --measure it also runs the migrations in a transaction that is rolled back,
+and prints how long they take on this data: requests that need the same tables wait for as long. It gives up if a lock
+is not granted within 3 s.`;
+
+const addMigrateCommand = (program: Command): void => {
+  program
+    .command('migrate')
+    .description('Apply pending migrations and exit')
+    .option('--dry-run', 'list pending migrations and their locks without applying them')
+    .option('--measure', 'with --dry-run: run them in a transaction that is rolled back')
+    .addHelpText('after', MIGRATE_HELP)
+    .action(async ({ dryRun = false, measure = false }: { dryRun?: boolean; measure?: boolean }) => {
+      const config = readConfig(process.env);
+      const { migrate, previewOf } = await import('./database-work.ts');
+      const lines = dryRun || measure ? await previewOf(config, measure) : await migrate(config);
+      process.stdout.write(`${lines.join('\n')}\n`);
+    });
+};
+
 const ADMIN_HELP = `
 The password is read from ADMIN_PASSWORD, and must satisfy the password policy. Without it, an existing password is kept; otherwise a random password is
 generated and shown once.`;
@@ -101,6 +120,66 @@ const addUsageCommand = (program: Command): void => {
       const count = await rebuildAllUsage(config, app);
       process.stdout.write(`Recomputed the usage of ${formatCount(count, 'app')}.\n`);
     });
+};
+
+const ROTATE_HELP = `
+The new key is published at once and signs after 330 seconds, when every cache has it. The old one stays published until
+its last ticket has expired.`;
+
+const addKeyCommands = (program: Command): void => {
+  const keys = program.command('keys').description('List and replace the keys that sign tickets');
+
+  keys
+    .command('list')
+    .description('List the keys, newest first')
+    .option('--json', 'print a JSON array instead of lines')
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const config = readConfig(process.env);
+      const { formatKeys, listKeys } = await import('./database-work.ts');
+      const found = await listKeys(config);
+      process.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : formatKeys(found));
+    });
+
+  keys
+    .command('rotate')
+    .description('Replace the key that signs')
+    .addHelpText('after', ROTATE_HELP)
+    .action(async () => {
+      const config = readConfig(process.env);
+      const { rotateKeys } = await import('./database-work.ts');
+      process.stdout.write(`${await rotateKeys(config)}\n`);
+    });
+};
+
+const DOCTOR_HELP = `
+Reads the settings of the service from the environment. It changes nothing, sends no mail, and may run beside the service.
+The exit code is 1 if there is a failure.`;
+
+const MARKS = { ok: 'ok     ', warning: 'WARNING', failure: 'FAILURE' } as const;
+
+const addDoctorCommand = (program: Command): void => {
+  program
+    .command('doctor')
+    .description('Check settings, database, mail server, package store and public address')
+    .option('--json', 'print a JSON array instead of lines')
+    .addHelpText('after', DOCTOR_HELP)
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const { runChecks } = await import('../doctor/run-checks.ts');
+      const findings = await runChecks(process.env);
+      process.stdout.write(json ? `${JSON.stringify(findings, null, 2)}\n` : formatFindings(findings));
+      if (findings.some(({ status }) => status === 'failure')) process.exitCode = 1;
+    });
+};
+
+const formatFindings = (findings: readonly Finding[]): string => {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const lines = findings.map(
+    ({ status, check, message, action }) =>
+      `${MARKS[status]}  ${check.padEnd(width)}  ${message}${action === null ? '' : ` → ${action}`}`,
+  );
+  const count = (wanted: Finding['status']): string =>
+    formatCount(findings.filter(({ status }) => status === wanted).length, wanted);
+  return `${lines.join('\n')}\n${count('failure')}, ${count('warning')}.\n`;
 };
 
 const addOpenApiCommand = (program: Command): void => {

@@ -5,7 +5,7 @@ import type { AppRouter } from './app-router.ts';
 import { isProblem } from './errors.ts';
 import type { StewardResponse } from './responses.ts';
 
-export type CsrfTokens = ReturnType<typeof createCsrfTokens>;
+type CsrfTokens = ReturnType<typeof createCsrfTokens>;
 
 /** The CSRF token of the browser session. It becomes stale when another tab logs in. */
 export const createCsrfTokens = (url: string, send: (url: string) => Promise<StewardResponse>) => {

@@ -14,3 +14,8 @@ export const reasonOf = (cause: unknown): string => {
   if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join('; ');
   return cause instanceof Error ? cause.message : String(cause);
 };
+
+/** The folder or bucket of backups cannot be used. The message is one line for the operator. */
+export class BackupStoreError extends Error {
+  override readonly name = 'BackupStoreError';
+}

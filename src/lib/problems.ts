@@ -122,7 +122,7 @@ export const titleOf = (code: ProblemCode): string => PROBLEMS[code][1];
 /** Dotted input path (`email`, `items.3.apps.0`) → what is wrong with it. */
 export type FieldErrors = Record<string, string[]>;
 
-export type ProblemExtras = {
+type ProblemExtras = {
   /** Replaces the default detail of the code. */
   detail?: string;
   fields?: FieldErrors;

@@ -25,7 +25,7 @@ export type Span = {
 };
 
 /** The W3C headers `traceparent` and `tracestate`. */
-export type TraceHeaders = Readonly<Record<string, string | string[] | undefined>>;
+type TraceHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Records and exports spans: `src/adapters/opentelemetry`. */
 export type Tracer = {

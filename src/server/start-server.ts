@@ -20,7 +20,7 @@ type Deps = { config: Config; host: Pick<DatabaseHost, 'connection' | 'secretKey
 /** With Node's default of 511, a thousand clients that connect at the same time wait seconds for a retry. */
 const BACKLOG = 4096;
 
-export type StartedServer = ShutdownSteps & {
+type StartedServer = ShutdownSteps & {
   /** Null if METRICS_PORT is 0. */
   metrics: Registry | null;
   /** Lines for the operator, to print after everything else that a start prints. */

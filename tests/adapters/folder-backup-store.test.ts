@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderBackupStore } from '../../src/adapters/backup-store/backup-store.ts';
-import { BackupStoreError } from '../../src/lib/backup-store-error.ts';
+import { BackupStoreError } from '../../src/lib/errno.ts';
 import { makeScratchFolder } from '../support/files.ts';
 
 const NAME = 'steward-20260301T120000Z-0a1b2c.tar';

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import * as assert from 'uvu/assert';
 import { createS3BackupStore } from '../../src/adapters/backup-store/s3-backup-store.ts';
-import { BackupStoreError } from '../../src/lib/backup-store-error.ts';
+import { BackupStoreError } from '../../src/lib/errno.ts';
 import { KEYS } from '../support/environment.ts';
 import { BUCKET, type S3Server, startS3Server } from '../support/s3-server.ts';
 import { setCredentials } from '../support/s3-store.ts';

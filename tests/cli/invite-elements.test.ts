@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createElementReader, sortByEmail } from '../../src/cli/invite-elements.ts';
+import { createElementReader, sortByEmail } from '../../src/cli/invite-people.ts';
 import type { Column, CsvRow } from '../../src/services/invitations/invitation-csv.ts';
 
 const APPS = new Map([

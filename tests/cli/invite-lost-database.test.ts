@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { findParties, inviteRows } from '../../src/cli/invite-writing.ts';
+import { findParties, inviteRows } from '../../src/cli/invite-people.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite } from '../support/test-app.ts';
 

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { findParties } from '../../src/cli/invite-writing.ts';
+import { findParties } from '../../src/cli/invite-people.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GLOBEX, IDLE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 

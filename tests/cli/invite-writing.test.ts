@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { findParties, inviteRows, type Parties } from '../../src/cli/invite-writing.ts';
+import { findParties, inviteRows, type Parties } from '../../src/cli/invite-people.ts';
 import type { Column, CsvRow } from '../../src/services/invitations/invitation-csv.ts';
 import { ACME, ADA, appSuite, type TestApp } from '../support/test-app.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { messageHtml } from '../../src/lib/message-html.ts';
+import { messageHtml } from '../../src/lib/html.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 const messages = suite('messageHtml');

@@ -1,7 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { formatLogLine } from '../../src/lib/log-lines.ts';
-import { createLogger, createOperatorOutput, type LogFormat } from '../../src/lib/logger.ts';
+import { createLogger, createOperatorOutput, formatLogLine, type LogFormat } from '../../src/lib/logger.ts';
 
 const output = suite('createOperatorOutput');
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { createScaffold } from '../../src/cli/apps-new-scaffold.ts';
+import { createScaffold } from '../../src/cli/apps.ts';
 import { packDirectory, publishPackageFile } from '../../src/services/packages/package-packing.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { fetchPackage, loadPackage } from '../support/packages.ts';

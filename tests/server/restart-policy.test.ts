@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { sizePools } from '../../src/server/database-host.ts';
-import { createRestartPolicy } from '../../src/server/workers/workers.ts';
+import { createRestartPolicy } from '../../src/server/workers.ts';
 
 const EARLY = { uptimeMs: 100, areOthersListening: false };
 const restarts = suite('restart policy of workers');

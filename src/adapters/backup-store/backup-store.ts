@@ -3,8 +3,7 @@ import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/prom
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { StoreLocation } from '../../config/store-config.ts';
-import { BackupStoreError } from '../../lib/backup-store-error.ts';
-import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
+import { BackupStoreError, errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../../lib/files.ts';
 
 /** Drafts that a killed backup left: those that are certainly abandoned were removed. */

@@ -1,6 +1,5 @@
 import { Transform } from 'node:stream';
-import { BackupStoreError } from '../../lib/backup-store-error.ts';
-import { errorCodeOf } from '../../lib/errno.ts';
+import { BackupStoreError, errorCodeOf } from '../../lib/errno.ts';
 import {
   openBucket,
   type S3Bucket,

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { leadsToApi } from '../../lib/app-link.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { maintenanceNotice } from '../../lib/message-html.ts';
+import { type Html, html, maintenanceNotice } from '../../lib/html.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
-import { html } from '../../lib/html.ts';
-import { messageHtml } from '../../lib/message-html.ts';
+import { html, messageHtml } from '../../lib/html.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { logFault } from '../middleware/request-logger.ts';
