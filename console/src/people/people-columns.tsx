@@ -63,7 +63,10 @@ export const fieldsOf = (shown: readonly ColumnName[]): string[] => [
   'first_name',
   'last_name',
   'is_active',
-  ...shown.flatMap((name): string[] => ('field' in CHOICES[name] ? [CHOICES[name].field] : [])),
+  ...shown.flatMap((name) => {
+    const { field }: Choice = CHOICES[name];
+    return field ?? [];
+  }),
 ];
 
 export const COLUMN_NAMES = Object.fromEntries(
