@@ -29,7 +29,7 @@ type Deps = {
 export const createMailModule = async ({ config, connection, orm, links, clock, logger }: Deps) => {
   const { mailServerUrl, mailFrom, mailPerMinute: perMinute, mailRetentionDays: retentionDays } = config;
   const { invitationDays } = config;
-  const mailWriter = createMailWriter({ links, mailFrom, invitationDays });
+  const mailWriter = createMailWriter({ links, mailFrom });
   const outbox = createOutbox({
     em: orm.em,
     clock,

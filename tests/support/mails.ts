@@ -21,7 +21,6 @@ export const testWriter = createMailWriter({
     baseUrl: 'http://localhost:8000',
   }),
   mailFrom: MAIL_FROM,
-  invitationDays: INVITATION_DAYS,
 });
 
 type Backend = { em: SqlEntityManager; clock: Clock };
@@ -162,6 +161,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   link_user_id: null,
   link_created_at: null,
   link_expires_at: NOON,
+  invitation_days: INVITATION_DAYS,
   password_expires_at: null,
   app_labels: ['Sales', 'Churn'],
   ...changes,

@@ -70,6 +70,7 @@ export const mailContexts = (em: Db, terms: Terms) =>
     ])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
     .select(linkExpiry(terms.invitationDays).as('link_expires_at'))
+    .select(sql<number>`${terms.invitationDays}::int`.as('invitation_days'))
     .select(
       sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
         then ${passwordExpiresAt('person')} end`.as('password_expires_at'),
@@ -84,7 +85,7 @@ export type LetterContext = Pick<
   | ('id' | 'kind' | 'recipient' | 'created_at' | 'client_name' | 'default_from_email' | 'support_email')
   | ('invitation_subject' | 'invitation_body' | 'invitation_key' | 'app_labels')
   | ('first_name' | 'request_address' | 'password_expires_at')
-  | ('link_id' | 'link_user_id' | 'link_created_at' | 'link_expires_at')
+  | ('link_id' | 'link_user_id' | 'link_created_at' | 'link_expires_at' | 'invitation_days')
 >;
 
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */

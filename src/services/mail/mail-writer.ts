@@ -1,6 +1,6 @@
+import { invitationExpiry } from '../../../entities/invitation.ts';
 import type { MailKind } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
-import { DAY_MS } from '../../lib/clock.ts';
 import { FAILURE_WINDOW_MINUTES, FAILURES_PER_ACCOUNT } from '../auth/login-limits.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
@@ -14,12 +14,12 @@ import {
   renderText,
 } from './mail-layout.ts';
 
-type Deps = { links: SignedLinks; mailFrom: string; invitationDays: number };
+type Deps = { links: SignedLinks; mailFrom: string };
 
 export type MailWriter = ReturnType<typeof createMailWriter>;
 
 /** Renders mails with the texts and the sender name of their client. */
-export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
+export const createMailWriter = ({ links, mailFrom }: Deps) => {
   const linkOf = (mail: LetterContext): string | null => {
     if (mail.kind === 'invitation') return mail.invitation_key && links.invitation(mail.invitation_key);
     const { link_id: id, link_user_id: userId, link_created_at: createdAt } = mail;
@@ -30,7 +30,7 @@ export const createMailWriter = ({ links, mailFrom, invitationDays }: Deps) => {
 
   /** The lifetime of an invitation starts with its last mail, that of a password link with the request. */
   const expiryOf = (mail: LetterContext, at: Date): Date =>
-    mail.kind === 'invitation' ? new Date(at.getTime() + invitationDays * DAY_MS) : mail.link_expires_at;
+    mail.kind === 'invitation' ? invitationExpiry(at, mail.invitation_days) : mail.link_expires_at;
 
   const senderOf = ({ default_from_email: address }: LetterContext): string =>
     address !== null && isMailAddress(address) ? address : mailFrom;

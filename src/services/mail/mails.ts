@@ -127,7 +127,8 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     previewInvitation: async (actor: Actor, clientId: number, texts: Texts): Promise<Mail> => {
       const client = { ...(await readClient(em, actor, clientId)), ...pickDefined(texts) };
       const now = clock.now();
-      return mailWriter.write({ ...EXAMPLE, ...client, client_name: client.name, created_at: now }, now);
+      const about = { client_name: client.name, invitation_days: invitationDays, created_at: now };
+      return mailWriter.write({ ...EXAMPLE, ...about, ...client }, now);
     },
 
     /**
@@ -208,7 +209,7 @@ type Texts = {
 };
 
 /** An invitation that does not exist. */
-const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'> = {
+const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at' | 'invitation_days'> = {
   id: 0,
   kind: 'invitation',
   recipient: 'ada@example.com',

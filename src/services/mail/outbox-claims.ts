@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
+import { invitationExpiry } from '../../../entities/invitation.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
-import { needsLink } from './mail-context.ts';
+import { type MailContext, needsLink } from './mail-context.ts';
 
 /** An arbitrary key for the advisory lock, the same in every instance. */
 const RATE_LIMIT_LOCK = 7_305_130_502;
@@ -82,13 +83,13 @@ const MAX_BACKOFF_MS = 240 * MINUTE_MS;
 const JITTER = 0.25;
 
 /** A claimed mail. `attempts` identifies this attempt: after the lease another worker may start the next one. */
-type Claim = { id: number; attempts: number; invitation_id: number | null };
+type Claim = Pick<MailContext, 'id' | 'attempts' | 'invitation_id' | 'invitation_days'>;
 
 /**
  * Records that the mail server accepted a mail, counts it on its invitation and extends the invitation. A mail that was
  * sent twice counts once. Like every other change of an invitation, this locks the invitation first.
  */
-export const recordSent = (em: Db, claim: Claim, now: Date, invitationDays: number) =>
+export const recordSent = (em: Db, claim: Claim, now: Date) =>
   sql`
     with locked as materialized (
       select id from invitations where id = ${claim.invitation_id}::int for no key update),
@@ -98,7 +99,7 @@ export const recordSent = (em: Db, claim: Claim, now: Date, invitationDays: numb
       returning invitation_id)
     update invitations set email_count = email_count + 1,
       expires_at = case when status = 'pending'
-        then greatest(expires_at, ${new Date(now.getTime() + invitationDays * DAY_MS)}::timestamptz)
+        then greatest(expires_at, ${invitationExpiry(now, claim.invitation_days)}::timestamptz)
         else expires_at end
     from sent where invitations.id = sent.invitation_id`.execute(tables(em));
 

@@ -84,7 +84,7 @@ export const createOutbox = (deps: Deps) => {
     /** Records the result of an attempt. If another worker has claimed the mail since, only a success counts. */
     recordDelivery: async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
       const [fork, now] = [em.fork(), clock.now()];
-      if (delivery.outcome === 'taken') await recordSent(fork, mail, now, invitationDays);
+      if (delivery.outcome === 'taken') await recordSent(fork, mail, now);
       else {
         const failure = { isPermanent: delivery.outcome === 'refused', reason: delivery.reason };
         await recordFailure(fork, mail, failure, now, backoffMs);
