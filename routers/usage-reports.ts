@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { appFilter, WindowDays } from './schemas/apps.ts';
+import { appFilter, DEFAULT_WINDOW_DAYS, WindowDays } from './schemas/apps.ts';
 import { AppKey, EmailKey, Id } from './schemas/fields.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import {
@@ -54,7 +54,7 @@ export const usageReportProcedures = {
       z
         .object({
           client: Id.optional(),
-          window: WindowDays.default(30),
+          window: WindowDays.default(DEFAULT_WINDOW_DAYS),
           limit: z.int().min(1).max(100).default(10),
         })
         .prefault({}),
@@ -77,7 +77,7 @@ export const usageReportProcedures = {
       z
         .object({
           ...appFilter,
-          window: z.int().min(1).max(MAX_DAILY).default(30),
+          window: WindowDays.max(MAX_DAILY).default(DEFAULT_WINDOW_DAYS),
           ...limitedPagingFields(AppKey),
         })
         .prefault({}),

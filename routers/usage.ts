@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
-import { DEFAULT_WINDOW_DAYS, type UsageStreamFilter } from '../src/services/usage/usage.ts';
+import type { UsageStreamFilter } from '../src/services/usage/usage.ts';
 import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
-import { WindowDays } from './schemas/apps.ts';
+import { DEFAULT_WINDOW_DAYS, WindowDays } from './schemas/apps.ts';
 import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { pagesOf, parsePages } from './schemas/streamed-items.ts';

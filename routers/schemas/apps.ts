@@ -36,6 +36,9 @@ export const appOutput = (app: AppWithUsage) =>
 /** Whole days up to today. */
 export const WindowDays = z.int().min(1).max(3650);
 
+/** Of usage, where the caller does not choose one. */
+export const DEFAULT_WINDOW_DAYS = 30;
+
 /** Filters of lists of apps. */
 export const appFilter = {
   /** Each word must match the label or the slug. */

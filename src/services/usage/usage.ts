@@ -15,8 +15,6 @@ import {
   usageRows,
 } from './usage-rows.ts';
 
-export const DEFAULT_WINDOW_DAYS = 30;
-
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
