@@ -74,7 +74,7 @@ export const accessRouter = router({
     )
     .input(z.object({ email: EmailKey }))
     .output(z.array(UserGrantOutput))
-    .query(({ ctx, input }) => ctx.services.userGrants.list(ctx.actor, input.email)),
+    .query(({ ctx, input }) => ctx.services.accessMatrix.listByUser(ctx.actor, input.email)),
 
   update: adminProcedure
     .meta(
@@ -107,6 +107,6 @@ export const accessRouter = router({
     )
     .mutation(({ ctx, input }) => {
       ctx.timeLimit.liftForBulk(input.cells.length);
-      return ctx.services.accessUpdates.update(ctx.actor, input.id, input.cells);
+      return ctx.services.accessMatrix.update(ctx.actor, input.id, input.cells);
     }),
 });

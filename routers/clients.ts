@@ -255,7 +255,7 @@ export const clientsRouter = router({
     )
     .input(ById)
     .output(ClientGateOutput)
-    .query(({ ctx, input }) => ctx.services.clientGate.get(ctx.actor, input.id)),
+    .query(({ ctx, input }) => ctx.services.clients.gate(ctx.actor, input.id)),
 
   updateGate: adminProcedure
     .meta(
@@ -269,7 +269,9 @@ export const clientsRouter = router({
     )
     .input(ById.extend({ is_open: z.boolean().optional(), embed_origins: EmbedOrigins.optional() }))
     .output(ClientGateOutput)
-    .mutation(({ ctx, input: { id, ...changes } }) => ctx.services.clientGate.update(ctx.actor, id, changes)),
+    .mutation(({ ctx, input: { id, ...changes } }) =>
+      ctx.services.clients.updateGate(ctx.actor, id, changes),
+    ),
 
   create: superuserProcedure
     .meta(

@@ -139,7 +139,7 @@ export const usersRouter = router({
     )
     .input(ByEmail)
     .output(UserPermissionsOutput)
-    .query(({ ctx, input }) => ctx.services.userPermissions.read(ctx.actor, input.email)),
+    .query(({ ctx, input }) => ctx.services.roles.readPermissions(ctx.actor, input.email)),
 
   create: adminProcedure
     .meta(

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { TextRow } from '../../src/db/text-rows.ts';
 import { opaque } from '../../src/lib/json-value.ts';
-import { USER_ROLES } from '../../src/services/users/user-filter.ts';
-import { USER_SORTS } from '../../src/services/users/user-order.ts';
+import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/user-stream.ts';
 import type { PersonRow } from '../../src/services/users/users.ts';

@@ -11,7 +11,7 @@ import { createIdentity } from './auth/identity.ts';
 import { createLogins } from './auth/logins.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSessions } from './auth/sessions.ts';
-import { createClientGate, createClients } from './clients/clients.ts';
+import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
@@ -39,9 +39,8 @@ import { createUsage } from './usage/usage.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
-import { createAccessMatrix, createAccessUpdates } from './users/access-matrix.ts';
-import { createUserGrants } from './users/app-grants.ts';
-import { createRoles, createUserPermissions } from './users/roles.ts';
+import { createAccessMatrix } from './users/access-matrix.ts';
+import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
 import { createUserTables } from './users/user-tables.ts';
 import { createUserUpdates } from './users/user-update.ts';
@@ -72,7 +71,6 @@ const factories = {
   branding: createBranding,
   sites: createSites,
   clients: createClients,
-  clientGate: createClientGate,
   users: createUsers,
   userCreation: createUserCreation,
   userUpdates: createUserUpdates,
@@ -102,9 +100,6 @@ const factories = {
   bulkUpdates: createBulkUpdates,
   bulkInvitations: createBulkInvitations,
   accessMatrix: createAccessMatrix,
-  accessUpdates: createAccessUpdates,
-  userGrants: createUserGrants,
-  userPermissions: createUserPermissions,
   operations: createOperations,
   accessViews: createAccessViews,
   accessViewChanges: createAccessViewChanges,

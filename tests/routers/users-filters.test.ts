@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { USER_SORTS } from '../../src/services/users/user-order.ts';
+import { USER_SORTS } from '../../src/services/users/user-filter.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,

@@ -55,6 +55,8 @@ const CHANGEABLE = [
 /** The longest password that a client admin may require: the people of other clients have to comply too. */
 const MAX_OWN_LENGTH = 64;
 
+type GateChanges = { is_open?: boolean | undefined; embed_origins?: string[] | undefined };
+
 export const createClients = ({ em, audit, clock }: Unit) => ({
   list: (actor: Actor, part: CursorPageRequest): Promise<ClientRow[]> =>
     readPage(afterCursor(visibleClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
@@ -100,6 +102,36 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
       await audit.record(tx, [{ action: 'client.create', ...event }]);
       return readClient(tx, actor, client.id);
     }),
+
+  /**
+   * Whether the apps of a client open, and which sites may show them in frames.
+   * @throws Problem `not-found`
+   */
+  gate: (actor: Actor, id: number) =>
+    tables(em)
+      .selectFrom('clients')
+      .select(['is_open', 'embed_origins'])
+      .where('id', '=', id)
+      .where(clientVisibleTo(actor, sql`clients.id`))
+      .executeTakeFirstOrThrow(() => notFound('client')),
+
+  /**
+   * Only superusers close and reopen a client.
+   * @throws Problem `not-found`, `forbidden`
+   */
+  updateGate: (actor: Actor, id: number, changes: GateChanges) =>
+    em.transactional(async (tx) => {
+      const { client } = await lockClient(tx, actor, id);
+      const { is_open: openChange, ...details } = editEntity(tx, Client, client, changes);
+      if (openChange && !can(actor, 'administer')) throw roleRequired('superuser');
+      await tx.flush();
+      const about = { actor, target: client.name, clients: [id] };
+      const events: AuditEvent[] = [];
+      if (openChange) events.push({ action: client.isOpen ? 'client.reopen' : 'client.close', ...about });
+      if (!isEmpty(details)) events.push({ action: 'client.update', ...about, details });
+      await audit.record(tx, events);
+      return { is_open: client.isOpen, embed_origins: client.embedOrigins };
+    }),
 });
 
 const visibleClients = (em: Db, actor: Actor) =>
@@ -131,35 +163,3 @@ const lockClient = async (tx: Db, actor: Actor, id: number) => {
   requireClientAdmin(actor, id);
   return { row, client: await tx.findOneOrFail(Client, id, { refresh: true }) };
 };
-
-type GateChanges = { is_open?: boolean | undefined; embed_origins?: string[] | undefined };
-
-/** Whether the apps of a client open, and which sites may show them in frames. */
-export const createClientGate = ({ em, audit }: Unit) => ({
-  /** @throws Problem `not-found` */
-  get: (actor: Actor, id: number) =>
-    tables(em)
-      .selectFrom('clients')
-      .select(['is_open', 'embed_origins'])
-      .where('id', '=', id)
-      .where(clientVisibleTo(actor, sql`clients.id`))
-      .executeTakeFirstOrThrow(() => notFound('client')),
-
-  /**
-   * Only superusers close and reopen a client.
-   * @throws Problem `not-found`, `forbidden`
-   */
-  update: (actor: Actor, id: number, changes: GateChanges) =>
-    em.transactional(async (tx) => {
-      const { client } = await lockClient(tx, actor, id);
-      const { is_open: openChange, ...details } = editEntity(tx, Client, client, changes);
-      if (openChange && !can(actor, 'administer')) throw roleRequired('superuser');
-      await tx.flush();
-      const about = { actor, target: client.name, clients: [id] };
-      const events: AuditEvent[] = [];
-      if (openChange) events.push({ action: client.isOpen ? 'client.reopen' : 'client.close', ...about });
-      if (!isEmpty(details)) events.push({ action: 'client.update', ...about, details });
-      await audit.record(tx, events);
-      return { is_open: client.isOpen, embed_origins: client.embedOrigins };
-    }),
-});

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import { type FieldErrors, invalid } from '../../lib/problems.ts';
+import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import {
   type Actor,
   administersClient,
@@ -8,7 +8,13 @@ import {
   type TargetRoles,
   userAppsRefusal,
 } from '../access/actor.ts';
-import { userAppsManagedBy, userVisibleTo } from '../access/visibility.ts';
+import {
+  auditEntryVisibleTo,
+  clientVisibleTo,
+  userAppsManagedBy,
+  userClientVisibleTo,
+  userVisibleTo,
+} from '../access/visibility.ts';
 import { readClient } from '../clients/clients.ts';
 import { startOperation, supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
@@ -17,8 +23,14 @@ import { type GrantableApp, grantEvents } from './app-grants.ts';
 import { findUsers, type Listing } from './user-listing.ts';
 import { lockSuperusers, TARGET_COLUMNS } from './user-locks.ts';
 
-/** The members of a client as rows and its apps as columns. */
-export const createAccessMatrix = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) => ({
+/** Whether a user is to have an app. */
+export type Cell = { email: string; app_id: string; granted: boolean };
+
+/** When and by whom an app was granted; null if the audit trail does not go back so far, as after an import. */
+export type UserGrant = { app: string; granted_at: Date | null; granted_by: string | null };
+
+/** Who has which app: the members of a client as rows and its apps as columns. */
+export const createAccessMatrix = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
   /**
    * A page of the matrix. `is_changeable`: whether the actor may change the cells of this user.
    * @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor`
@@ -51,23 +63,7 @@ export const createAccessMatrix = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) =>
     const page = rows.slice(0, limit);
     return { apps, users: page, next_cursor: rows.length > limit ? (page.at(-1)?.email ?? null) : null };
   },
-});
 
-/** Whether a user is to have an app. */
-export type Cell = { email: string; app_id: string; granted: boolean };
-
-/** What changes for a user. */
-type CellChanges = {
-  target: Target;
-  granted: GrantableApp[];
-  revoked: GrantableApp[];
-  /** Ids of clients. */
-  joined: number[];
-};
-
-const MAX_FAULTS = 100;
-
-export const createAccessUpdates = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
   /**
    * Changes all cells in one transaction, or none. Cells that are as requested stay unchanged.
    * @throws Problem `not-found`, `forbidden`, `invalid-input` on `cells`
@@ -90,7 +86,25 @@ export const createAccessUpdates = ({ em, clock, audit }: Pick<Unit, 'em' | 'clo
       const changed = changes.reduce((sum, { granted, revoked }) => sum + granted.length + revoked.length, 0);
       return { operation: operation.id, undo_until: operation.undoUntil, changed };
     }),
+
+  /**
+   * The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, which its
+   * inviter has granted.
+   * @throws Problem `not-found`
+   */
+  listByUser: async (actor: Actor, email: string): Promise<UserGrant[]> => {
+    const { id } = await tables(em)
+      .selectFrom('users')
+      .select('id')
+      .where('email', '=', email)
+      .where(userVisibleTo(actor))
+      .executeTakeFirstOrThrow(() => notFound('user'));
+    const { rows } = await grantsOf(actor, { id, email }).execute(tables(em));
+    return rows;
+  },
 });
+
+const MAX_FAULTS = 100;
 
 type Targets = ReadonlyMap<string, Target>;
 type Apps = ReadonlyMap<string, GrantableApp>;
@@ -111,6 +125,15 @@ const requireChangeable = (actor: Actor, cells: readonly Cell[], targets: Target
     if (Object.keys(fields).length >= MAX_FAULTS) break;
   }
   if (Object.keys(fields).length > 0) throw invalid(fields);
+};
+
+/** What changes for a user. */
+type CellChanges = {
+  target: Target;
+  granted: GrantableApp[];
+  revoked: GrantableApp[];
+  /** Ids of clients. */
+  joined: number[];
 };
 
 const planCells = (cells: readonly Cell[], targets: Targets, apps: Apps): CellChanges[] => {
@@ -210,3 +233,21 @@ const writeCells = async (
   const clientIds = [...new Set(changes.flatMap(({ joined }) => joined))];
   await enqueueJoinNotices(tx, newMembers, clientIds, now);
 };
+
+const grantsOf = (actor: Actor, { id, email }: { id: number; email: string }) => sql<UserGrant>`
+  select a.id as app, latest.granted_at, latest.granted_by
+  from app_grants g join apps a on a.id = g.app_id left join (
+    select distinct on (app_id) app_id, granted_at, granted_by from (
+      select app_id, occurred_at, actor_email
+      from audit_entries, json_array_elements_text(details -> 'granted') as granted (app_id)
+      where target = ${email} and action = 'user.change-apps' and ${auditEntryVisibleTo(actor)}
+      union all
+      select ia.app_id, i.closed_at, inviter.email
+      from invitations i join invitation_apps ia on ia.invitation_id = i.id
+        join users inviter on inviter.id = i.inviter_id
+      where i.email = ${email} and i.status = 'accepted' and ${clientVisibleTo(actor, sql`i.client_id`)}
+    ) as grants (app_id, granted_at, granted_by)
+    order by app_id, granted_at desc
+  ) as latest on latest.app_id = a.id
+  where g.user_id = ${id} and ${userClientVisibleTo(actor, sql`g.user_id`, sql`a.client_id`)}
+  order by a.created_at, a.id`;

@@ -19,7 +19,7 @@ import { readUser, type UserRow } from './user-rows.ts';
 
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
-/** Grants and revokes roles. Routers admit only superusers. */
+/** Grants and revokes roles, and says what they allow. Routers let only superusers change them. */
 export const createRoles = ({ em, clock, audit }: Unit) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, email: string): Promise<{ is_staff: boolean; is_superuser: boolean }> =>
@@ -79,12 +79,12 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
       await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
       return readUser(tx, actor, email);
     }),
-});
 
-/** What the actor may do with a user, by the rules of the procedures that do it. */
-export const createUserPermissions = ({ em }: Pick<Unit, 'em'>) => ({
-  /** @throws Problem `not-found` */
-  read: async (actor: Actor, email: string) => {
+  /**
+   * What the actor may do with a user, by the rules of the procedures that do it.
+   * @throws Problem `not-found`
+   */
+  readPermissions: async (actor: Actor, email: string) => {
     const user = await readTarget(em, actor, email);
     const refusal = userAdminRefusal(actor, user);
     return {
