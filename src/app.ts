@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
 import type { BeforeCommit } from '../routers/context.ts';
-import { createCommonPasswords } from './adapters/hashing/common-passwords.ts';
+import { loadCommonPasswords } from './adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
 import type { Argon2Cost } from './adapters/hashing/password-hashes.ts';
 import { openPackageStore } from './adapters/package-store/open-package-store.ts';
@@ -184,7 +184,7 @@ const createServiceFactories = (
     ...resources,
     ...given,
     ...createSharedParts({ pool, fork: () => orm.em.fork(), secretKey }),
-    commonPasswords: createCommonPasswords(),
+    loadCommonPasswords,
     baseUrl: config.baseUrl,
     appUrl: config.appUrl,
     ticketSeconds: config.ticketSeconds,

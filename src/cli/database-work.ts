@@ -1,4 +1,4 @@
-import { createCommonPasswords } from '../adapters/hashing/common-passwords.ts';
+import { loadCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { type Orm, openDatabase } from '../db/database.ts';
@@ -68,7 +68,7 @@ export const createAdminAccount = (
     const audit = createAudit(NO_ORIGIN, systemClock);
     return createAdmin(
       orm.em.fork(),
-      { hasher, audit, commonPasswords: createCommonPasswords() },
+      { hasher, audit, loadCommonPasswords },
       {
         email,
         generated,

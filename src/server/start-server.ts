@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { Registry } from 'prom-client';
 import manifest from '../../package.json' with { type: 'json' };
-import { createCommonPasswords } from '../adapters/hashing/common-passwords.ts';
+import { loadCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { Tracing } from '../adapters/opentelemetry/start-tracing.ts';
 import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
@@ -94,7 +94,7 @@ const bootstrapAdmin = async ({ orm, hasher, clock }: App, config: Config, logge
   const audit = createAudit(NO_ORIGIN, clock);
   const first = { domain, adminEmail, now: clock.now() };
   const isCreated = await bootstrap(orm.em.fork(), first, audit, async () => {
-    if (config.adminPassword) rejectWeakAdminPassword(adminEmail, password, createCommonPasswords());
+    if (config.adminPassword) rejectWeakAdminPassword(adminEmail, password, await loadCommonPasswords());
     return hasher.hash(password);
   });
   if (!isCreated) return;

@@ -19,7 +19,7 @@ export type ServiceDeps = SharedParts & {
   clock: Clock;
   logger: Pick<Logger, 'info' | 'warn'>;
   hasher: PasswordHasher;
-  commonPasswords: CommonPasswords;
+  loadCommonPasswords: () => Promise<CommonPasswords>;
   store: PackageStore;
   links: SignedLinks;
   mailWriter: MailWriter;

@@ -1,28 +1,35 @@
-import { createRequire } from 'node:module';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { dictionary } from '@zxcvbn-ts/language-common';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../src/adapters/hashing/common-passwords.ts';
+import { loadCommonPasswords } from '../../src/adapters/hashing/common-passwords.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
-const require = createRequire(import.meta.url);
-const listModules = () => Object.keys(require.cache).filter((file) => file.includes('language-common'));
+const run = promisify(execFile);
 
-const listed = (): string[] => {
-  const { dictionary }: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common');
-  return dictionary['passwords-common'];
-};
+const listed = (): string[] => dictionary['passwords-common'];
 
-const common = createCommonPasswords();
+const common = await loadCommonPasswords();
 const commonPasswords = suite('common passwords');
 
-commonPasswords('are not loaded before the first lookup', () => {
-  // Earlier test files of the same process may have loaded it.
-  for (const file of listModules()) delete require.cache[file];
-  const unused = createCommonPasswords();
-  assert.is(listModules().length, 0);
-  unused.has('anything');
-  assert.ok(listModules().length > 0);
+/** Prints whether the list is among the modules before and after a first call. Node resolves the package to CommonJS. */
+const PROGRAM = `
+  import { createRequire } from 'node:module';
+  import { loadCommonPasswords } from './src/adapters/hashing/common-passwords.ts';
+  const { cache } = createRequire(import.meta.url);
+  const isLoaded = () => Object.keys(cache).some((file) => file.includes('language-common'));
+  const before = isLoaded();
+  await loadCommonPasswords();
+  console.log(before, isLoaded());`;
+
+commonPasswords('are not loaded before the first call', async () => {
+  const args = ['--input-type=module', '--eval', PROGRAM];
+  const { stdout } = await run(process.execPath, args, { cwd: join(import.meta.dirname, '../..') });
+
+  assert.is(stdout, 'false true\n');
 });
 
 commonPasswords('contain every word of the list, in any case', () => {

@@ -1,5 +1,3 @@
-import module from 'node:module';
-
 /** Random passwords often contain shorter words. */
 const MIN_DECORATED_LENGTH = 6;
 
@@ -9,37 +7,31 @@ const MAX_DECORATION_LENGTH = 9;
 /** Characters that people substitute for letters to satisfy a password rule. A 1 or ! may be an i or an l. */
 const LEET: Record<string, string> = { '@': 'a', '4': 'a', '3': 'e', '0': 'o', $: 's', '5': 's', '7': 't' };
 
-export type CommonPasswords = ReturnType<typeof createCommonPasswords>;
+export type CommonPasswords = Awaited<ReturnType<typeof readCommonPasswords>>;
+
+let loaded: ReturnType<typeof readCommonPasswords> | undefined;
 
 /**
- * The 49,233 common passwords of zxcvbn, and simple variations. Loaded at the first check, which takes 45 ms and 19 MB: most
+ * The 49,233 common passwords of zxcvbn, and simple variations. Loaded at the first call, which takes 45 ms and 19 MB: most
  * starts never need them.
  */
-export const createCommonPasswords = () => {
-  let loaded: ReadonlySet<string> | undefined;
-  const words = (): ReadonlySet<string> => {
-    loaded ??= loadWords();
-    return loaded;
-  };
+export const loadCommonPasswords = (): Promise<CommonPasswords> => {
+  loaded ??= readCommonPasswords();
+  return loaded;
+};
 
+const readCommonPasswords = async () => {
+  const { dictionary } = await import('@zxcvbn-ts/language-common');
+  const words: ReadonlySet<string> = new Set(dictionary['passwords-common']);
   return {
-    get size(): number {
-      return words().size;
-    },
+    size: words.size,
 
     /** Ignores case, digits and symbols around the word, and substitutions such as `@` or `4` for `a`. */
     has: (password: string): boolean => {
       const text = password.toLowerCase();
-      return words().has(text) || [text, shortenRuns(text)].some((form) => isDecorated(words(), form));
+      return words.has(text) || [text, shortenRuns(text)].some((form) => isDecorated(words, form));
     },
   };
-};
-
-const loadWords = (): ReadonlySet<string> => {
-  // `import()` would make every check asynchronous, and block the thread just as long.
-  const require = module.createRequire(import.meta.url);
-  const common: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common');
-  return new Set(common.dictionary['passwords-common']);
 };
 
 /** `password!!!!!!!!!!!!` is no better than `password!!`. */

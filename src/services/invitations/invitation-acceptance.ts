@@ -33,13 +33,13 @@ export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activati
 
 /** Actions of the invitee, authorized by the key and the signature of the mailed link. */
 export const createInvitationAcceptance = (unit: Unit) => {
-  const { em, clock, hasher, commonPasswords, links, audit, origin, sessionMaxDays: maxDays } = unit;
+  const { em, clock, hasher, loadCommonPasswords, links, audit, origin, sessionMaxDays: maxDays } = unit;
 
   const hashOf = async (invitation: InvitationByLink, { password, ...names }: Acceptance) => {
     if (password === undefined) throw invalid({ password: ['This field is required.'] });
     const person = { email: invitation.email, firstName: names.first_name, lastName: names.last_name };
     const policy = await readPolicyOfClient(em, invitation.client_id);
-    rejectWeakPassword(policy, password, person, commonPasswords);
+    rejectWeakPassword(policy, password, person, await loadCommonPasswords());
     return hasher.hash(password);
   };
 

@@ -13,7 +13,7 @@ export const RESET_LINK_MINUTES = 60;
 
 /** Sets passwords through mailed links: forgotten ones, and the first one of a new user. */
 export const createPasswordResets = (unit: Unit) => {
-  const { em, clock, hasher, commonPasswords, throttle, resetThrottle, links, audit, origin } = unit;
+  const { em, clock, hasher, loadCommonPasswords, throttle, resetThrottle, links, audit, origin } = unit;
   const { deviceCookies } = unit;
 
   return {
@@ -51,7 +51,8 @@ export const createPasswordResets = (unit: Unit) => {
      */
     reset: async (token: string, password: string): Promise<string> => {
       const link = await findPasswordLink(em, links, token, clock.now());
-      rejectWeakPassword(await readPolicyOfUser(em, link.userId), password, link, commonPasswords);
+      const policy = await readPolicyOfUser(em, link.userId);
+      rejectWeakPassword(policy, password, link, await loadCommonPasswords());
       const hash = await hasher.hash(password);
       const owner = await em.transactional(async (tx) => {
         // Locks the user before the link, in the same order as deactivation.

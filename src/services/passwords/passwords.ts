@@ -27,7 +27,7 @@ type Replacement = { current: string; next: string; kept: Credential | null };
 type Transact<T> = (work: (tx: Db) => Promise<DeviceOwner>) => Promise<T>;
 
 export const createPasswords = (unit: Unit) => {
-  const { em, clock, hasher, commonPasswords, passwordVerification, deviceCookies } = unit;
+  const { em, clock, hasher, loadCommonPasswords, passwordVerification, deviceCookies } = unit;
   const { audit, origin, idempotency } = unit;
 
   const replace = async <T>(
@@ -38,7 +38,8 @@ export const createPasswords = (unit: Unit) => {
     const { current, next, kept } = replacement;
     if (next === current) throw invalid({ new_password: ['Must differ from the current password.'] });
     const person = await readPerson(em, user.id);
-    rejectWeakPassword(await readPolicyOfUser(em, user.id), next, person, commonPasswords, 'new_password');
+    const policy = await readPolicyOfUser(em, user.id);
+    rejectWeakPassword(policy, next, person, await loadCommonPasswords(), 'new_password');
     const hash = await hasher.hash(next);
     const outdated = new Error('deactivated, or password changed, since it was verified');
     const replaced = transact(async (tx) => {
@@ -96,7 +97,7 @@ export const createPasswords = (unit: Unit) => {
         ? await readPolicyOfUser(em, actor.id)
         : await readPolicyOfClient(em, (await findClientByHost(em, host)).id);
       const owner = actor ? await readPerson(em, actor.id) : person;
-      return checkPassword(policy, password, owner, commonPasswords);
+      return checkPassword(policy, password, owner, await loadCommonPasswords());
     },
 
     /**

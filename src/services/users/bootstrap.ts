@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
 import { User } from '../../../entities/user.ts';
+import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
 import { tables } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
@@ -92,7 +93,7 @@ const SETTING = 'ADMIN_PASSWORD';
 export const rejectWeakAdminPassword = (
   email: string,
   password: string,
-  commonPasswords: ServiceDeps['commonPasswords'],
+  commonPasswords: CommonPasswords,
 ): void => {
   const person = { email, firstName: '', lastName: '' };
   rejectWeakPassword(strictestPolicy([]), password, person, commonPasswords, SETTING);
@@ -108,7 +109,11 @@ export type AdminPassword = 'kept' | 'set' | 'generated' | 'changed';
  */
 export const createAdmin = async (
   em: SqlEntityManager,
-  { hasher, audit, commonPasswords }: Pick<ServiceDeps, 'hasher' | 'commonPasswords'> & { audit: Audit },
+  {
+    hasher,
+    audit,
+    loadCommonPasswords,
+  }: Pick<ServiceDeps, 'hasher' | 'loadCommonPasswords'> & { audit: Audit },
   { email, password, generated, now }: AdminInput,
 ): Promise<AdminPassword> => {
   const hash = await hasher.hash(password || generated);
@@ -121,7 +126,7 @@ export const createAdmin = async (
     if (password) {
       const policy = existing ? await readPolicyOfUser(tx, existing.id) : strictestPolicy([]);
       const person = { email, firstName: '', lastName: '', ...existing };
-      rejectWeakPassword(policy, password, person, commonPasswords, SETTING);
+      rejectWeakPassword(policy, password, person, await loadCommonPasswords(), SETTING);
     }
     const hadPassword = !!existing?.password_hash;
     const isKept = !password && hadPassword;

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
+import { loadCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
 import {
   checkPassword,
   MAX_PASSWORD_LENGTH,
@@ -9,7 +9,7 @@ import { appSuite, GRACE, type TestApp } from '../../support/test-app.ts';
 
 const longPasswords = appSuite('login with long passwords');
 
-const common = createCommonPasswords();
+const common = await loadCommonPasswords();
 const NO_PERSON = { email: '', firstName: '', lastName: '' };
 const isAccepted = (password: string): boolean =>
   checkPassword(strictestPolicy([]), password, NO_PERSON, common).every(({ passed }) => passed);

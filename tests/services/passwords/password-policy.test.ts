@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
+import { loadCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
 import {
   checkPassword,
   type PasswordPolicy,
@@ -9,7 +9,7 @@ import {
 } from '../../../src/services/passwords/password-rules.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 
-const common = createCommonPasswords();
+const common = await loadCommonPasswords();
 
 const anyPolicy: fc.Arbitrary<PasswordPolicy> = fc.record({
   minLength: fc.integer({ min: 1, max: 16 }),

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
+import { loadCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
 import { Problem } from '../../../src/lib/problems.ts';
 import {
   checkPassword,
@@ -10,7 +10,7 @@ import {
   strictestPolicy,
 } from '../../../src/services/passwords/password-rules.ts';
 
-const common = createCommonPasswords();
+const common = await loadCommonPasswords();
 const ADA = { email: 'ada.l@acme.test', firstName: 'Ada', lastName: 'Lovelace' };
 
 const LENIENT: PasswordPolicy = { ...strictestPolicy([]), minLength: 1, allowCommon: true };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { createCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
+import { loadCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
 import { tables } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { createAdmin } from '../../../src/services/users/bootstrap.ts';
@@ -10,7 +10,7 @@ import { until } from '../../support/time.ts';
 const promote = ({ orm, hasher, clock }: TestApp, email: string) =>
   createAdmin(
     orm.em.fork(),
-    { hasher, audit: createAudit(NO_ORIGIN, clock), commonPasswords: createCommonPasswords() },
+    { hasher, audit: createAudit(NO_ORIGIN, clock), loadCommonPasswords },
     { email, generated: 'velvet-canyon-41-moss', now: clock.now() },
   );
 
