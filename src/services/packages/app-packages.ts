@@ -7,13 +7,7 @@ import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
 import type { InspectedPackage } from './package-inspection.ts';
-import {
-  applyPackage,
-  clientOfNewApp,
-  createApp,
-  describeChanges,
-  findLoadableApp,
-} from './package-loading.ts';
+import { applyPackage, clientOfNewApp, createApp, describeChanges, lockApp } from './package-loading.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { invalidPackage } from './package-rules.ts';
 
@@ -64,14 +58,12 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
       const fetched = await lastFetched(tx, slug);
       if (!fetched) throw notFound('fetched package');
       const now = clock.now();
-      const app =
-        (await findLoadableApp(tx, slug)) ??
-        (await createApp(tx, {
-          slug,
-          clientId: await clientOfNewApp(tx, PackageManifest.parse(fetched.manifest).client, host),
-          createdAt: now,
-        }));
-      return applyPackage(tx, { slug, app, fetched, actor, audit, now, isRollback: false });
+      const createNew = async () => {
+        const { client } = PackageManifest.parse(fetched.manifest);
+        return createApp(tx, slug, await clientOfNewApp(tx, client, host), now);
+      };
+      const app = (await lockApp(tx, slug)) ?? (await createNew());
+      return applyPackage(tx, { app, fetched, actor, audit, now, isRollback: false });
     });
     if (changes) logger.info({ reqId: origin.requestId }, `loaded ${describeChanges(slug, changes)}`);
   },
@@ -84,11 +76,11 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
   rollback: async (actor: Actor, slug: string, wanted: string | undefined): Promise<PackageName> => {
     const { version, changes } = await em.transactional(async (tx) => {
       await lockPackages(tx, slug);
-      const app = await findLoadableApp(tx, slug);
+      const app = await lockApp(tx, slug);
       if (!app) throw notFound('app');
-      const fetched = await lastLoaded(tx, app.id, wanted, app.package_info.sha256 ?? '');
+      const fetched = await lastLoaded(tx, app.id, wanted, app.packageInfo.sha256 ?? '');
       if (!fetched) throw neverLoaded(slug, wanted);
-      const load = { slug, app, fetched, actor, audit, now: clock.now(), isRollback: true };
+      const load = { app, fetched, actor, audit, now: clock.now(), isRollback: true };
       return { version: fetched.version, changes: await applyPackage(tx, load) };
     });
     if (changes) logger.info({ reqId: origin.requestId }, `rolled back ${describeChanges(slug, changes)}`);

@@ -1,8 +1,12 @@
+import type { InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
+import { App } from '../../../entities/app.ts';
+import { LoadedPackage } from '../../../entities/package.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
-import { type Audit, type Changes, diffColumns } from '../audit/audit.ts';
+import type { Audit, Changes } from '../audit/audit.ts';
+import { editEntity } from '../edits.ts';
 import type { FetchedPackage } from './app-packages.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { invalidPackage } from './package-rules.ts';
@@ -19,7 +23,6 @@ export type PackageChanges = {
 };
 
 type Load = {
-  slug: string;
   app: LoadableApp;
   fetched: FetchedPackage;
   actor: Actor;
@@ -33,42 +36,32 @@ type Load = {
  * @throws Problem `invalid-package` if the package names another client than the app's
  */
 export const applyPackage = async (tx: Db, load: Load): Promise<PackageChanges | null> => {
-  const { slug, app, fetched, actor, audit, now, isRollback } = load;
+  const { app, fetched, actor, audit, now, isRollback } = load;
   const { version, sha256 } = fetched;
-  if (app.package_info.version === version && app.package_info.sha256 === sha256) return null;
+  const before = app.packageInfo;
+  if (before.version === version && before.sha256 === sha256) return null;
   const manifest = PackageManifest.parse(fetched.manifest);
-  requireClient(slug, app, manifest);
+  requireClient(app, manifest);
   const { offered, changes: stacks } = await replaceStacks(tx, app.id, manifest.stacks);
   const { label, description, help_html, footer_html, show_help, show_footer, launch_url } = manifest;
-  const columns = { label, description, help_html, footer_html, show_help, show_footer, launch_url };
+  const set = { label, description, help_html, footer_html, show_help, show_footer, launch_url };
+  const columns = editEntity(tx, App, app, set);
   const times = { fetched_at: fetched.fetched_at.toISOString(), loaded_at: now.toISOString() };
-  const packageInfo = { version, ...times, sha256, stacks: offered };
-  await tables(tx)
-    .updateTable('apps')
-    .set({ ...columns, package_info: packageInfo })
-    .where('id', '=', app.id)
-    .execute();
-  const loaded = { loaded_at: now, loaded_by: actor.email, is_rollback: isRollback };
-  await tables(tx)
-    .insertInto('loaded_packages')
-    .values({ app_id: app.id, package_id: fetched.id, ...loaded })
-    .execute();
+  app.packageInfo = { version, ...times, sha256, stacks: offered };
+  tx.create(LoadedPackage, { app, package: fetched.id, loadedAt: now, loadedBy: actor.email, isRollback });
+  await tx.flush();
 
-  const changes = {
-    version: { from: app.package_info.version ?? null, to: version },
-    columns: diffColumns(app, columns, MANIFEST_COLUMNS),
-    stacks,
-  };
+  const changes = { version: { from: before.version ?? null, to: version }, columns, stacks };
   const action = isRollback ? 'app.rollback-package' : 'app.load-package';
-  const details = { version: changes.version, ...changes.columns, stacks };
-  await audit.record(tx, [{ action, actor, target: slug, clients: [app.client_id], details }]);
+  const details = { version: changes.version, ...columns, stacks };
+  await audit.record(tx, [{ action, actor, target: app.slug, clients: [app.client.id], details }]);
   return changes;
 };
 
 /** Otherwise a publisher of one client could take over the app of another by its slug. */
-const requireClient = (slug: string, app: LoadableApp, { client }: PackageManifest): void => {
-  if (client === undefined || client === app.client_id) return;
-  throw invalidPackage(`app.yaml names client ${client}, but the app ${slug} is client ${app.client_id}'s.`);
+const requireClient = ({ slug, client: { id } }: LoadableApp, { client }: PackageManifest): void => {
+  if (client === undefined || client === id) return;
+  throw invalidPackage(`app.yaml names client ${client}, but the app ${slug} is client ${id}'s.`);
 };
 
 /** One line for the log: `sales 1.1.0 (was 1.0.0): label "Sales" → "Sales live", stacks + forecast`. */
@@ -100,42 +93,20 @@ const abbreviate = (value: unknown): string => {
   return typeof value === 'string' ? JSON.stringify(cut) : cut;
 };
 
-/** The columns of an app that a package sets, named as in its manifest. Admins may change all but `launch_url`. */
-export const MANIFEST_COLUMNS = [
-  'label',
-  'description',
-  'help_html',
-  'footer_html',
-  'show_help',
-  'show_footer',
-  'launch_url',
-] as const;
+type LoadableApp = InferEntity<typeof App>;
 
 /** Locks the app, so that a load reports exactly what it changed. */
-export const findLoadableApp = (tx: Db, slug: string) =>
-  tables(tx)
-    .selectFrom('apps')
-    .select(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS])
-    .where('slug', '=', slug)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-
-type LoadableApp = NonNullable<Awaited<ReturnType<typeof findLoadableApp>>>;
+export const lockApp = async (tx: Db, slug: string): Promise<LoadableApp | null> => {
+  await tables(tx).selectFrom('apps').select('id').where('slug', '=', slug).forNoKeyUpdate().execute();
+  return tx.findOne(App, { slug });
+};
 
 /** Creates an app that is empty until its package is applied. */
-export const createApp = (tx: Db, app: { slug: string; clientId: number; createdAt: Date }) =>
-  tables(tx)
-    .insertInto('apps')
-    .values({
-      id: newAppId(),
-      slug: app.slug,
-      client_id: app.clientId,
-      label: '',
-      package_info: {},
-      created_at: app.createdAt,
-    })
-    .returning(['id', 'client_id', 'package_info', ...MANIFEST_COLUMNS])
-    .executeTakeFirstOrThrow();
+export const createApp = async (tx: Db, slug: string, clientId: number, now: Date): Promise<LoadableApp> => {
+  const app = tx.create(App, { id: newAppId(), slug, client: clientId, label: '', createdAt: now });
+  await tx.flush();
+  return app;
+};
 
 /**
  * The client of a new app: the one that its package names, else the client of the requested host, else the client of the
