@@ -22,7 +22,7 @@ import { createAppOrder } from './users/app-order.ts';
 import { createDuplicateLimit } from './users/user-creation.ts';
 import { createAnyUserLoader } from './users/user-rows.ts';
 
-type Given = {
+type Deps = {
   pool: DatabasePool;
   fork: () => Db;
   secretKey: string;
@@ -31,7 +31,7 @@ type Given = {
 export type SharedParts = ReturnType<typeof createSharedParts>;
 
 /** Creates what the services of all requests share: access to the database, limits, keys and batched lookups. */
-export const createSharedParts = ({ pool, fork, secretKey }: Given) => {
+export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
   const read = createRead(pool);
   return {
     read,

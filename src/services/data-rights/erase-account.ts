@@ -100,8 +100,8 @@ const addErasure = async (tx: SqlEntityManager, person: LockedPerson, digest: st
       digest,
       started_at: now,
       address,
-      pattern: erasurePattern(named),
-      needles: erasureNeedles(named),
+      pattern: patternOf(named),
+      needles: likePatternsOf(named),
       transaction_id: sql<string>`pg_current_xact_id()::text`,
     })
     .returningAll()
@@ -151,7 +151,7 @@ const COMMA_SPACE = `(?:,|%2C)${SPACE}`;
  * A regular expression of PostgreSQL that finds the address, the handle, and first and last name together, also as JSON
  * or within a URL. A first or a last name alone is not searched for: it is a word, and the name of others.
  */
-const erasurePattern = ({ email, handle, firstName, lastName }: Named): string => {
+const patternOf = ({ email, handle, firstName, lastName }: Named): string => {
   const [first, last] = [firstName, lastName].map((name) => name.trim());
   const alternatives = [formsOf(email), formsOf(handle)];
   if (first && last)
@@ -167,7 +167,7 @@ const erasurePattern = ({ email, handle, firstName, lastName }: Named): string =
  * `LIKE` patterns in lower case. Every text that the regular expression matches also matches one of them, and they are
  * tested 20 times faster.
  */
-const erasureNeedles = ({ email, handle, firstName, lastName }: Named): string[] => {
+const likePatternsOf = ({ email, handle, firstName, lastName }: Named): string[] => {
   const texts = [email, handle, lastName.trim() || firstName.trim()].filter(Boolean).flatMap(variantsOf);
   // With the locale C, PostgreSQL lowers ASCII only.
   const lowered = texts.flatMap((text) => [

@@ -16,7 +16,8 @@ export const linkLifetime = (invitationDays: number): RawBuilder<string> =>
 const linkExpiry = (invitationDays: number): RawBuilder<Date> =>
   sql`coalesce(link.expires_at, mail.created_at + ${linkLifetime(invitationDays)})`;
 
-type Terms = { now: Date; invitationDays: number };
+/** What decides whether a mail is obsolete. */
+export type MailOptions = { now: Date; invitationDays: number };
 
 /**
  * `queued`: not attempted yet. `retrying`: an attempt failed, another follows. `sent`: accepted by the mail server.
@@ -38,7 +39,7 @@ end`;
  * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client: only
  * those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
  */
-export const mailRows = (em: Db, terms: Terms) =>
+export const mailRows = (em: Db, options: MailOptions) =>
   tables(em)
     .selectFrom('outbox_mails as mail')
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
@@ -54,13 +55,13 @@ export const mailRows = (em: Db, terms: Terms) =>
     .select(['mail.user_id', 'mail.created_at', 'mail.attempts', 'mail.last_attempt_at'])
     .select(['mail.next_attempt_at', 'mail.last_error', 'mail.sent_at', 'mail.failed_at'])
     .select(['client.name as client_name', 'client.invitation_subject'])
-    .select([whyObsolete(terms).as('obsolete'), mailStatus.as('status')]);
+    .select([whyObsolete(options).as('obsolete'), mailStatus.as('status')]);
 
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
 /** Mails with everything that their templates need. */
-export const mailContexts = (em: Db, terms: Terms) =>
-  mailRows(em, terms)
+export const mailContexts = (em: Db, options: MailOptions) =>
+  mailRows(em, options)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
     .select([
       'invitation.key as invitation_key',
@@ -69,8 +70,8 @@ export const mailContexts = (em: Db, terms: Terms) =>
       'mail.traceparent',
     ])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
-    .select(linkExpiry(terms.invitationDays).as('link_expires_at'))
-    .select(sql<number>`${terms.invitationDays}::int`.as('invitation_days'))
+    .select(linkExpiry(options.invitationDays).as('link_expires_at'))
+    .select(sql<number>`${options.invitationDays}::int`.as('invitation_days'))
     .select(
       sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
         then ${passwordExpiresAt('person')} end`.as('password_expires_at'),
@@ -109,7 +110,7 @@ end`;
  * Only links become obsolete, and notices of dates. A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no
  * link until a worker first claims it, and its user has no password until the link is used.
  */
-const whyObsolete = ({ now, invitationDays }: Terms) => sql<string | null>`case
+const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>`case
   when mail.kind = 'invitation' then case
     when invitation.status = 'accepted' then 'The invitation has been accepted.'
     when invitation.status = 'revoked' then 'The invitation has been revoked.'

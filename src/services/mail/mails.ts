@@ -40,10 +40,10 @@ export type ReadableMail = { row: MailRow & { is_own: boolean }; mail: Mail };
 
 /** Queued, sent and failed mails, for administrators. */
 export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Unit) => {
-  const terms = () => ({ now: clock.now(), invitationDays });
+  const options = () => ({ now: clock.now(), invitationDays });
 
   const visibleMail = (tx: Db, actor: Actor, id: number) =>
-    mailContexts(tx, terms())
+    mailContexts(tx, options())
       .select(concerns(actor, actor.isSuperuser).as('is_own'))
       .where('mail.id', '=', id)
       .where(mailVisibleTo(actor))
@@ -72,7 +72,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
     /** Newest first. */
     list: (actor: Actor, filter: MailFilter, part: PageRequest): Promise<MailRow[]> => {
-      let rows = afterCursor(mailRows(em, terms()), 'mail.id', filter.cursor, 'desc')
+      let rows = afterCursor(mailRows(em, options()), 'mail.id', filter.cursor, 'desc')
         .where(mailVisibleTo(actor))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(mailStatus, '=', filter.status);
@@ -148,7 +148,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       const keys = await readPage(rows, 'key', part);
       const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
       const [mails, invitations] = await Promise.all([
-        mailRows(em, terms())
+        mailRows(em, options())
           .where(sql<boolean>`mail.id = any(${idsOf('mail')}::bigint[])`)
           .execute(),
         detailedInvitations(em, actor, clock.now())

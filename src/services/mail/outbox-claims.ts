@@ -8,28 +8,28 @@ import { type MailContext, needsLink } from './mail-context.ts';
 const RATE_LIMIT_LOCK = 7_305_130_502;
 
 /** `perMinute`: delivery attempts of all instances together in any minute; 0 means no limit. */
-type ClaimTerms = { now: Date; limit: number; leaseMs: number; perMinute: number };
+type ClaimOptions = { now: Date; limit: number; leaseMs: number; perMinute: number };
 
 /**
  * Claims due mails for the length of a lease: password mails first, then notices, then invitations. If a worker dies, its mails
  * become due again.
  * @returns their ids
  */
-export const claimDue = async (tx: Db, terms: ClaimTerms): Promise<number[]> => {
+export const claimDue = async (tx: Db, options: ClaimOptions): Promise<number[]> => {
   // Under the lock, the next statement sees the claims of the other instances.
-  if (terms.perMinute > 0)
+  if (options.perMinute > 0)
     await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(tables(tx));
-  const urgent = await claimInOrder(tx, terms, sql`(kind = 'invitation') is false and not ${isNotice}`);
-  const left = terms.limit - urgent.length;
-  return left === 0 ? urgent : [...urgent, ...(await claimInOrder(tx, { ...terms, limit: left }))];
+  const urgent = await claimInOrder(tx, options, sql`(kind = 'invitation') is false and not ${isNotice}`);
+  const left = options.limit - urgent.length;
+  return left === 0 ? urgent : [...urgent, ...(await claimInOrder(tx, { ...options, limit: left }))];
 };
 
 /** No one waits for these mails. A change of a policy enqueues one for each member of a client. */
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins'))`;
 
 /** Claims due mails in the order of their index. */
-const claimInOrder = async (tx: Db, terms: ClaimTerms, condition = sql`true`): Promise<number[]> => {
-  const { now, limit, leaseMs, perMinute } = terms;
+const claimInOrder = async (tx: Db, options: ClaimOptions, condition = sql`true`): Promise<number[]> => {
+  const { now, limit, leaseMs, perMinute } = options;
   const minuteAgo = new Date(now.getTime() - MINUTE_MS);
   const isRateLimited = perMinute > 0;
   // A row stores its last attempt only: two attempts within a minute would count once.

@@ -3,7 +3,14 @@ import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';
-import { linkLifetime, type MailContext, mailContexts, mailRows, needsLink } from './mail-context.ts';
+import {
+  linkLifetime,
+  type MailContext,
+  type MailOptions,
+  mailContexts,
+  mailRows,
+  needsLink,
+} from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
 import type { MailWriter } from './mail-writer.ts';
 import {
@@ -40,11 +47,11 @@ export type ClaimedMail = MailContext;
 /** Queue of mails (transactional outbox) for any number of workers in any number of instances. */
 export const createOutbox = (deps: Deps) => {
   const { em, clock, writer, invitationDays, perMinute, leaseMs = LEASE_MS, backoffMs = MINUTE_MS } = deps;
-  const terms = () => ({ now: clock.now(), invitationDays });
+  const options = () => ({ now: clock.now(), invitationDays });
 
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
   const keepDeliverable = async (tx: Db, ids: number[]): Promise<MailContext[]> => {
-    const facts = await mailContexts(tx, terms())
+    const facts = await mailContexts(tx, options())
       .where(sql<boolean>`mail.id = any(${ids}::bigint[])`)
       .execute();
     const ended = facts.flatMap((mail) => {
@@ -60,7 +67,7 @@ export const createOutbox = (deps: Deps) => {
     if (!(await anyNeedsLink(em.fork()))) return 0;
     return em.fork().transactional(async (tx) => {
       const ids = await lockWithoutLink(tx);
-      await createLinks(tx, ids, terms());
+      await createLinks(tx, ids, options());
       await keepDeliverable(tx, ids);
       return ids.length;
     });
@@ -101,7 +108,7 @@ export const createOutbox = (deps: Deps) => {
      */
     prune: async ({ isSent }: { isSent: boolean }): Promise<void> => {
       await rescheduleLateMails(em.fork(), clock.now());
-      if (!isSent) await failAllObsolete(em.fork(), terms());
+      if (!isSent) await failAllObsolete(em.fork(), options());
       await pruneOutbox(em.fork(), clock.now(), deps.retentionDays);
     },
 
@@ -125,18 +132,16 @@ const pruneOutbox = async (em: Db, now: Date, retentionDays: number): Promise<vo
 };
 
 /** Marks obsolete unsent mails as failed, for services without a mail server. */
-const failAllObsolete = async (em: Db, terms: { now: Date; invitationDays: number }): Promise<void> => {
-  const open = mailRows(em, terms).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
+const failAllObsolete = async (em: Db, options: MailOptions): Promise<void> => {
+  const open = mailRows(em, options).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
   const rows = await tables(em)
     .selectFrom(open.as('open'))
     .select(['id', 'obsolete as reason'])
     .where('obsolete', 'is not', null)
     .$narrowType<{ reason: string }>()
     .execute();
-  await failObsolete(em, rows, terms.now);
+  await failObsolete(em, rows, options.now);
 };
-
-type Terms = { now: Date; invitationDays: number };
 
 /** Mails per transaction. */
 const BATCH = 100;
@@ -162,7 +167,7 @@ const lockWithoutLink = async (tx: Db): Promise<number[]> => {
  * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active
  * user.
  */
-export const createLinks = async (tx: Db, ids: readonly number[], terms: Terms): Promise<void> => {
+export const createLinks = async (tx: Db, ids: readonly number[], options: MailOptions): Promise<void> => {
   if (ids.length === 0) return;
   const db = tables(tx);
   const these = sql`any(${[...ids]}::bigint[])`;
@@ -185,16 +190,16 @@ export const createLinks = async (tx: Db, ids: readonly number[], terms: Terms):
   // No link if the password was set after the request, or if a new user already has one.
   await sql`
     with wanted as (
-      select mail.id, mail.user_id, mail.created_at + ${linkLifetime(terms.invitationDays)} as expires_at,
+      select mail.id, mail.user_id, mail.created_at + ${linkLifetime(options.invitationDays)} as expires_at,
         nextval(pg_get_serial_sequence('password_links', 'id')) as link_id
       from outbox_mails mail join users person on person.id = mail.user_id
       where mail.id = ${these} and mail.password_link_id is null and person.is_active
-        and mail.created_at + ${linkLifetime(terms.invitationDays)} > ${terms.now}::timestamptz
+        and mail.created_at + ${linkLifetime(options.invitationDays)} > ${options.now}::timestamptz
         and case when mail.kind = 'password-setup' then person.password_hash is null
           else person.last_password_set <= mail.created_at end),
     made as (
       insert into password_links (id, user_id, created_at, expires_at)
-      select link_id, user_id, ${terms.now}::timestamptz, expires_at from wanted)
+      select link_id, user_id, ${options.now}::timestamptz, expires_at from wanted)
     update outbox_mails set password_link_id = wanted.link_id from wanted
     where outbox_mails.id = wanted.id`.execute(db);
 };
