@@ -8,7 +8,8 @@ import { sendProblemResponse } from './browsable/serve-browsable.ts';
 import { createClientErrorHandler, type RequestQueues, requireHostHeader } from './connections.ts';
 import { serveConsole } from './console/serve-console.ts';
 import { serveGate } from './gate/serve-gate.ts';
-import { compressResponses, refuseCompressedBodies } from './middleware/compression.ts';
+import { limitBodies } from './middleware/body-limits.ts';
+import { compressResponses } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
 import { createCsrf } from './middleware/credentials.ts';
 import { limitRequestRate } from './middleware/rate-limit.ts';
@@ -17,7 +18,6 @@ import { lazyChildLogger, logResponses } from './middleware/request-logger.ts';
 import { addRequestState } from './middleware/request-state.ts';
 import { failurePage, prefersPage, servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
-import { discardRefusedBodies, limitBodyMemory } from './rest/body.ts';
 import { addAllHttpMethods } from './rest/methods.ts';
 import { registerNegotiation } from './rest/negotiation.ts';
 import { sendProblem } from './rest/problem-document.ts';
@@ -97,9 +97,7 @@ export const createServer = async (options: ServerDeps) => {
   if (deps.requestLimits) limitRequestRate(app, { ...deps, limits: deps.requestLimits });
   refuseCrossSiteSessions(app, deps.baseUrl);
   logResponses(app);
-  refuseCompressedBodies(app);
-  limitBodyMemory(app);
-  discardRefusedBodies(app);
+  limitBodies(app);
   await compressResponses(app);
 
   serveServicePaths(app, deps);
@@ -130,7 +128,7 @@ const securityHeadersOf = (baseUrl: string) => ({
   ...(isHttps(baseUrl) && { 'strict-transport-security': `max-age=${YEAR_SECONDS}` }),
 });
 
-/** Hops are counted from the service outwards: entries that a caller adds to `X-Forwarded-For` are beyond the last proxy. */
+/** Fastify numbers the addresses of `X-Forwarded-For` from the nearest proxy outwards. Entries that a caller made up come last. */
 const trustedProxyOption = (trusted: number | string[]) =>
   typeof trusted === 'number' ? (_address: string, hop: number) => hop < trusted : trusted;
 

@@ -2,7 +2,6 @@ import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 import compress from '@fastify/compress';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '../../lib/problems.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
 import { isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
 
@@ -73,21 +72,6 @@ export const chooseEncoding = (acceptEncoding: string): Encoding | 'identity' =>
 };
 
 const REFUSED = /(?<![\w*-])([\w*-]+)\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?=,|$)/g;
-
-/**
- * Refuses compressed bodies: a few kilobytes can expand to gigabytes.
- * @throws Problem `unsupported-media-type`
- */
-export const refuseCompressedBodies = (app: Pick<FastifyInstance, 'addHook'>): void => {
-  app.addHook('preParsing', (request, reply, payload, done) => {
-    const { headers } = request.raw;
-    const encoding = headers['content-encoding'] ?? 'identity';
-    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    if (!hasBody || encoding.toLowerCase() === 'identity') return done(null, payload);
-    reply.header('accept-encoding', 'identity');
-    done(new Problem('unsupported-media-type', { detail: 'The body must not be compressed.' }));
-  });
-};
 
 /**
  * Excludes pages and responses with secrets, because compressed length leaks secrets (BREACH), and responses with a strong

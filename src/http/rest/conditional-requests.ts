@@ -10,8 +10,8 @@ const INVALID_ETAGS = 'Must be * or a list of entity tags in quotes.';
 const EXCLUDED = { detail: 'The resource exists in a state that the If-None-Match header excludes.' };
 
 /**
- * The ETag of a response that represents one whole resource: of a `GET`, a `PATCH` or a creation. Null for lists and all
- * other responses. A `PUT` has none, because it may store other bytes than it received (RFC 9110 §9.3.4).
+ * The ETag of a response to a `GET`, a `PATCH` or a creation whose content is one resource; otherwise null. The response to a
+ * `PUT` has no ETag, because the service may store other bytes than it received (RFC 9110 §9.3.4).
  */
 export const responseEtag = (endpoint: Endpoint, status: number, content: unknown, text: string) => {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return null;

@@ -5,11 +5,10 @@ import { ListStream } from '../../db/list-stream.ts';
 import { Download } from '../../lib/download.ts';
 import { limitListInput, sendProblemResponse, sendResultPage } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
-import { isForm, parseBodiesAsBuffers, readBody } from './body.ts';
 import { isNotModified, responseEtag } from './conditional-requests.ts';
 import { toCsv } from './csv.ts';
 import { callEndpoint, type Endpoint, restEndpoints } from './endpoints.ts';
-import { readInput } from './input.ts';
+import { isForm, parseBodiesAsBuffers, readBody, readInput } from './input.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { HTML_TYPE, JSON_TYPE, preferredReturn, responseTypeFor } from './negotiation.ts';
 import {

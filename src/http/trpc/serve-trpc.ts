@@ -5,10 +5,11 @@ import { appRouter } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { Problem } from '../../lib/problems.ts';
 import { MAX_BATCH_SIZE } from '../../lib/trpc-limits.ts';
+import { hasLargeBody } from '../middleware/body-limits.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { logFault } from '../middleware/request-logger.ts';
-import { hasLargeBody, limitJsonComplexity } from '../rest/body.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
+import { limitJsonComplexity } from '../rest/input.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
 
