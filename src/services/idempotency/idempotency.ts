@@ -41,19 +41,21 @@ export const createKeyedMutex = (maxWaitSeconds = MAX_WAIT_SECONDS) =>
 type Deps = Pick<Unit, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex' | 'idempotencyHours'>;
 
 /** Stores responses by user and idempotency key. */
-export const createIdempotency = (deps: Deps) => {
-  const { em, clock, responseEncryption, keyedMutex, idempotencyHours } = deps;
+export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, idempotencyHours }: Deps) => {
   /** Responses that were stored before are no longer repeated. */
   const expiredAt = (now: Date): Date => new Date(now.getTime() - idempotencyHours * HOUR_MS);
   const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
     responseEncryption.fingerprint(`${operation} ${input}`);
 
   /**
-   * Returns what is stored for the key, or claims the key for the current transaction and returns null. Until the transaction
-   * ends, other requests with the key wait.
+   * Returns what is stored for the key, or claims the key for this transaction and returns null.
    * @throws Problem `idempotency-key-reused`, `forbidden`
    */
-  const claimRow = async (actor: Actor, request: IdempotentRequest): Promise<StoredResponse | null> => {
+  const claimRow = async (
+    tx: Db,
+    actor: Actor,
+    request: IdempotentRequest,
+  ): Promise<StoredResponse | null> => {
     const { id: userId, isSuperuser, isStaff, adminOf } = actor;
     const { key } = request.idempotencyKey;
     const now = clock.now();
@@ -64,9 +66,9 @@ export const createIdempotency = (deps: Deps) => {
         set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
           is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
         where idempotent_responses.created_at <= ${expiredAt(now)}
-      returning 1`.execute(tables(em));
+      returning 1`.execute(tables(tx));
     if (claimed.rows.length > 0) return null;
-    const stored = await storedResponse(em, userId, key, expiredAt(now));
+    const stored = await storedResponse(tx, userId, key, expiredAt(now));
     // Pruned or expired since the insert: the client may retry.
     if (!stored) throw new Problem('overloaded');
     requireSameRequest(actor, request, stored);
@@ -76,7 +78,9 @@ export const createIdempotency = (deps: Deps) => {
   /** @throws Problem `idempotency-key-reused`, `forbidden` */
   const requireSameRequest = (actor: Actor, request: IdempotentRequest, stored: StoredResponse): void => {
     if (stored.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
-    if (!hasStoredRoles(actor, stored)) throw new Problem('forbidden', ROLES_LOST);
+    // The response shows what the roles of that time could see, and does not record which of them it depends on.
+    const { is_superuser: isSuperuser, is_staff: isStaff, admin_of: adminOf } = stored;
+    if (!canAllOf(actor, { isSuperuser, isStaff, adminOf })) throw new Problem('forbidden', ROLES_LOST);
   };
 
   const openResponse = (actor: Actor, { idempotencyKey }: IdempotentRequest, response: Uint8Array | null) => {
@@ -95,7 +99,7 @@ export const createIdempotency = (deps: Deps) => {
    */
   const openPlan = <P>(actor: Actor, request: IdempotentRequest, begin: (tx: Db) => Promise<P>) =>
     em.transactional(async (tx): Promise<{ plan: P } | { response: string }> => {
-      const stored = await createIdempotency({ ...deps, em: tx }).claimRow(actor, request);
+      const stored = await claimRow(tx, actor, request);
       const context = checkpointContextOf(actor, request.idempotencyKey);
       if (stored?.checkpoint) {
         const plan: P = JSON.parse(await responseEncryption.open(stored.checkpoint, context));
@@ -125,9 +129,18 @@ export const createIdempotency = (deps: Deps) => {
       : response;
   };
 
+  const claimIn = async (tx: Db, actor: Actor, request: IdempotentRequest): Promise<string | null> => {
+    const stored = await claimRow(tx, actor, request);
+    return stored && openResponse(actor, request, stored.response);
+  };
+
+  const storeIn = async (tx: Db, actor: Actor, idempotencyKey: IdempotencyKey, response: string) => {
+    const sealed = await responseEncryption.seal(response, contextOf(actor, idempotencyKey));
+    await ownRow(tx, actor, idempotencyKey).set({ response: sealed }).execute();
+  };
+
   return {
     withKeyLock,
-    claimRow,
 
     /**
      * Returns the stored response, or claims the key for the current transaction and returns null. Until the transaction
@@ -135,16 +148,11 @@ export const createIdempotency = (deps: Deps) => {
      * @throws Problem `idempotency-key-reused` if the key was used for a different request, `forbidden` if the actor has
      * lost a role since
      */
-    claim: async (actor: Actor, request: IdempotentRequest): Promise<string | null> => {
-      const stored = await claimRow(actor, request);
-      return stored && openResponse(actor, request, stored.response);
-    },
+    claim: (actor: Actor, request: IdempotentRequest) => claimIn(em, actor, request),
 
     /** Stores the response of the request that this transaction has claimed. */
-    store: async (actor: Actor, idempotencyKey: IdempotencyKey, response: string): Promise<void> => {
-      const sealed = await responseEncryption.seal(response, contextOf(actor, idempotencyKey));
-      await ownRow(em, actor, idempotencyKey).set({ response: sealed }).execute();
-    },
+    store: (actor: Actor, idempotencyKey: IdempotencyKey, response: string) =>
+      storeIn(em, actor, idempotencyKey, response),
 
     /**
      * Runs `work` once per key. Only the part inside `write` is a transaction, so slow work belongs before it. A repeat, also
@@ -165,11 +173,10 @@ export const createIdempotency = (deps: Deps) => {
         }
         return work((inside) =>
           em.transactional(async (tx) => {
-            const claimed = createIdempotency({ ...deps, em: tx });
-            const first = await claimed.claim(actor, request);
+            const first = await claimIn(tx, actor, request);
             if (first !== null) return JSON.parse(first) as T; // likewise
             const response = await inside(tx);
-            await claimed.store(actor, request.idempotencyKey, JSON.stringify(response));
+            await storeIn(tx, actor, request.idempotencyKey, JSON.stringify(response));
             return response;
           }),
         );
@@ -208,13 +215,6 @@ const ROLES_LOST = {
   detail:
     'You have lost a role since this Idempotency-Key was used, so its response is no longer available to you.',
 };
-
-/**
- * Whether the actor still has the roles that they had when they used the key, since the stored response shows what these roles
- * could see. Checked for every operation, because a response does not record which roles it depends on.
- */
-const hasStoredRoles = (actor: Actor, { is_superuser, is_staff, admin_of }: StoredResponse): boolean =>
-  canAllOf(actor, { isSuperuser: is_superuser, isStaff: is_staff, adminOf: admin_of });
 
 const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 
