@@ -1,64 +1,45 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { attachToEmbeddedPostgres } from '../src/adapters/embedded-postgres/index.ts';
-import { type Config, readConfig } from '../src/config/config.ts';
+import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/index.ts';
 import type { Connection } from '../src/config/connection.ts';
-import { withDatabaseHost } from '../src/server/database-host.ts';
-import { type Service, startService } from '../tests/support/service-process.ts';
+import { loadSecretKey } from '../src/config/secret-file.ts';
 import { freePort } from '../tests/support/tcp.ts';
-import { PASSWORD } from './data/content.ts';
 import { DatabaseNotEmpty, fillDatabase } from './data/fill.ts';
-import { ROOT } from './data/people.ts';
-import type { Plan } from './data/plan.ts';
+import { defaultPlan } from './data/plan.ts';
 
-export type Environment = {
-  service: Service;
-  token: string;
+/** Part of the URLs in responses, which are compared: all servers use the same. */
+export const BASE_URL = 'http://steward.test';
+
+/** The PostgreSQL server that all peers share. */
+export type BenchDatabase = {
   connection: Connection;
-  /** A connection for the benchmark itself. */
-  database: Client;
-  /** null for an external server. */
-  postmaster: number | null;
+  /** A connection for the benchmark itself, as a superuser: nobody else may run CHECKPOINT. */
+  client: Client;
+  postmaster: number;
+  /** With which Steward uses it. */
+  settings: Record<string, string>;
 };
 
-type Options = {
-  dataDir: string | undefined;
-  plan: Plan;
-  /** For profiles. */
-  nodeOptions: string;
-};
-
-/** Starts the service as `npm start` does, in production mode, after filling its database unless it has data. */
-export const openEnvironment = async (
-  { dataDir, plan, nodeOptions }: Options,
+/** A folder with filled data: this one, filled if it is empty, or a temporary one. */
+export const openDataDir = async (
+  dataDir: string | undefined,
   cleanup: AsyncDisposableStack,
-): Promise<Environment> => {
-  const folder = dataDir ? resolve(dataDir) : await createTempFolder(cleanup);
-  const config = readConfig({ ...process.env, DATA_DIR: folder });
-  await withDatabaseHost(config, ({ connection }) => fillUnlessFilled(connection, plan));
-
-  const service = await startService(
-    'serve',
-    {
-      DATA_DIR: folder,
-      NODE_ENV: 'production',
-      // The peers write no access log.
-      LOG_LEVEL: 'warn',
-      PORT: String(await freePort()),
-      ...externalDatabase(process.env),
-    },
-    nodeOptions.split(' ').filter(Boolean),
-  );
-  // SIGTERM: Node writes a CPU profile when it exits.
-  cleanup.defer(async () => {
-    await service.kill('SIGTERM');
-  });
-  const { connection, database } = await connectToDatabase(config, folder, cleanup);
-  const { token } = await service.logIn(ROOT, PASSWORD);
-  const postmaster = config.database ? null : await readPostmasterPid(folder);
-  return { service, token, connection, database, postmaster };
+): Promise<string> => {
+  const folder = dataDir === undefined ? await createTempFolder(cleanup) : resolve(dataDir);
+  const { connection, stop } = await startEmbeddedPostgres({ dataDir: folder });
+  try {
+    await fillDatabase(connection, defaultPlan());
+  } catch (error) {
+    if (!(error instanceof DatabaseNotEmpty)) throw error;
+  } finally {
+    await stop();
+  }
+  return folder;
 };
 
 const createTempFolder = async (cleanup: AsyncDisposableStack): Promise<string> => {
@@ -67,37 +48,75 @@ const createTempFolder = async (cleanup: AsyncDisposableStack): Promise<string> 
   return folder;
 };
 
-const fillUnlessFilled = async (connection: Connection, plan: Plan): Promise<void> => {
-  await fillDatabase(connection, plan).catch((error: unknown) => {
-    if (!(error instanceof DatabaseNotEmpty)) throw error;
-  });
-};
+/** Enough for the pools of all peers together. */
+const MAX_CONNECTIONS = '200';
 
-const externalDatabase = ({ DATABASE_URL, SECRET_KEY }: NodeJS.ProcessEnv): Record<string, string> =>
-  DATABASE_URL && SECRET_KEY ? { DATABASE_URL, SECRET_KEY } : {};
-
-const connectToDatabase = async (
-  config: Config,
-  folder: string,
+export const openDatabase = async (
+  dataDir: string,
   cleanup: AsyncDisposableStack,
-): Promise<Pick<Environment, 'connection' | 'database'>> => {
-  const joined = config.database ? null : await attachToEmbeddedPostgres(folder);
-  if (joined) cleanup.defer(joined.detach);
-  const connection = config.database ?? joined?.connection;
-  if (!connection) throw new Error('The embedded database accepts no connections.');
-  const database = new Client({
-    ...connection,
-    // Only a superuser may run CHECKPOINT.
-    ...(joined && { user: 'postgres' }),
-    application_name: 'steward bench',
-    options: '-c TimeZone=UTC',
-  });
-  await database.connect();
-  cleanup.defer(() => database.end());
-  return { connection, database };
+): Promise<BenchDatabase> => {
+  const settings = { max_connections: MAX_CONNECTIONS };
+  const { connection, stop } = await startEmbeddedPostgres({ dataDir, postgresSettings: settings });
+  cleanup.defer(stop);
+  const client = new Client({ ...connection, user: 'postgres', options: '-c TimeZone=UTC' });
+  await client.connect();
+  cleanup.defer(() => client.end());
+  const [pid] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
+  const { user, password, host, database } = connection;
+  const url = `postgres://${user}:${encodeURIComponent(password)}@localhost/${database}?host=${encodeURIComponent(host)}`;
+  const SECRET_KEY = await loadSecretKey(dataDir);
+  return { connection, client, postmaster: Number(pid), settings: { DATABASE_URL: url, SECRET_KEY } };
 };
 
-const readPostmasterPid = async (folder: string): Promise<number> => {
-  const [pid = ''] = (await readFile(join(folder, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
-  return Number(pid);
+const START_TIMEOUT_MS = 60_000;
+const POLL_MS = 5;
+
+/**
+ * Starts the Steward of a checkout as its `npm start` does, in production mode.
+ * @returns its process, its address and the time until it was ready
+ */
+export const startSteward = async (checkout: string, dataDir: string, settings: Record<string, string>) => {
+  const { scripts } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8'));
+  const port = String(await freePort());
+  const { PATH, HOME } = process.env;
+  const started = performance.now();
+  // `exec`: otherwise the shell stays, and its process id would be measured.
+  const command = /\bexec\b/.test(scripts.start) ? scripts.start : `exec ${scripts.start}`;
+  const child = spawn('sh', ['-c', command], {
+    cwd: checkout,
+    env: {
+      PATH: `${join(checkout, 'node_modules/.bin')}:${PATH}`,
+      HOME,
+      NODE_ENV: 'production',
+      // The peers write no access log.
+      LOG_LEVEL: 'warn',
+      DATA_DIR: dataDir,
+      BASE_URL,
+      PORT: port,
+      ...settings,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const address = `http://localhost:${port}`;
+  await waitUntilReady(child, address);
+  return { child, pid: child.pid ?? 0, address, startMs: performance.now() - started };
+};
+
+/** Ends it as an operator does, so that it stops its database and writes its CPU profile. */
+export const stopProcess = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+};
+
+const waitUntilReady = async (child: ChildProcess, address: string): Promise<void> => {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < deadline && child.exitCode === null) {
+    const response = await fetch(`${address}/readyz`).catch(() => null);
+    if (response?.ok) return;
+    await sleep(POLL_MS);
+  }
+  await stopProcess(child);
+  throw new Error(`Steward did not start at ${address}.`);
 };

@@ -1,4 +1,4 @@
-import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { Connection } from '../src/config/connection.ts';
 
 /** Of /proc: USER_HZ, which is 100 on every Linux. */
@@ -7,12 +7,6 @@ const TICKS_PER_SECOND = 100;
 /** Returns '' for a process that has exited; its CPU time is then part of its parent's. */
 const readProc = (pid: number, file: string): Promise<string> =>
   readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
-
-/** Resident memory of a process. */
-export const residentMb = async (pid: number): Promise<number> => {
-  const [, kb = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(await readProc(pid, 'status')) ?? [];
-  return Number(kb) / 1000;
-};
 
 /** The fields of /proc/PID/stat from `ppid` on; the name before may contain spaces and parentheses. */
 const statOf = async (pid: number): Promise<number[]> => {
@@ -33,32 +27,33 @@ const secondsOf = (stat: number[], fields: number[]): number =>
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 /** User and system time of one process, in seconds. */
-export const cpuSeconds = async (pid: number): Promise<number> => secondsOf(await statOf(pid), OWN);
+const cpuSeconds = async (pid: number): Promise<number> => secondsOf(await statOf(pid), OWN);
+
+const statsOfAll = async (): Promise<{ pid: number; stat: number[] }[]> => {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  return Promise.all(pids.map(async (pid) => ({ pid, stat: await statOf(pid) })));
+};
 
 /** CPU time of a PostgreSQL server: its postmaster, and its running and exited backends. */
 export const serverCpuSeconds = async (postmaster: number): Promise<number> => {
   const before = await statOf(postmaster);
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const stats = await Promise.all(pids.map(statOf));
+  const all = await statsOfAll();
   const own = await statOf(postmaster);
   // A backend that exited in between would be counted twice or not at all.
   if (secondsOf(before, EXITED_CHILDREN) !== secondsOf(own, EXITED_CHILDREN))
     return serverCpuSeconds(postmaster);
-  const children = stats.filter(([parent]) => parent === postmaster);
-  return sum(children.map((stat) => secondsOf(stat, OWN))) + secondsOf(own, [...OWN, ...EXITED_CHILDREN]);
+  const children = all.filter(({ stat: [parent] }) => parent === postmaster);
+  return sum(children.map(({ stat }) => secondsOf(stat, OWN))) + secondsOf(own, [...OWN, ...EXITED_CHILDREN]);
 };
 
-const parentOf = async (pid: number): Promise<number> => (await statOf(pid))[0] ?? 0;
-const programOf = (pid: number): Promise<string> => readlink(`/proc/${pid}/exe`).catch(() => '');
-
-/** A server and its workers: its child processes that run the same program. */
-export const processTree = async (pid: number): Promise<number[]> => {
-  const program = await programOf(pid);
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const isWorker = await Promise.all(
-    pids.map(async (other) => (await parentOf(other)) === pid && (await programOf(other)) === program),
-  );
-  return [pid, ...pids.filter((_, index) => isWorker[index])];
+/** A process and its descendants. */
+const processTree = async (pid: number): Promise<number[]> => {
+  const all = await statsOfAll();
+  const descendantsOf = (ancestor: number): number[] =>
+    all
+      .filter(({ stat: [parent] }) => parent === ancestor)
+      .flatMap((child) => [child.pid, ...descendantsOf(child.pid)]);
+  return [pid, ...descendantsOf(pid)];
 };
 
 /** See proc_pid_clear_refs(5). */
@@ -71,26 +66,23 @@ const peakMb = async (pid: number): Promise<number> => {
 
 export type Costs = {
   serverSeconds: number;
-  /** NaN for an external server. */
   postgresSeconds: number;
-  /** At the start of the work. */
-  initialMb: number;
-  /** Memory pages that workers share are counted for each of them. */
+  /** Memory pages that processes share are counted for each of them. */
   peakMb: number;
 };
 
-/** Runs `work` and measures what it costs a server's processes and PostgreSQL. */
+/** Runs `work` and measures what it costs a server, with its child processes, and PostgreSQL. */
 export const measureCosts = async <T>(
-  pids: readonly number[],
-  postmaster: number | null,
+  pid: number,
+  postmaster: number,
   work: () => Promise<T>,
 ): Promise<{ result: T; costs: Costs }> => {
+  const pids = await processTree(pid);
   const usedCpu = async () => ({
     server: sum(await Promise.all(pids.map(cpuSeconds))),
-    postgres: postmaster === null ? Number.NaN : await serverCpuSeconds(postmaster),
+    postgres: await serverCpuSeconds(postmaster),
   });
-  await Promise.all(pids.map((pid) => writeFile(`/proc/${pid}/clear_refs`, RESET_PEAK_MEMORY)));
-  const initialMb = sum(await Promise.all(pids.map(residentMb)));
+  await Promise.all(pids.map((each) => writeFile(`/proc/${each}/clear_refs`, RESET_PEAK_MEMORY)));
   const before = await usedCpu();
   const result = await work();
   const after = await usedCpu();
@@ -99,7 +91,6 @@ export const measureCosts = async <T>(
     costs: {
       serverSeconds: after.server - before.server,
       postgresSeconds: after.postgres - before.postgres,
-      initialMb,
       peakMb: sum(await Promise.all(pids.map(peakMb))),
     },
   };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 
 /** Tables that requests only add rows to: new rows have a higher id. */
-const APPEND_ONLY = ['audit_entries', 'outbox_mails', 'invitations', 'api_tokens'] as const;
+const APPEND_ONLY = ['audit_entries', 'outbox_mails', 'invitations'] as const;
 type MaxIds = Record<(typeof APPEND_ONLY)[number], string>;
 
 /** Queries for the rows that requests inserted or changed, without ids, times and secrets. */
@@ -14,9 +14,7 @@ const changeQueries = (maxIds: MaxIds): Record<string, string> => ({
   invitations: `select client_id, email, inviter_id, extra::jsonb, is_demo_user, status, email_count, length(key) as length,
     expires_at - date_invited as lasts, array(select app_id from invitation_apps a where a.invitation_id = i.id order by 1) as apps
     from invitations i where id > ${maxIds.invitations}`,
-  tokens: `select user_id, name, last_address is not null as has_address from api_tokens where id > ${maxIds.api_tokens}`,
-  users: `select u.email, u.first_name, u.last_login is distinct from kept.last_login as has_logged_in
-    from users u join kept_users kept using (id) where u.first_name <> kept.first_name or u.last_login is distinct from kept.last_login`,
+  users: `select u.email, u.first_name from users u join kept_users kept using (id) where u.first_name <> kept.first_name`,
   grants: `select g.user_id, g.app_id from app_grants g join kept_users on id = user_id
     except select user_id, app_id from kept_grants`,
   revoked: `select user_id, app_id from kept_grants except select user_id, app_id from app_grants`,
@@ -30,9 +28,8 @@ const restoreStatements = (maxIds: MaxIds): string => `
   begin;
   delete from outbox_mails where id > ${maxIds.outbox_mails};
   delete from invitations where id > ${maxIds.invitations};
-  delete from api_tokens where id > ${maxIds.api_tokens};
-  update users set first_name = kept.first_name, last_login = kept.last_login from kept_users kept
-  where users.id = kept.id and (users.first_name <> kept.first_name or users.last_login is distinct from kept.last_login);
+  update users set first_name = kept.first_name from kept_users kept
+  where users.id = kept.id and users.first_name <> kept.first_name;
   delete from app_grants g using kept_users kept where g.user_id = kept.id
     and not exists (select from kept_grants k where k.user_id = g.user_id and k.app_id = g.app_id);
   insert into app_grants (user_id, app_id) select user_id, app_id from kept_grants on conflict do nothing;
@@ -44,7 +41,7 @@ const restoreStatements = (maxIds: MaxIds): string => `
 const POLL_MS = 50;
 const QUIET_MS = 500;
 
-/** The last requests of a load may still be running, or wait for their passwords to be hashed. */
+/** The last requests of a load may still be running. */
 const waitForTransactions = async (database: Client): Promise<void> => {
   for (let quietMs = 0; quietMs < QUIET_MS; quietMs += POLL_MS) {
     const { rows } = await database.query(`select from pg_stat_activity
@@ -59,7 +56,7 @@ export type DatabaseState = Awaited<ReturnType<typeof keepDatabaseState>>;
 /** Saves the rows that requests may change, those of the given users, so that each turn starts from the same state. */
 export const keepDatabaseState = async (database: Client, emails: readonly string[]) => {
   await database.query(
-    `create temporary table kept_users as select id, first_name, last_login from users where email = any($1::varchar[])`,
+    `create temporary table kept_users as select id, first_name from users where email = any($1::varchar[])`,
     [emails],
   );
   await database.query(`create temporary table kept_grants as

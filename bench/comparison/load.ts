@@ -1,5 +1,6 @@
 import autocannon from 'autocannon';
-import type { HttpRequest } from './requests.ts';
+
+export type HttpRequest = Pick<autocannon.Request, 'method' | 'path' | 'headers'> & { body?: string };
 
 /** Placeholder in a request body, replaced for each request sent; as long as the replacement. */
 export const UNIQUE_TOKEN = 'unique-0000';
@@ -18,15 +19,12 @@ export type Load = {
   /** Index of the first request. */
   offset?: number;
   connections: number;
-  /** Ends the load; or, with `amount`, is ignored. */
-  seconds: number;
-  amount?: number;
-  /** Requests per second of all connections together; unlimited by default. */
-  rate?: number;
+  /** Of all connections together. A load by time would end with requests that the server still works on. */
+  amount: number;
 };
 
 /** Latencies in milliseconds. */
-export type LoadResult = { responses: number; bytes: number; seconds: number; p50: number; p99: number };
+export type LoadResult = { responses: number; seconds: number; p50: number; p99: number };
 
 /** Longer than Django takes to list all users. */
 const TIMEOUT_SECONDS = 120;
@@ -36,17 +34,14 @@ const TIMEOUT_SECONDS = 120;
  * @throws Error if a request failed or a response was not 2xx
  */
 export const generateLoad = async (load: Load): Promise<LoadResult> => {
-  const { url, requests, offset = 0, connections, seconds, amount, rate } = load;
+  const { url, requests, offset = 0, connections, amount } = load;
   const latencies: number[] = [];
   let clients = 0;
-  let bytes = 0;
   const options: autocannon.Options = {
     url,
     connections,
-    duration: seconds,
+    amount,
     timeout: TIMEOUT_SECONDS,
-    ...(amount !== undefined && { amount }),
-    ...(rate !== undefined && { overallRate: rate }),
     // Without an offset, all connections would ask for the same thing at the same time.
     setupClient: (client) => {
       const first = offset + Math.floor((clients * requests.length) / connections);
@@ -55,10 +50,11 @@ export const generateLoad = async (load: Load): Promise<LoadResult> => {
     },
   };
   const started = performance.now();
+  let lastResponse = started;
   // autocannon's own histogram rounds to whole milliseconds.
-  const { errors, statusCodeStats = {} } = await runAutocannon(options, (_status, size, latency) => {
+  const { errors, statusCodeStats = {} } = await runAutocannon(options, (latency) => {
     latencies.push(latency);
-    bytes += size;
+    lastResponse = performance.now();
   });
   const failed = Object.entries(statusCodeStats).filter(([status]) => !status.startsWith('2'));
   if (errors > 0 || failed.length > 0) {
@@ -67,21 +63,20 @@ export const generateLoad = async (load: Load): Promise<LoadResult> => {
   }
   return {
     responses: latencies.length,
-    bytes,
-    seconds: (performance.now() - started) / 1000,
+    // autocannon ends a load up to a second after its last response.
+    seconds: (lastResponse - started) / 1000,
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),
   };
 };
 
-/** @param onResponse receives the status, the size in bytes and the latency in milliseconds */
-export const runAutocannon = (
+const runAutocannon = (
   options: autocannon.Options,
-  onResponse: (status: number, size: number, latency: number) => void,
+  onResponse: (latencyMs: number) => void,
 ): Promise<autocannon.Result> =>
   new Promise((resolve, reject) => {
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)));
-    instance.on('response', (_client, status, size, latency) => onResponse(status, size, latency));
+    instance.on('response', (_client, _status, _size, latency) => onResponse(latency));
   });
 
 const rotate = <T>(items: readonly T[], first: number): T[] => {
@@ -105,17 +100,17 @@ export const median = (numbers: readonly number[]): number => quantile(numbers, 
 /**
  * Measures the latency of light requests while `work` runs. They are sent at a fixed interval, whether or not earlier
  * ones were answered, so that a stalled server delays many of them (no coordinated omission).
- * @returns the result of `work` and the 99th percentile in milliseconds
+ * @returns the 99th percentile in milliseconds
  */
-export const probeDuring = async <T>(
+export const probeDuring = async (
   { url, request, intervalMs }: { url: string; request: HttpRequest; intervalMs: number },
-  work: () => Promise<T>,
-): Promise<{ result: T; p99: number }> => {
+  work: () => Promise<unknown>,
+): Promise<number> => {
   const probes: Promise<number>[] = [];
   const timer = setInterval(() => probes.push(timeRequest(url, request)), intervalMs);
   try {
-    const result = await work();
-    return { result, p99: quantile(await Promise.all(probes), 0.99) };
+    await work();
+    return quantile(await Promise.all(probes), 0.99);
   } finally {
     clearInterval(timer);
   }
@@ -128,7 +123,7 @@ const timeRequest = async (url: string, request: HttpRequest): Promise<number> =
   return performance.now() - started;
 };
 
-/** @throws Error unless the response is 200 */
+/** @throws Error unless the response is a success */
 export const send = async (
   url: string,
   { path, method = 'GET', headers, body }: HttpRequest,
@@ -138,7 +133,7 @@ export const send = async (
     headers: Object.entries(headers ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
     body: body ?? null,
   });
-  if (response.status !== 200) {
+  if (!response.ok) {
     throw new Error(`${method} ${path}: ${response.status} ${(await response.text()).slice(0, 500)}`);
   }
   return response;

@@ -1,127 +1,93 @@
-import type { Environment } from '../environment.ts';
-import { measureCosts, processTree } from '../processes.ts';
+import { measureCosts } from '../processes.ts';
 import type { DatabaseState } from './database-state.ts';
-import { generateLoad, type Load, median, probeDuring, send } from './load.ts';
-import { type Peer, protocolOf } from './peers.ts';
+import { generateLoad, type Load, probeDuring } from './load.ts';
+import { buildRequest, isSteward, type Peer } from './peers.ts';
 import type { Samples } from './samples.ts';
-import { getUser, type Scenario } from './scenarios.ts';
+import type { Scenario } from './scenarios.ts';
 
 const WARM_UP_SECONDS = 1;
-/** In the first round V8 still compiles. */
-const FIRST_WARM_UP_SECONDS = 6;
-const FIRST_BYTE_SAMPLES = 3;
+/** In the first round V8 still compiles: more and more requests are sent, until they take this long. */
+const FIRST_WARM_UP_SECONDS = 2;
+const GROWTH = 4;
+const PROBE = { request: { path: '/healthz' }, intervalMs: 10 };
 
-/** One peer in one round. Latencies and CPU times are milliseconds; CPU times are per call. */
+/** One peer in one round. Latencies and CPU times are milliseconds; CPU times are per request. */
 export type Measurement = {
   scenario: string;
-  connections: number;
   peer: string;
   round: number;
-  callsPerSecond: number;
+  perSecond: number;
   p50: number;
   p99: number;
-  /** NaN where the scenario has no goal for it. */
-  firstByte: number;
   serverCpu: number;
-  /** NaN for an external database. */
   postgresCpu: number;
   peakMb: number;
-  kilobytes: number;
-  /** Of light requests sent at the same time; NaN where the scenario has no probe. */
+  /** Of light requests sent at the same time; NaN where they are not. */
   probeP99: number;
 };
 
-export type Turn = { scenario: Scenario; connections: number; peer: Peer; round: number; seconds: number };
+export type Turn = { scenario: Scenario; peer: Peer; round: number; seconds: number };
 
-type Deps = { environment: Environment; samples: Samples; state: DatabaseState };
+type Deps = { postmaster: number; token: string; samples: Samples; state: DatabaseState };
 
-export const createMeasure = ({ environment, samples, state }: Deps) => {
-  const { token, postmaster } = environment;
+export const createMeasure = ({ postmaster, token, samples, state }: Deps) => {
+  /** Requests per second, by scenario and peer. */
+  const rates = new Map<string, number>();
 
-  const loadOf = ({ scenario, connections, peer, round, seconds }: Turn): Load => {
-    const protocol = protocolOf(peer, scenario);
-    const requests = scenario.requests(peer.samplesOf(samples));
-    return {
-      url: peer.url,
-      requests: requests.map((calls) => protocol.build(calls, token)),
-      offset: round * 101,
-      connections,
-      seconds,
-      ...(scenario.amount !== undefined && { amount: scenario.amount }),
-    };
-  };
+  const loadOf = ({ scenario, peer, round }: Turn): Omit<Load, 'amount'> => ({
+    url: peer.url,
+    requests: scenario.requests(samples).map((call) => buildRequest(peer, call, token)),
+    offset: round * 101,
+    connections: scenario.connections,
+  });
 
-  const warmUp = async (load: Load, { scenario }: Turn, seconds: number): Promise<void> => {
-    if (scenario.amount !== undefined) {
-      await generateLoad({ ...load, amount: load.connections });
-      return;
-    }
-    await generateLoad({
-      ...load,
-      // Other requests than those measured: repeating a change would change nothing.
-      offset: (load.offset ?? 0) + Math.ceil(load.requests.length / 2),
-      seconds,
-    });
-  };
-
-  /** Repeats the load with a probe: the probe's own cost must not be part of the measured CPU time. */
-  const measureProbe = async (load: Load, { scenario, peer }: Turn): Promise<number> => {
-    if (!scenario.probe) return Number.NaN;
-    const { request: kind, intervalMs } = scenario.probe;
-    const [user] = samples.members;
-    const request =
-      kind === 'one' && user
-        ? protocolOf(peer, scenario).build([getUser(user.email)], token)
-        : { path: '/healthz' };
-    const { p99 } = await probeDuring({ url: peer.url, request, intervalMs }, () => generateLoad(load));
-    return p99;
-  };
-
-  const measureFirstByte = async ({ url, requests }: Load, { scenario }: Turn): Promise<number> => {
-    const [request] = requests;
-    if (scenario.goal.maxFirstByteMs === undefined || !request) return Number.NaN;
-    const times: number[] = [];
-    while (times.length < FIRST_BYTE_SAMPLES) {
-      const started = performance.now();
-      const { body } = await send(url, request);
-      const reader = body?.getReader();
-      await reader?.read();
-      times.push(performance.now() - started);
-      await reader?.cancel();
-    }
-    return median(times);
+  const warmUp = async (turn: Turn, load: Omit<Load, 'amount'>): Promise<number> => {
+    const name = `${turn.scenario.name} ${turn.peer.name}`;
+    // Other requests than those measured: repeating a change would change nothing.
+    const other = { ...load, offset: Math.ceil(load.requests.length / 2) };
+    const rate = rates.get(name) ?? (await findRate(other));
+    rates.set(name, rate);
+    const amount = Math.floor(rate * WARM_UP_SECONDS);
+    if (turn.round > 1 && amount >= load.connections) await generateLoad({ ...other, amount });
+    return rate;
   };
 
   return async (turn: Turn): Promise<Measurement> => {
-    const { scenario, connections, peer, round } = turn;
-    const load = loadOf(turn);
-    if (round === 1) await warmUp(load, turn, FIRST_WARM_UP_SECONDS);
+    const { scenario, peer, round, seconds } = turn;
+    const base = loadOf(turn);
     if (scenario.writes) {
       await state.restore();
       await state.vacuum();
     }
-    await warmUp(load, turn, WARM_UP_SECONDS);
-    // Only now: gunicorn forks its workers late.
-    const pids = await processTree(peer.pid);
-    const { result, costs } = await measureCosts(pids, postmaster, () => generateLoad(load));
-    const calls = result.responses * (scenario.requests(samples)[0]?.length ?? 1);
+    const rate = await warmUp(turn, base);
+    const load = { ...base, amount: Math.max(base.connections, Math.floor(rate * seconds)) };
+    const { result, costs } = await measureCosts(peer.pid, postmaster, () => generateLoad(load));
+    // Once more: the probe's own cost must not be part of the measured CPU time.
+    const probeP99 =
+      scenario.hasProbe && isSteward(peer)
+        ? await probeDuring({ url: peer.url, ...PROBE }, () => generateLoad(load))
+        : Number.NaN;
     return {
       scenario: scenario.name,
-      connections,
       peer: peer.name,
       round,
-      callsPerSecond: calls / result.seconds,
+      perSecond: result.responses / result.seconds,
       p50: result.p50,
       p99: result.p99,
-      firstByte: await measureFirstByte(load, turn),
-      serverCpu: (costs.serverSeconds * 1000) / calls,
-      postgresCpu: (costs.postgresSeconds * 1000) / calls,
+      serverCpu: (costs.serverSeconds * 1000) / result.responses,
+      postgresCpu: (costs.postgresSeconds * 1000) / result.responses,
       peakMb: costs.peakMb,
-      kilobytes: result.bytes / result.responses / 1000,
-      probeP99: await measureProbe(load, turn),
+      probeP99,
     };
   };
 };
 
+const findRate = async (load: Omit<Load, 'amount'>): Promise<number> => {
+  for (let amount = load.connections; ; amount *= GROWTH) {
+    const { responses, seconds } = await generateLoad({ ...load, amount });
+    if (seconds * GROWTH > FIRST_WARM_UP_SECONDS) return responses / seconds;
+  }
+};
+
 export const describeProgress = (m: Measurement): string =>
-  `${m.round} ${m.scenario} ${m.connections} ${m.peer}: ${m.callsPerSecond.toFixed(1)} per second, p99 ${m.p99.toFixed(1)} ms, CPU ${m.serverCpu.toFixed(2)} + ${m.postgresCpu.toFixed(2)} ms`;
+  `${m.round} ${m.scenario} ${m.peer}: ${m.perSecond.toFixed(1)} per second, p99 ${m.p99.toFixed(1)} ms, CPU ${m.serverCpu.toFixed(2)} + ${m.postgresCpu.toFixed(2)} ms, peak ${m.peakMb.toFixed(0)} MB`;

@@ -2,185 +2,185 @@ import { execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PASSWORD } from '../data/content.ts';
-import { ROOT } from '../data/people.ts';
-import type { Environment } from '../environment.ts';
+import { PASSWORD, ROOT } from '../data/plan.ts';
+import { BASE_URL, type BenchDatabase, startSteward, stopProcess } from '../environment.ts';
 import type { PeerSettings } from '../processes.ts';
-import { type Protocol, plainTrpc, rest, superjsonTrpc } from './requests.ts';
-import type { Samples } from './samples.ts';
-import type { Scenario } from './scenarios.ts';
+import type { HttpRequest } from './load.ts';
+import type { Call, Scenario } from './scenarios.ts';
 
-/** Names that `--peers` takes. */
-export const PEERS = ['steward', 'baseline', 'django', 'trpc'] as const;
-export type StartedPeer = (typeof PEERS)[number];
-/** `baseline-minimal` comes with the baseline. */
-export type PeerName = StartedPeer | 'baseline-minimal';
+/** Names that `--peers` takes. `before` is a Steward of another checkout. */
+export const OTHER_PEERS = ['baseline', 'django', 'trpc'] as const;
+export type PeerName = 'steward' | 'before' | (typeof OTHER_PEERS)[number];
 
 /** A server that responds as Steward does. */
-export type Peer = {
-  name: PeerName;
-  url: string;
-  pid: number;
-  /** null for a scenario that the peer does not implement. */
-  protocolFor: (scenario: Scenario) => Protocol | null;
-  writesSameRows: (scenario: Scenario) => boolean;
-  /** Replaces samples that do not work with this peer. */
-  samplesOf: (samples: Samples) => Samples;
+export type Peer = { name: PeerName; url: string; pid: number };
+
+export const isSteward = ({ name }: Pick<Peer, 'name'>): boolean => name === 'steward' || name === 'before';
+
+/** Only Steward has a gate. */
+export const canRun = (peer: Pick<Peer, 'name'>, { name }: Scenario): boolean =>
+  isSteward(peer) || name !== 'gate';
+
+export const buildRequest = ({ name }: Pick<Peer, 'name'>, call: Call, rootToken: string): HttpRequest => {
+  const { method, path, body, token = rootToken } = call;
+  if (name !== 'trpc') return httpRequest(method, path, token, body);
+  const url = `/trpc/${call.procedure}`;
+  if (method !== 'GET') return httpRequest('POST', url, token, call.input);
+  return httpRequest('GET', `${url}?input=${encodeURIComponent(JSON.stringify(call.input))}`, token);
 };
 
-const PROTOCOLS: Record<StartedPeer, { default: Protocol; trpc: Protocol | null }> = {
-  steward: { default: rest, trpc: superjsonTrpc },
-  baseline: { default: rest, trpc: null },
-  django: { default: rest, trpc: null },
-  trpc: { default: plainTrpc, trpc: plainTrpc },
-};
-
-/** @throws Error for a scenario that the peer does not implement */
-export const protocolOf = (peer: Peer, scenario: Scenario): Protocol => {
-  const protocol = peer.protocolFor(scenario);
-  if (!protocol) throw new Error(`${peer.name} does not implement ${scenario.name}.`);
-  return protocol;
-};
-
-const createPeer = (name: StartedPeer, { address, pid }: { address: string; pid: number }): Peer => ({
-  name,
-  url: new URL(address).origin,
-  pid,
-  // The tRPC peer has no logins.
-  protocolFor: ({ name: scenario, isTrpcOnly }) =>
-    name === 'trpc' && scenario === 'login' ? null : PROTOCOLS[name][isTrpcOnly ? 'trpc' : 'default'],
-  // Django has its own tokens and its own users for logins.
-  writesSameRows: (scenario) => name !== 'django' || scenario.name !== 'login',
-  samplesOf: (samples) => (name === 'django' ? { ...samples, logins: samples.djangoLogins } : samples),
-});
-
-const MINIMAL_SCENARIOS = ['apps', 'patch', 'bulk'];
-const minimalRest: Protocol = {
-  ...rest,
-  build: (calls, token) => {
-    const request = rest.build(calls, token);
-    return { ...request, path: `/minimal${request.path}` };
+const httpRequest = (method: Call['method'], path: string, token: string, body?: unknown): HttpRequest => ({
+  method,
+  path,
+  headers: {
+    accept: 'application/json',
+    authorization: `Token ${token}`,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
   },
-};
-
-/** The same server under `/minimal`: no audit trail or mails, and usage windows read from Steward's own table. */
-export const minimalPeerOf = (baseline: Peer): Peer => ({
-  ...baseline,
-  name: 'baseline-minimal',
-  protocolFor: ({ name }) => (MINIMAL_SCENARIOS.includes(name) ? minimalRest : null),
-  writesSameRows: () => false,
+  ...(body !== undefined && { body: JSON.stringify(body) }),
 });
 
-export const stewardPeer = ({ service }: Environment): Peer => createPeer('steward', service);
+/** The result in a response, without tRPC's envelope. */
+export const parseResponse = ({ name }: Pick<Peer, 'name'>, body: string): unknown => {
+  const parsed = body === '' ? null : JSON.parse(body);
+  return name === 'trpc' ? parsed.result.data : parsed;
+};
 
-/** Starts a peer on Steward's database. */
-export const startPeer = async (
-  name: Exclude<StartedPeer, 'steward'>,
-  { environment, samples }: { environment: Environment; samples: Samples },
+type StewardOptions = { checkout: string; dataDir: string; profile: string | undefined };
+
+/** Starts the Steward of a checkout on the shared database. */
+export const startStewardPeer = async (
+  name: 'steward' | 'before',
+  { settings }: BenchDatabase,
+  { checkout, dataDir, profile }: StewardOptions,
   cleanup: AsyncDisposableStack,
-): Promise<Peer> =>
-  createPeer(
-    name,
-    name === 'django'
-      ? await startDjango(environment, samples, cleanup)
-      : await startNodePeer(name, environment, cleanup),
-  );
+): Promise<Peer> => {
+  const options = { ...(profile && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` }) };
+  const { child, pid, address } = await startSteward(checkout, dataDir, { ...settings, ...options });
+  cleanup.defer(() => stopProcess(child));
+  return { name, url: address, pid };
+};
 
-/** Settings go over the IPC channel: command lines and environments are visible to other processes. */
-const startNodePeer = async (
+/** A token of the superuser, which all peers take. */
+export const logIn = async ({ url }: Peer): Promise<string> => {
+  const response = await fetch(`${url}/api/v1/api-token-auth/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: ROOT, password: PASSWORD }),
+  });
+  if (!response.ok) throw new Error(`The login of ${ROOT} failed: ${await response.text()}`);
+  const { token } = (await response.json()) as { token: string }; // as documented
+  return token;
+};
+
+/** Starts a peer on Steward's tables. Settings go over the IPC channel: environments are visible to other processes. */
+export const startNodePeer = async (
   name: 'baseline' | 'trpc',
-  { connection, service }: Environment,
+  { connection }: BenchDatabase,
   cleanup: AsyncDisposableStack,
-) => {
+): Promise<Peer> => {
   const child = fork(join(import.meta.dirname, '../peers', name, 'main.ts'), {
     env: { ...process.env, NODE_ENV: 'production' },
     execArgv: [],
   });
   const exited = once(child, 'exit');
-  cleanup.defer(async () => {
-    child.kill();
-    await exited;
-  });
-  child.send({ connection, baseUrl: service.address } satisfies PeerSettings);
-  const started = once(child, 'message') as Promise<[string]>; // run-peer.ts sends its address
+  cleanup.defer(() => stopProcess(child));
+  child.send({ connection, baseUrl: BASE_URL } satisfies PeerSettings);
+  const started = once(child, 'message') as Promise<[string]>; // `runPeer` sends its address
   const message = await Promise.race([started, exited.then(() => null)]);
   if (message === null) throw new Error(`The peer ${name} exited during startup.`);
-  return { address: message[0], pid: child.pid ?? 0 };
+  return { name, url: new URL(message[0]).origin, pid: child.pid ?? 0 };
 };
 
-const DJANGO_FOLDER = join(import.meta.dirname, '../peers/django');
 /** The distribution's Python, which has the Debian packages. */
 const PYTHON = '/usr/bin/python3';
 const LISTENING = /Listening at: (http:\S+)/;
-
-const DJANGO_VERSIONS = `
+const VERSIONS = `
 import platform, django, rest_framework, gunicorn, psycopg2
 print(f'Python {platform.python_version()}, Django {django.__version__}, REST framework {rest_framework.__version__}')`;
-const DJANGO_HASH = `
-import sys
-from django.conf import settings
-settings.configure()
-from django.contrib.auth.hashers import make_password
-print(make_password(sys.argv[1]))`;
-
-const runPython = async (program: string, ...args: string[]): Promise<string> =>
-  (await promisify(execFile)(PYTHON, ['-c', program, ...args])).stdout.trim();
 
 /** Describes the installed versions; null if a package is missing. */
-export const djangoVersions = (): Promise<string | null> => runPython(DJANGO_VERSIONS).catch(() => null);
+export const djangoVersions = async (): Promise<string | null> =>
+  promisify(execFile)(PYTHON, ['-c', VERSIONS]).then(
+    ({ stdout }) => stdout.trim(),
+    () => null,
+  );
 
-/** Gives Django its token table, with Steward's token, and sets Django's default password hash for some users. */
-const prepareDatabase = async (
-  { database, token }: Environment,
-  { djangoLogins }: Samples,
+/** Gives Django its own table of tokens, with Steward's token. */
+const addDjangoToken = async (
+  { client }: BenchDatabase,
+  token: string,
   cleanup: AsyncDisposableStack,
 ): Promise<void> => {
-  await database.query('drop schema if exists bench_django cascade; create schema bench_django');
+  await client.query('drop schema if exists bench_django cascade; create schema bench_django');
   cleanup.defer(async () => {
-    await database.query('drop schema bench_django cascade');
+    await client.query('drop schema bench_django cascade');
   });
-  await database.query(`create table bench_django.authtoken_token (
+  await client.query(`create table bench_django.authtoken_token (
     key varchar(40) primary key, created timestamptz not null, user_id int not null unique)`);
-  await database.query(
+  await client.query(
     'insert into bench_django.authtoken_token select $1, now(), id from users where email = $2',
     [token, ROOT],
   );
-  await database.query(
+  await client.query(
     'grant usage on schema bench_django to public; grant all on bench_django.authtoken_token to public',
   );
-  const hash = await runPython(DJANGO_HASH, PASSWORD);
-  await database.query('update users set password_hash = $1 where email = any($2::varchar[])', [
-    hash,
-    djangoLogins,
-  ]);
 };
 
 /** Starts gunicorn, which exits when its standard input closes. */
-const startDjango = async (environment: Environment, samples: Samples, cleanup: AsyncDisposableStack) => {
-  await prepareDatabase(environment, samples, cleanup);
-  const { connection, service } = environment;
+export const startDjango = async (
+  database: BenchDatabase,
+  token: string,
+  cleanup: AsyncDisposableStack,
+): Promise<Peer> => {
+  await addDjangoToken(database, token, cleanup);
   const child = spawn(PYTHON, ['-m', 'gunicorn', 'django.core.wsgi:get_wsgi_application()'], {
-    cwd: DJANGO_FOLDER,
+    cwd: join(import.meta.dirname, '../peers/django'),
     env: {
       ...process.env,
       PYTHONDONTWRITEBYTECODE: '1',
       DJANGO_SETTINGS_MODULE: 'peer.settings',
-      PEER_SETTINGS: JSON.stringify({ connection, baseUrl: service.address }),
+      PEER_SETTINGS: JSON.stringify({ connection: database.connection, baseUrl: BASE_URL }),
     },
     stdio: ['pipe', 'ignore', 'pipe'],
   });
-  const closed = once(child, 'close');
-  cleanup.defer(async () => {
-    child.kill();
-    await closed;
-  });
+  cleanup.defer(() => stopProcess(child));
   let log = '';
   for await (const text of child.stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
     log += text;
     const [, address] = LISTENING.exec(log) ?? [];
     if (address === undefined) continue;
     child.stderr.resume();
-    return { address, pid: child.pid ?? 0 };
+    return { name: 'django', url: address, pid: child.pid ?? 0 };
   }
   throw new Error(`The peer django exited during startup.\n${log}`);
+};
+
+const windowColumns = (days: number): string => {
+  const isInWindow = `today - day < ${days}`;
+  return `coalesce(sum(actions) filter (where ${isInWindow}), 0)::int as actions${days},
+    coalesce(sum(retention_histogram[${days} - (today - day)]) filter (where ${isInWindow}), 0)::int as users${days}`;
+};
+
+/** Computes from 90 daily rows per app what Steward keeps in `usage_windows`: the usual way to query rollups. */
+const WINDOWS_VIEW = `create view bench_peers.counted_windows as
+  select app_id, today as day, ${[30, 60, 90].map(windowColumns).join(', ')}
+  from usage_app_days, (select (now() at time zone 'UTC')::date as today) as clock
+  where day > today - 90 and day <= today
+  group by app_id, today`;
+
+/** The view from which the other peers read usage. */
+export const createWindowsView = async (
+  { client }: BenchDatabase,
+  cleanup: AsyncDisposableStack,
+): Promise<void> => {
+  await client.query('drop schema if exists bench_peers cascade; create schema bench_peers');
+  await client.query(WINDOWS_VIEW);
+  cleanup.defer(async () => {
+    await client.query('drop schema bench_peers cascade');
+  });
+  // Peers connect with Steward's role, which is no superuser.
+  await client.query(
+    'grant usage on schema bench_peers to public; grant select on bench_peers.counted_windows to public',
+  );
 };

@@ -1,6 +1,6 @@
 import type { DatabaseState } from './database-state.ts';
 import { send } from './load.ts';
-import { type Peer, protocolOf } from './peers.ts';
+import { buildRequest, type Peer, parseResponse } from './peers.ts';
 import type { Samples } from './samples.ts';
 import type { Scenario } from './scenarios.ts';
 
@@ -25,24 +25,20 @@ export const compareResponses = async (
   { samples, state, token }: Deps,
 ): Promise<void> => {
   const { compared = COMPARED, normalize = (response: unknown) => response } = scenario.writes ?? {};
+  const calls = scenario.requests(samples).slice(0, compared);
 
-  const observe = async (peer: Peer, index: number) => {
-    const protocol = protocolOf(peer, scenario);
-    const calls = scenario.requests(peer.samplesOf(samples))[index] ?? [];
+  const observe = async (peer: Peer, call: (typeof calls)[number]) => {
     if (scenario.writes) await state.restore();
-    const response = await send(peer.url, protocol.build(calls, token)).catch((error: unknown) => {
+    const response = await send(peer.url, buildRequest(peer, call, token)).catch((error: unknown) => {
       throw new ResponsesDiffer(`${scenario.name}: ${peer.name} failed: ${error}`);
     });
-    const results = protocol.parse(await response.text()).map(normalize);
-    return { response: results, rows: scenario.writes && (await state.changes()) };
+    const result = normalize(parseResponse(peer, await response.text()));
+    return { response: result, rows: scenario.writes && (await state.changes()) };
   };
 
-  const compare = async (peer: Peer, reference: Peer, index: number): Promise<void> => {
+  const compare = async (reference: Peer, peer: Peer, call: (typeof calls)[number]): Promise<void> => {
     for (let attempt = 1; ; attempt += 1) {
-      const expected = await observe(reference, index);
-      const actual = await observe(peer, index);
-      if (!peer.writesSameRows(scenario)) actual.rows = expected.rows;
-      const difference = findDifference(expected, actual);
+      const difference = findDifference(await observe(reference, call), await observe(peer, call));
       if (difference === null) return;
       if (attempt < ATTEMPTS) continue;
       throw new ResponsesDiffer(
@@ -52,11 +48,7 @@ export const compareResponses = async (
   };
 
   if (!steward) return;
-  const count = Math.min(compared, scenario.requests(samples).length);
-  for (let index = 0; index < count; index += 1) {
-    if (others.length === 0) await observe(steward, index);
-    for (const peer of others) await compare(peer, steward, index);
-  }
+  for (const call of calls) for (const peer of others) await compare(steward, peer, call);
   if (scenario.writes) await state.restore();
 };
 

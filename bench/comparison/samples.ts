@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
-import { ROOT } from '../data/people.ts';
+import { tokenDigest } from '../../src/services/auth/credentials.ts';
 
 const USERS = 2_000;
-const LOGINS = 200;
+const VISITORS = 1_000;
 const USERS_OF_APP = 1_500;
 const ENTRIES_OF_APP = 3_000;
 
@@ -12,10 +13,8 @@ export type Member = { email: string; clientId: number; appIds: string[] };
 export type Samples = {
   /** Users without a role, shuffled. */
   members: Member[];
-  /** Emails of users who have the bench password. */
-  logins: string[];
-  /** The same for Django, which has its own password hashes. */
-  djangoLogins: string[];
+  /** Users with a token and the slug of an app that they can open. */
+  visitors: { slug: string; token: string }[];
   /** Slug of the app that has about 1,500 users. */
   popularApp: string;
   /** Id of the app that has about 3,000 entries in the last 30 days. */
@@ -46,12 +45,26 @@ export const takeSamples = async (database: Client): Promise<Samples> => {
   if (members.rows.length === 0 || !popularApp || !activeApp) {
     throw new Error('The database has no users, apps or recent entries. Fill it with `npm run bench:data`.');
   }
-  const logins = members.rows.slice(0, LOGINS).map(({ email }) => email);
-  await database.query(
-    `update users set password_hash = (select password_hash from users where email = $1)
-    where email = any($2::varchar[]) and password_hash is null`,
-    [ROOT, logins],
+  return { members: members.rows, visitors: await addVisitors(database), popularApp, activeApp };
+};
+
+/** Gives users a token each, the same in every run. */
+const addVisitors = async (database: Client): Promise<Samples['visitors']> => {
+  const { rows } = await database.query<{ id: number; slug: string }>(
+    `select u.id, min(a.slug) as slug from users u join app_grants g on g.user_id = u.id join apps a on a.id = g.app_id
+    where u.is_active group by u.id order by md5(u.email) limit $1`,
+    [VISITORS],
   );
-  const djangoLogins = members.rows.slice(LOGINS, 2 * LOGINS).map(({ email }) => email);
-  return { members: members.rows, logins, djangoLogins, popularApp, activeApp };
+  const visitors = rows.map((row) => ({
+    ...row,
+    token: createHash('sha1').update(`visitor ${row.id}`).digest('hex'),
+  }));
+  const digests = visitors.map(({ token }) => tokenDigest(token));
+  await database.query('delete from api_tokens where digest = any($1::varchar[])', [digests]);
+  await database.query(
+    `insert into api_tokens (user_id, digest, created_at, last_used)
+    select *, now(), now() from unnest($1::int[], $2::varchar[])`,
+    [visitors.map(({ id }) => id), digests],
+  );
+  return visitors;
 };

@@ -1,25 +1,18 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { median } from './load.ts';
 import type { Measurement } from './measure.ts';
-import { type Goal, MANY_CONNECTIONS, SCENARIOS } from './scenarios.ts';
+import { MAX_PEAK_MB, MAX_START_MS, SCENARIOS } from './scenarios.ts';
 
 /** Medians over all rounds. */
 export type Figures = Omit<Measurement, 'round'>;
 
-const NUMBERS = [
-  'callsPerSecond',
-  'p50',
-  'p99',
-  'firstByte',
-  'serverCpu',
-  'postgresCpu',
-  'peakMb',
-  'kilobytes',
-  'probeP99',
-] as const;
+const NUMBERS = ['perSecond', 'p50', 'p99', 'serverCpu', 'postgresCpu', 'peakMb', 'probeP99'] as const;
 
-/** Groups measurements by scenario, connections and peer, in the order in which they were first measured. */
+/** Groups measurements by scenario and peer, in the order in which they were first measured. */
 export const summarize = (measurements: readonly Measurement[]): Figures[] => {
-  const groups = Map.groupBy(measurements, (m) => `${m.scenario} ${m.connections} ${m.peer}`);
+  const groups = Map.groupBy(measurements, ({ scenario, peer }) => `${scenario} ${peer}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (!first) return [];
@@ -31,15 +24,12 @@ export const summarize = (measurements: readonly Measurement[]): Figures[] => {
 
 /** Three significant digits: runs do not agree in more. */
 const format = (number: number): string => {
-  if (Number.isNaN(number)) return '?';
+  if (Number.isNaN(number)) return '';
   return number >= 100 ? Math.round(number).toLocaleString('en-US') : String(Number(number.toPrecision(3)));
 };
 
 const markdownTable = (head: readonly string[], rows: readonly string[][]): string[] =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-
-const titleOf = ({ scenario, connections }: Figures): string =>
-  `${scenario}, ${connections} connection${connections === 1 ? '' : 's'}`;
 
 const FIGURES_HEAD = [
   'scenario',
@@ -55,115 +45,114 @@ const FIGURES_HEAD = [
 export const figuresTable = (all: readonly Figures[]): string[] =>
   markdownTable(
     FIGURES_HEAD,
-    all.map((figures) => [
-      titleOf(figures),
-      figures.peer,
-      ...[figures.callsPerSecond, figures.p50, figures.p99, figures.serverCpu, figures.postgresCpu].map(
-        format,
-      ),
-      format(Math.round(figures.peakMb)),
+    all.map((m) => [
+      m.scenario,
+      m.peer,
+      ...[m.perSecond, m.p50, m.p99, m.serverCpu, m.postgresCpu, Math.round(m.peakMb)].map(format),
     ]),
   );
 
 type Row = {
+  scenario: string;
   measure: string;
   value: number;
-  valueByCpu?: number;
+  /** What a ratio is at equal CPU time: it decides. */
+  atEqualCpu?: number;
   goal: number | undefined;
   isMaximum?: true;
 };
 
-const ratioRows = (steward: Figures, others: readonly Figures[], goal: Goal): Row[] => {
-  const isDefault = steward.connections !== MANY_CONNECTIONS;
-  const goals: Record<string, number | undefined> = {
-    baseline: goal.minOfBaseline,
-    django: goal.minOfDjango,
-  };
-  return others.map((other) => ({
-    measure: `/ ${other.peer}`,
-    value: steward.callsPerSecond / other.callsPerSecond,
-    valueByCpu: (other.serverCpu + other.postgresCpu) / (steward.serverCpu + steward.postgresCpu),
-    goal: isDefault ? goals[other.peer] : undefined,
-  }));
-};
+const cpuOf = ({ serverCpu, postgresCpu }: Figures): number => serverCpu + postgresCpu;
 
-const boundRows = (
-  steward: Figures,
-  baseline: Figures | undefined,
-  one: Figures | undefined,
-  goal: Goal,
-): Row[] => {
-  const hasManyConnections = steward.connections === MANY_CONNECTIONS;
-  const rows: Row[] = [
+/** Steward's ratios to the other peers in one scenario, and its bounds. */
+const rowsOf = (steward: Figures, all: readonly Figures[]): Row[] => {
+  const { scenario } = steward;
+  const { minOfBefore, minOfDjango, minOfTrpc, minPerSecond, maxProbeP99Ms } =
+    SCENARIOS.find(({ name }) => name === scenario)?.goal ?? {};
+  const goals: Record<string, number | undefined> = {
+    before: minOfBefore,
+    django: minOfDjango,
+    trpc: minOfTrpc,
+  };
+  const others = all.filter((other) => other.scenario === scenario && other.peer !== 'steward');
+  const ratios = others.map((other) => ({
+    scenario,
+    measure: `/ ${other.peer}`,
+    value: steward.perSecond / other.perSecond,
+    atEqualCpu: cpuOf(other) / cpuOf(steward),
+    goal: goals[other.peer],
+  }));
+  const bounds: Row[] = [
+    { scenario, measure: 'per second', value: steward.perSecond, goal: minPerSecond },
     {
-      measure: 'p99 / baseline',
-      value: steward.p99 / (baseline?.p99 ?? Number.NaN),
-      goal: hasManyConnections && baseline ? goal.maxP99OfBaseline : undefined,
-      isMaximum: true,
-    },
-    {
-      measure: '/ one over REST',
-      value: steward.callsPerSecond / (one?.callsPerSecond ?? Number.NaN),
-      goal: one && goal.minOfOne,
-    },
-    { measure: 'first byte, ms', value: steward.firstByte, goal: goal.maxFirstByteMs, isMaximum: true },
-    { measure: 'peak MB', value: steward.peakMb, goal: goal.maxPeakMb, isMaximum: true },
-    {
-      measure: 'p99 of light requests, ms',
+      scenario,
+      measure: 'p99 of /healthz, ms',
       value: steward.probeP99,
-      goal: goal.maxProbeP99Ms,
+      goal: maxProbeP99Ms,
       isMaximum: true,
     },
   ];
-  return rows.filter((row) => row.goal !== undefined);
+  return [...ratios, ...bounds.filter(({ goal }) => goal !== undefined)];
 };
 
-const verdictOf = ({ value, goal, isMaximum }: Row): string => {
+const verdictOf = ({ value, atEqualCpu = value, goal, isMaximum }: Row): string => {
   if (goal === undefined) return '';
-  return (isMaximum ? value <= goal : value >= goal) ? 'met' : '**not met**';
+  return (isMaximum ? atEqualCpu <= goal : atEqualCpu >= goal) ? 'met' : '**not met**';
 };
 
-const GOALS_HEAD = ['scenario', 'metric', 'value', 'ratio at equal CPU', 'goal', 'result'];
+const GOALS_HEAD = ['scenario', 'Steward', 'value', 'at equal CPU', 'goal', 'result'];
 
-/** Compares Steward with the other peers and with its goals, which are for the default number of connections. */
-export const goalsTable = (all: readonly Figures[]): string[] => {
+/** Compares Steward with the other peers and with its goals. */
+export const goalsTable = (all: readonly Figures[], startMs: number): string[] => {
   const ofSteward = all.filter(({ peer }) => peer === 'steward');
-  const one = ofSteward.find((m) => m.scenario === 'one' && m.connections < MANY_CONNECTIONS);
-  const rows = ofSteward.flatMap((steward) => {
-    const goal = SCENARIOS.find(({ name }) => name === steward.scenario)?.goal ?? {};
-    const others = all.filter(
-      ({ scenario, connections, peer }) =>
-        scenario === steward.scenario && connections === steward.connections && peer !== 'steward',
-    );
-    const baseline = others.find(({ peer }) => peer === 'baseline');
-    return [...ratioRows(steward, others, goal), ...boundRows(steward, baseline, one, goal)].map((row) => [
-      titleOf(steward),
+  const rows: Row[] = [
+    ...ofSteward.flatMap((steward) => rowsOf(steward, all)),
+    {
+      scenario: 'all',
+      measure: 'peak MB',
+      value: Math.max(...ofSteward.map(({ peakMb }) => peakMb)),
+      goal: MAX_PEAK_MB,
+      isMaximum: true,
+    },
+    { scenario: 'start', measure: 'ms', value: startMs, goal: MAX_START_MS, isMaximum: true },
+  ];
+  return markdownTable(
+    GOALS_HEAD,
+    rows.map((row) => [
+      row.scenario,
       row.measure,
       format(row.value),
-      row.valueByCpu === undefined ? '' : format(row.valueByCpu),
-      row.goal === undefined ? '' : `${row.isMaximum ? '≤' : '≥'} ${row.goal}`,
+      format(row.atEqualCpu ?? Number.NaN),
+      row.goal === undefined ? '' : `${row.isMaximum ? '≤' : '≥'} ${row.goal.toLocaleString('en-US')}`,
       verdictOf(row),
-    ]);
-  });
-  return markdownTable(GOALS_HEAD, rows);
-};
-
-/** CPU time of service and PostgreSQL, latency and size of one call, by amount of data. */
-export const growthTable = (
-  columns: readonly { name: string; measurements: readonly Measurement[] }[],
-): string[] => {
-  const scenarios = [
-    ...new Set(columns.flatMap(({ measurements }) => measurements.map(({ scenario }) => scenario))),
-  ];
-  const cell = (m: Measurement | undefined): string =>
-    m
-      ? `${format(m.serverCpu + m.postgresCpu)} ms CPU, p50 ${format(m.p50)} ms, ${format(m.kilobytes)} KB`
-      : '';
-  return markdownTable(
-    ['scenario', ...columns.map(({ name }) => name)],
-    scenarios.map((scenario) => [
-      scenario,
-      ...columns.map(({ measurements }) => cell(measurements.find((m) => m.scenario === scenario))),
     ]),
   );
+};
+
+const DATE_FORMAT = { day: 'numeric', month: 'long', year: 'numeric' } as const;
+
+/** The date, the machine and the versions with which tables were measured. */
+export const describeMachine = (versions: readonly string[]): string => {
+  const parts = [
+    `${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${availableParallelism()} cores`,
+    `${Math.round(totalmem() / 1e9)} GB`,
+    `Node ${process.versions.node}`,
+    ...versions,
+  ];
+  return `${new Date().toLocaleDateString('en-GB', DATE_FORMAT)}: ${parts.join(', ')}.`;
+};
+
+const DOCUMENT = join(import.meta.dirname, '../../docs/benchmarks.md');
+const BEGIN = '<!-- begin: npm run bench -- --write -->';
+const END = '<!-- end: npm run bench -- --write -->';
+
+/** Writes the tables into docs/benchmarks.md. */
+export const writeTables = async (lines: readonly string[]): Promise<void> =>
+  writeFile(DOCUMENT, replaceTables(await readFile(DOCUMENT, 'utf8'), lines));
+
+/** Replaces the text of a document between the two markers. */
+export const replaceTables = (document: string, lines: readonly string[]): string => {
+  const [from, to] = [document.indexOf(BEGIN), document.indexOf(END)];
+  if (from < 0 || to < from) throw new Error(`The document lacks the markers ${BEGIN} and ${END}.`);
+  return [document.slice(0, from) + BEGIN, '', ...lines, '', document.slice(to)].join('\n');
 };

@@ -10,7 +10,6 @@ const PLAN: Plan = {
   apps: 10,
   clients: 3,
   entries: 5_000,
-  hotEntries: 2_000,
   days: 100,
   seed: 1,
   until: new Date('2026-11-21T00:00:00Z'),
@@ -48,17 +47,10 @@ const digestsOf = async ({ query }: Filled): Promise<Row> => {
   return digests;
 };
 
-const INDEXES = `
-  select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition, indisvalid
-  from pg_index where indrelid::regclass::text like 'usage_entries%' order by 1`;
-
-const data = suite<{ filled: Filled; indexesBefore: Row[] }>('bench:data');
+const data = suite<{ filled: Filled }>('bench:data');
 
 data.before(async (context) => {
   context.filled = await openEmpty();
-  context.indexesBefore = (await context.filled.query(INDEXES)).filter(
-    ({ name }) => !/_\d{4}_/.test(String(name)),
-  );
   await fillDatabase(context.filled.connection, PLAN);
 });
 data.after(({ filled }) => filled.close());
@@ -87,11 +79,7 @@ data('generates the planned numbers of rows', async ({ filled: { query } }) => {
     select (select count(*)::int from users) as users, (select count(*)::int from apps) as apps,
       (select count(*)::int from clients) as clients, (select count(*)::int from sites) as sites,
       (select count(*)::int from usage_entries) as entries,
-      (select count(*)::int from usage_entries where occurred_at >= '2026-11-21' or occurred_at < '2026-08-13') as outside,
-      (select count(*)::int from usage_entries where app_id = (select id from apps where slug = 'app-001')
-        and occurred_at > timestamptz '2026-11-21' - interval '30 days') as hot,
-      (select count(*)::int from usage_entries where app_id = (select id from apps where slug = 'app-001')
-        and occurred_at > timestamptz '2026-11-22' - interval '30 days') as hot_a_day_later`);
+      (select count(*)::int from usage_entries where occurred_at >= '2026-11-21' or occurred_at < '2026-08-13') as outside`);
 
   assert.equal(counts, {
     users: 300,
@@ -100,8 +88,6 @@ data('generates the planned numbers of rows', async ({ filled: { query } }) => {
     sites: 3,
     entries: 5_000,
     outside: 0,
-    hot: 2_000,
-    hot_a_day_later: 2_000,
   });
 });
 
@@ -143,19 +129,6 @@ data(
   },
 );
 
-data('restores the indexes of the log, all of them valid', async ({ filled, indexesBefore }) => {
-  const indexes = await filled.query(INDEXES);
-  const ofPartitions = indexes.filter(({ name }) => /_\d{4}_/.test(String(name)));
-
-  assert.equal(
-    indexes.filter((index) => !ofPartitions.includes(index)),
-    indexesBefore,
-  );
-  // One partition per month, August to November.
-  assert.is(ofPartitions.length, 4 * indexesBefore.length);
-  assert.ok(indexes.every(({ indisvalid }) => indisvalid));
-});
-
 data('sets sequences after the highest id', async ({ filled: { query } }) => {
   for (const [table, count] of [
     ['users', 300],
@@ -182,7 +155,6 @@ data('refuses a database that is not empty, and changes nothing', async ({ fille
 for (const [plan, sentence] of [
   [{ clients: 11 }, 'There cannot be'],
   [{ users: 29 }, 'ten users'],
-  [{ hotEntries: 5_001 }, 'more entries than there are'],
   [{ until: new Date('2026-11-21T00:00:01Z') }, 'midnight'],
 ] as const) {
   data(`refuses ${JSON.stringify(plan)}`, async ({ filled }) => {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { PASSWORD } from '../../bench/data/content.ts';
 import { fillDatabase } from '../../bench/data/fill.ts';
+import { PASSWORD } from '../../bench/data/plan.ts';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { tables } from '../../src/db/kysely.ts';
@@ -26,7 +26,7 @@ const startService = async (): Promise<Context> => {
   const database = await createTestDatabase();
   const { connection } = database;
   const until = new Date('2026-11-21T00:00:00Z');
-  const plan = { users: 300, apps: 10, clients: 2, entries: 5_000, hotEntries: 0, days: 120, seed: 1, until };
+  const plan = { users: 300, apps: 10, clients: 2, entries: 5_000, days: 120, seed: 1, until };
   await fillDatabase(connection, plan);
   const packagesDir = await mkdtemp(join(tmpdir(), 'steward-test-'));
   const config = readConfig({ APP_STORE: `file:${packagesDir}`, LOG_LEVEL: 'silent' });

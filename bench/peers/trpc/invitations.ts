@@ -111,14 +111,14 @@ const rowOf = (item: Element, inviterId: number, now: Date) => ({
   email: item.email,
   key: randomBytes(24).toString('base64url'),
   inviter_id: inviterId,
-  extra: JSON.stringify(item.extra),
+  extra: item.extra,
   is_demo_user: item.is_demo_user,
   date_invited: now,
   expires_at: new Date(now.getTime() + DAYS_14_MS),
 });
 
 const mailOf = (row: { id: number; client_id: number; email: string }, now: Date) => ({
-  kind: 'invitation',
+  kind: 'invitation' as const,
   recipient: row.email,
   client_id: row.client_id,
   invitation_id: row.id,

@@ -31,7 +31,6 @@ export const toUser =
   ({ baseUrl }: Pick<Context, 'baseUrl'>) =>
   (user: Row) => ({
     ...user,
-    extra: user.extra as Record<string, unknown>, // the column holds objects
     profile_avatar:
       user.profile_avatar ?? `${baseUrl}/avatars/${/[a-z0-9]/.exec(user.email)?.[0] ?? 'x'}.svg`,
   });

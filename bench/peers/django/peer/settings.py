@@ -33,7 +33,6 @@ DATABASES = {
     }
 }
 AUTH_USER_MODEL = 'peer.User'
-AUTHENTICATION_BACKENDS = ['django.contrib.auth.backends.ModelBackend']
 USE_TZ = True
 TIME_ZONE = 'UTC'
 USE_I18N = False

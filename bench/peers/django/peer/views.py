@@ -1,16 +1,11 @@
 import secrets
 from datetime import timedelta
 
-from django.contrib.auth import authenticate
-from django.contrib.auth.models import update_last_login
 from django.db import transaction
 from django.db.models import Prefetch
-from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import path
 from django.utils import timezone
-from rest_framework import permissions
-from rest_framework.authtoken.models import Token
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -170,32 +165,10 @@ class AppList(APIView):
         return Response(AppOut(apps, many=True).data)
 
 
-class Login(APIView):
-    permission_classes = [permissions.AllowAny]
-    authentication_classes = []
-
-    def post(self, request):
-        user = authenticate(request, email=request.data.get('username'), password=request.data.get('password'))
-        if user is None:
-            return Response({'detail': 'bad credentials'}, status=400)
-        with transaction.atomic():
-            update_last_login(None, user)
-            clients = [membership.client_id for membership in user.memberships.all()]
-            record(request, [event('login.token', user.email, clients, {})], actor=user)
-            token, _ = Token.objects.get_or_create(user=user)
-        return Response({'token': token.key})
-
-
-def health(request):
-    return HttpResponse('{"status":"ok"}', content_type='application/json')
-
-
 urlpatterns = [
-    path('healthz', health),
     path('api/v1/jb/users/', UserList.as_view()),
     path('api/v1/jb/users/invitations/', Invitations.as_view()),
     path('api/v1/jb/users/<str:email>/', OneUser.as_view()),
     path('api/v1/jb/apps/', AppList.as_view()),
     path('api/v1/jb/apps/<str:app_id>/usage/', AppUsage.as_view()),
-    path('api/v1/api-token-auth/', Login.as_view()),
 ]
