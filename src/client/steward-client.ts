@@ -1,9 +1,8 @@
 import { createTRPCClient, type TRPCClient } from '@trpc/client';
 import type { inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from './app-router.ts';
-import { createCsrfTokens, csrfLink } from './csrf.ts';
 import { isProblem } from './errors.ts';
-import { createLinks } from './links.ts';
+import { createCsrfTokens, createLinks, csrfLink } from './links.ts';
 import { type Send, withResponseChecks } from './responses.ts';
 
 export type StewardClientOptions = {

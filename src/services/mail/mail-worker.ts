@@ -6,7 +6,6 @@ import { maskAddresses } from '../../lib/email-address.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { type SpanDetails, tracing } from '../../lib/tracing.ts';
-import { createWakeableSleep } from '../../lib/wakeable-sleep.ts';
 import type { ClaimedMail, Outbox } from './outbox.ts';
 
 /** The channel that the trigger of `outbox_mails` notifies. */
@@ -170,6 +169,38 @@ export const createMailWorker = (deps: Deps) => {
       await Promise.race([finished, pause(stopMs + RECORD_MS, undefined, { ref: false })]);
       clearTimeout(closeTimer);
       mailer?.close();
+    },
+  };
+};
+
+/**
+ * A sleep that can be ended early, like a condition variable with memory: a wake-up between two sleeps ends the next one
+ * immediately, so that none is lost. Does not keep the process alive.
+ */
+const createWakeableSleep = () => {
+  let isWoken = false;
+  let wakeUp = (): void => {};
+
+  return {
+    wake: (): void => {
+      isWoken = true;
+      wakeUp();
+    },
+
+    /** Discards earlier wake-ups. Call it before checking for work, not after. */
+    reset: (): void => {
+      isWoken = false;
+    },
+
+    sleep: async (ms: number): Promise<void> => {
+      if (isWoken) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms).unref();
+        wakeUp = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
     },
   };
 };
