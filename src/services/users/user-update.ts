@@ -87,8 +87,7 @@ export const updateUser = async (
   if (is_active === true) user.activate(now);
   if (is_active === false) await deactivate(tx, actor, user, now);
   const isActive = user.isActive === before.is_active ? null : user.isActive;
-  const { first_name, last_name, extra, is_demo_user } = changes;
-  const details = editEntity(tx, User, user, { first_name, last_name, extra, is_demo_user });
+  const details = editEntity(tx, User, user, changes);
   // Free-form data may be large or sensitive, so the audit trail records only that it changed.
   if (details.extra) details.extra = { from: null, to: null };
   await tx.flush();
