@@ -15,7 +15,7 @@ import { supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
-import { readUser, type UserRow } from './user-rows.ts';
+import { readUser, type UserDetail } from './user-rows.ts';
 
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
@@ -34,7 +34,7 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
    * Grants or revokes staff and superuser.
    * @throws Problem `not-found`, `self-modification`, `last-superuser`, `reauthentication-required` to grant
    */
-  update: (actor: Actor, email: string, changes: RoleChanges): Promise<UserRow> =>
+  update: (actor: Actor, email: string, changes: RoleChanges): Promise<UserDetail> =>
     em.transactional(async (tx) => {
       if (changes.is_staff || changes.is_superuser) requireRecentPassword(actor, clock.now());
       const { user, clientIds: clients } = await lockUser(tx, actor, email);
@@ -56,7 +56,7 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
    * Makes a user an admin and member of a client, or revokes the admin role; they stay a member.
    * @throws Problem `not-found`, `reauthentication-required` to grant
    */
-  setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserRow> =>
+  setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserDetail> =>
     em.transactional(async (tx) => {
       if (isAdmin) requireRecentPassword(actor, clock.now());
       await readClient(tx, actor, clientId);

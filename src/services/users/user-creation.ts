@@ -15,7 +15,7 @@ import type { AuditEvent } from '../audit/audit.ts';
 import { createWindowCounter } from '../rate-limits/counters.ts';
 import type { Unit } from '../unit.ts';
 import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
-import { rowOfUser, type UserRow } from './user-rows.ts';
+import { rowOfUser, type UserDetail } from './user-rows.ts';
 
 export type UserInput = {
   email: string;
@@ -33,7 +33,7 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: Unit) =
    * Creates a user without a password, and enqueues the mail to set one if requested.
    * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`, `throttled` as `duplicateLimit`
    */
-  create: (actor: Actor, input: UserInput): Promise<UserRow> => {
+  create: (actor: Actor, input: UserInput): Promise<UserDetail> => {
     const creation = em.transactional(async (tx) => {
       await duplicateLimit.check(tx, actor.id);
       const { apps, clients } = await resolveTargets(tx, actor, input);

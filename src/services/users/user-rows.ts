@@ -40,7 +40,7 @@ export const userRows = (em: SqlEntityManager, viewer: Viewer) => {
 export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
 
 /** The row of a user whom a change has loaded or created, so that it is not read again. */
-export const rowOfUser = (user: User, seen: Pick<UserRow, 'apps' | 'clientadmin_of'>): UserRow => ({
+export const rowOfUser = (user: User, seen: Pick<UserDetail, 'apps' | 'clientadmin_of'>): UserDetail => ({
   id: user.id,
   email: user.email,
   handle: user.handle,
@@ -60,11 +60,11 @@ export const rowOfUser = (user: User, seen: Pick<UserRow, 'apps' | 'clientadmin_
 });
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
-export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserRow> =>
+export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserDetail> =>
   requireUser(await visibleUsers(em, viewer, [email]).executeTakeFirst());
 
 /** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
-export type LoadAnyUser = (email: string) => Promise<UserRow | undefined>;
+export type LoadAnyUser = (email: string) => Promise<UserDetail | undefined>;
 
 export const createAnyUserLoader = (em: SqlEntityManager, read: Read): LoadAnyUser =>
   createBatchLoader(
@@ -82,14 +82,14 @@ export const loadUser = async (
   { em, read, loadAnyUser }: Deps,
   actor: Actor,
   email: string,
-): Promise<UserRow> => {
+): Promise<UserDetail> => {
   // A transaction must see its own uncommitted changes.
   if (em.isInTransaction()) return readUser(em, actor, email);
   if (canViewAll(actor)) return requireUser(await loadAnyUser(email));
   return requireUser((await read(visibleUsers(em, actor, [email])))[0]);
 };
 
-const requireUser = (row: UserRow | undefined): UserRow => {
+const requireUser = (row: UserDetail | undefined): UserDetail => {
   if (!row) throw notFound('user');
   return row;
 };
@@ -98,3 +98,6 @@ const visibleUsers = (em: SqlEntityManager, viewer: Viewer, emails: readonly str
   userRows(em, viewer)
     .where(sql<boolean>`users.email = any(${emails}::varchar[])`)
     .where(userVisibleTo(viewer));
+
+/** A user who is read alone. */
+export type UserDetail = InferResult<ReturnType<typeof visibleUsers>>[number];

@@ -27,7 +27,7 @@ import {
   unknownApp,
 } from './app-grants.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
-import { rowOfUser, type UserRow } from './user-rows.ts';
+import { rowOfUser, type UserDetail } from './user-rows.ts';
 
 export type UserChanges = {
   first_name?: string | undefined;
@@ -41,14 +41,14 @@ export type UserChanges = {
   grant?: readonly string[] | undefined;
   revoke?: readonly string[] | undefined;
   /** What the caller has read of the user: the update fails if it has changed. */
-  expected?: { [K in keyof UserRow]?: UserRow[K] | undefined } | undefined;
+  expected?: { [K in keyof UserDetail]?: UserDetail[K] | undefined } | undefined;
 };
 
-export type UserUpdate = { user: UserRow; isChanged: boolean; undoable: UndoableChange };
+export type UserUpdate = { user: UserDetail; isChanged: boolean; undoable: UndoableChange };
 
 export const createUserUpdates = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
   /** @throws as `updateUser` */
-  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserRow> =>
+  update: (actor: Actor, email: string, changes: UserChanges): Promise<UserDetail> =>
     em.transactional(
       async (tx) => (await updateUser({ tx, now: clock.now(), audit }, actor, email, changes)).user,
     ),
@@ -140,7 +140,7 @@ const SHARED_FIELDS = ['first_name', 'last_name', 'extra', 'is_active', 'is_demo
  */
 const permittedChanges = (
   actor: Actor,
-  user: UserRow,
+  user: UserDetail,
   clientIds: number[],
   changes: UserChanges,
 ): UserChanges => {

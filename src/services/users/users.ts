@@ -5,7 +5,7 @@ import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import type { Unit } from '../unit.ts';
 import { findUsers, type Listing } from './user-listing.ts';
-import { loadUser, type UserRow } from './user-rows.ts';
+import { loadUser, type UserDetail, type UserRow } from './user-rows.ts';
 import { openUserList, type UserEncoder } from './user-stream.ts';
 
 export const createUsers = ({ em, read, loadAnyUser, clock, readRows, appOrder }: Unit) => ({
@@ -45,7 +45,8 @@ export const createUsers = ({ em, read, loadAnyUser, clock, readRows, appOrder }
   },
 
   /** @throws Problem `not-found` */
-  get: (actor: Actor, email: string): Promise<UserRow> => loadUser({ em, read, loadAnyUser }, actor, email),
+  get: (actor: Actor, email: string): Promise<UserDetail> =>
+    loadUser({ em, read, loadAnyUser }, actor, email),
 });
 
 export type PersonRow = Awaited<ReturnType<ReturnType<typeof createUsers>['people']>>[number];
