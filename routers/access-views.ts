@@ -33,6 +33,7 @@ export const accessViewsRouter = router({
           'Of the apps that you manage, or for staff of all apps, newest first. `key` and `url` are empty for those who may not open the app with them. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the id or key of the last access view of the previous page.',
         problems: ['not-found'],
         dotted: 'flags',
+        legacy: true,
       }),
     )
     .input(
@@ -62,6 +63,7 @@ export const accessViewsRouter = router({
         description:
           'By its id or current key. Without its key and URL for those who may not open the app with them, who find it only by its id.',
         volatileFields: ['usages_cnt'],
+        legacy: true,
       }),
     )
     .input(ByKey)
@@ -80,6 +82,7 @@ export const accessViewsRouter = router({
         status: 201,
         forms: true,
         resource: 'accessViews.get',
+        legacy: true,
       }),
     )
     .input(NewAccessView.prefault({}))
@@ -99,6 +102,7 @@ export const accessViewsRouter = router({
         problems: ['forbidden', 'reauthentication-required'],
         forms: true,
         resource: 'accessViews.get',
+        legacy: true,
       }),
     )
     .input(AccessViewChanges.extend({ key: AccessViewKey }))
@@ -117,6 +121,7 @@ export const accessViewsRouter = router({
         problems: ['forbidden'],
         status: 204,
         resource: 'accessViews.get',
+        legacy: true,
       }),
     )
     .input(ByKey)
@@ -128,6 +133,7 @@ export const accessViewsRouter = router({
       route('GET', `${path}{key}/usage/`, {
         summary: 'List the uses of an access view',
         description: 'By its id or current key. Newest first, each with what applied at that time.',
+        legacy: true,
       }),
     )
     .input(ByKey.extend(pageNumberFields))
@@ -148,7 +154,6 @@ export const accessViewsRouter = router({
         description:
           'Of an app, by its id or slug, for a user who can open it. The URL works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another URL. Needs an API token: browser sessions are refused.',
         problems: ['forbidden'],
-        extension: true,
       }),
     )
     .input(z.object({ app: Text(255), email: EmailKey }))

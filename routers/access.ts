@@ -46,7 +46,6 @@ export const accessRouter = router({
         summary: 'Get the access matrix of a client',
         description:
           'A page of its users, with those of its apps that each of them has. `apps` has all apps of the client. `cursor` is `next_cursor` of the previous page.',
-        extension: true,
       }),
     )
     .input(
@@ -69,7 +68,6 @@ export const accessRouter = router({
       route('GET', '/jb/users/{email}/access/', {
         summary: 'List who granted the apps of a user, and when',
         description: 'Null if neither the audit trail nor an accepted invitation says so.',
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey }))
@@ -83,7 +81,6 @@ export const accessRouter = router({
         description:
           'Grants and revokes apps, all or nothing. An error names each invalid cell by its index. Cells that are as requested stay unchanged. `POST /jb/operations/{id}/undo/` undoes the change.',
         problems: ['forbidden'],
-        extension: true,
         example: { cells: [{ email: 'ada@acme.test', app_id: 'zylTKNVx', granted: true }] },
       }),
     )

@@ -49,6 +49,7 @@ export const appsRouter = router({
         summary: 'List apps',
         description:
           'The apps that you can open or manage. For apps that you manage, `usage` contains the actions and distinct users of the last 30, 60 and 90 days.',
+        legacy: true,
       }),
     )
     .input(z.object({ ...appFilter, ...pagingFields(AppKey) }).prefault({}))
@@ -61,7 +62,13 @@ export const appsRouter = router({
     }),
 
   get: protectedProcedure
-    .meta(route('GET', '/jb/apps/{app_id}/', { summary: 'Get an app', volatileFields: ['usage'] }))
+    .meta(
+      route('GET', '/jb/apps/{app_id}/', {
+        summary: 'Get an app',
+        volatileFields: ['usage'],
+        legacy: true,
+      }),
+    )
     .input(z.object({ app_id: AppKey }))
     .output(AppOutput)
     .query(async ({ ctx, input }) => appOutput(await ctx.services.apps.get(ctx.actor, input.app_id))),
@@ -71,7 +78,6 @@ export const appsRouter = router({
       route('GET', '/jb/apps/{app_id}/status/', {
         summary: 'Get the maintenance status of an app',
         description: 'For platforms, before they show the app to a user.',
-        extension: true,
       }),
     )
     .input(z.object({ app_id: AppKey }))
@@ -83,7 +89,6 @@ export const appsRouter = router({
       route('GET', '/jb/apps/{app_id}/permissions/', {
         summary: 'Get what you may do with an app',
         description: 'For screens that offer only what you may do.',
-        extension: true,
       }),
     )
     .input(z.object({ app_id: AppKey }))
@@ -96,7 +101,6 @@ export const appsRouter = router({
         summary: 'List the stacks of an app',
         description:
           'Ordered by slug. Saved filters refer to a stack by its `id`. Stacks that the current package no longer contains are left out.',
-        extension: true,
       }),
     )
     .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
@@ -111,7 +115,6 @@ export const appsRouter = router({
         summary: 'List the versions of an app',
         description:
           'Most recently fetched first. `cursor` is the id of the last version of the previous page.',
-        extension: true,
       }),
     )
     .input(z.object({ app_id: AppKey, ...limitedPagingFields(LongIdKey) }))
@@ -131,7 +134,6 @@ export const appsRouter = router({
         description:
           'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
         problems: ['not-found', 'client-closed', 'app-in-maintenance'],
-        extension: true,
       }),
     )
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
@@ -145,7 +147,6 @@ export const appsRouter = router({
         description:
           'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
         problems: ['not-found', 'client-closed', 'app-in-maintenance'],
-        extension: true,
       }),
     )
     .input(z.object({ app_slug: Text(255), stack: StackSlug }))
@@ -160,7 +161,6 @@ export const appsRouter = router({
         summary: 'Preview the page of an app in maintenance',
         description:
           'The title and the sanitized message that people would see instead of the app. Nothing is saved.',
-        extension: true,
       }),
     )
     .input(z.object({ app_id: AppKey, maintenance_message: Html }))
@@ -177,7 +177,6 @@ export const appsRouter = router({
         summary: 'Roll an app back to an earlier version',
         description: 'To the given version, or by default to the one that was loaded before.',
         problems: ['invalid-package'],
-        extension: true,
         example: { app_version: '1.0.0' },
       }),
     )
@@ -197,6 +196,7 @@ export const appsRouter = router({
         problems: ['forbidden'],
         resource: 'apps.get',
         example: { in_maintenance: true, maintenance_message: 'Back at noon.' },
+        legacy: true,
       }),
     )
     .input(
@@ -225,7 +225,6 @@ export const appsRouter = router({
         description:
           'Records the event `app.clear-cache` in the audit trail, where platforms read it with a token of staff or administrators. The service itself caches nothing.',
         status: 204,
-        extension: true,
       }),
     )
     .input(z.object({ app_id: AppKey }))
@@ -243,6 +242,7 @@ export const appPackagesRouter = router({
         problems: ['invalid-package', 'package-store-unavailable'],
         handlesIdempotency: true,
         example: { app_version: 'latest' },
+        legacy: true,
       }),
     )
     .input(AppVersionInput)
@@ -266,6 +266,7 @@ export const appPackagesRouter = router({
         description: 'Does nothing if this version is already loaded.',
         problems: ['invalid-package'],
         status: 204,
+        legacy: true,
       }),
     )
     .input(AppVersionInput.pick({ app_slug: true }))

@@ -81,7 +81,6 @@ export const attentionRouter = router({
         summary: 'Get what needs your attention',
         description:
           'Failed mails, invitations that expire within three days, apps without use in 30 days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.',
-        extension: true,
       }),
     )
     .input(NoInput)

@@ -53,7 +53,6 @@ export const auditRouter = router({
         summary: 'List audit entries',
         description:
           'Who changed what, newest first. `cursor` is the id of the last entry of the previous page. Staff get only entries with the action `app.clear-cache`.',
-        extension: true,
       }),
     )
     .input(AuditFilter)

@@ -148,7 +148,7 @@ const ExpectedClient = ClientOutput.omit({ id: true, site: true }).partial();
 
 export const clientsRouter = router({
   list: viewerProcedure
-    .meta(route('GET', '/jb/clients/', { summary: 'List clients' }))
+    .meta(route('GET', '/jb/clients/', { summary: 'List clients', legacy: true }))
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(ClientOutput))
     .query(async ({ ctx, input }) =>
@@ -156,7 +156,7 @@ export const clientsRouter = router({
     ),
 
   get: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/', { summary: 'Get a client' }))
+    .meta(route('GET', '/jb/clients/{id}/', { summary: 'Get a client', legacy: true }))
     .input(ById)
     .output(ClientOutput)
     .query(async ({ ctx, input }) => clientOutput(await ctx.services.clients.get(ctx.actor, input.id))),
@@ -168,6 +168,7 @@ export const clientsRouter = router({
         description: 'Its texts and its password policy. Omitted fields stay unchanged.',
         resource: 'clients.get',
         example: { login_title: 'Welcome back', password_min_length: 10 },
+        legacy: true,
       }),
     )
     .input(ClientChanges.partial().extend({ id: IdKey, expected: ExpectedClient.optional() }))
@@ -177,13 +178,13 @@ export const clientsRouter = router({
     ),
 
   site: protectedProcedure
-    .meta(route('GET', '/jb/clients/{id}/site/', { summary: 'Get the site of a client' }))
+    .meta(route('GET', '/jb/clients/{id}/site/', { summary: 'Get the site of a client', legacy: true }))
     .input(ById)
     .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.getByClient(ctx.actor, input.id)),
 
   users: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/users/', { summary: 'List the users of a client' }))
+    .meta(route('GET', '/jb/clients/{id}/users/', { summary: 'List the users of a client', legacy: true }))
     .input(ById.extend(userFilter))
     .output(listOf(ClientUserOutput))
     .query(async ({ ctx, input }) => {
@@ -195,7 +196,7 @@ export const clientsRouter = router({
     }),
 
   apps: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/apps/', { summary: 'List the apps of a client' }))
+    .meta(route('GET', '/jb/clients/{id}/apps/', { summary: 'List the apps of a client', legacy: true }))
     .input(ById.extend(pagingFields(AppKey)))
     .output(z.array(AppSummaryOutput))
     .query(({ ctx, input }) => ctx.services.apps.ofClient(ctx.actor, input.id, toPageRequest(ctx, input))),
@@ -205,6 +206,7 @@ export const clientsRouter = router({
       route('GET', '/jb/clients/{id}/users/invitations/', {
         summary: 'List the invitations of a client',
         description: 'Pending invitations, unless `status` is set.',
+        legacy: true,
       }),
     )
     .input(ById.extend(invitationFilter))
@@ -221,6 +223,7 @@ export const clientsRouter = router({
         summary: 'Invite a user to a client',
         problems: ['throttled'],
         example: { email: 'guest@acme.test', extra: { team: 'north' }, initial_apps: ['zylTKNVx'] },
+        legacy: true,
       }),
     )
     .input(ById.extend({ email: NewEmail, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
@@ -237,7 +240,6 @@ export const clientsRouter = router({
       route('POST', '/jb/clients/{id}/invitation-preview/', {
         summary: 'Preview the invitation mail of a client',
         description: 'With the given texts, or else the saved ones. Nothing is saved or sent.',
-        extension: true,
       }),
     )
     .input(ById.extend(InvitationTexts.shape))
@@ -247,12 +249,7 @@ export const clientsRouter = router({
     ),
 
   gate: viewerProcedure
-    .meta(
-      route('GET', '/jb/clients/{id}/gate/', {
-        summary: 'Get who may open the apps of a client',
-        extension: true,
-      }),
-    )
+    .meta(route('GET', '/jb/clients/{id}/gate/', { summary: 'Get who may open the apps of a client' }))
     .input(ById)
     .output(ClientGateOutput)
     .query(({ ctx, input }) => ctx.services.clients.gate(ctx.actor, input.id)),
@@ -263,7 +260,6 @@ export const clientsRouter = router({
         summary: 'Change who may open the apps of a client',
         description:
           'The apps of a closed client do not open, and its members do not see them; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and sends the origins for the apps to proxies.',
-        extension: true,
         resource: 'clients.gate',
       }),
     )
@@ -279,7 +275,6 @@ export const clientsRouter = router({
         summary: 'Create a client',
         status: 201,
         resource: 'clients.get',
-        extension: true,
         example: { name: 'Initech' },
       }),
     )
@@ -294,7 +289,6 @@ export const brandingRouter = router({
       routesOf('Branding')('GET', '/branding/', {
         summary: 'Get the texts of public pages',
         description: 'The texts of the client whose site received the request.',
-        extension: true,
       }),
     )
     .input(NoInput)

@@ -35,7 +35,6 @@ export const dataRightsProcedures = {
           'A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data, superusers that of all users. tRPC streams pages of `{part, items}`.',
         problems: ['not-found', 'forbidden', 'reauthentication-required'],
         download: 'application/zip',
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey }))
@@ -52,7 +51,6 @@ export const dataRightsProcedures = {
         description:
           'Changes nothing. `confirmation` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change.',
         problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey }))
@@ -67,7 +65,6 @@ export const dataRightsProcedures = {
           'Replaces the user by a pseudonym everywhere: account, invitations, mails, usage and audit trail. It cannot be undone. `confirmation` is the code of the preview, `confirm_email` the email address once more. If `is_finished` is false, the rest is replaced in the background.',
         problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
         handlesIdempotency: true,
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey, confirmation: z.string().max(100), confirm_email: Email }))

@@ -71,7 +71,6 @@ export const invitationsRouter = router({
       route('GET', '/jb/invitations/', {
         summary: 'Search all invitations',
         description: 'Newest first. `cursor` is the id of the last invitation of the previous page.',
-        extension: true,
       }),
     )
     .input(
@@ -93,7 +92,7 @@ export const invitationsRouter = router({
     }),
 
   get: viewerProcedure
-    .meta(route('GET', '/jb/invitations/{id}/', { summary: 'Get an invitation', extension: true }))
+    .meta(route('GET', '/jb/invitations/{id}/', { summary: 'Get an invitation' }))
     .input(ById)
     .output(InvitationDetailsOutput)
     .query(async ({ ctx, input }) =>
@@ -105,7 +104,6 @@ export const invitationsRouter = router({
       route('POST', '/jb/invitations/{id}/resend/', {
         summary: 'Resend an invitation',
         problems: ['invitation-closed', 'throttled'],
-        extension: true,
       }),
     )
     .input(ById)
@@ -120,7 +118,6 @@ export const invitationsRouter = router({
         summary: 'Revoke an invitation',
         description: 'Its link becomes invalid.',
         problems: ['invitation-closed'],
-        extension: true,
       }),
     )
     .input(ById)
@@ -136,7 +133,6 @@ export const invitationsRouter = router({
         description:
           'Up to 1,000 ids. Each invitation is changed in a separate transaction, by the rules of the request for one; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request and sends no mail twice; without one, it sends the mails again.',
         handlesIdempotency: true,
-        extension: true,
         example: { ids: [17, 18], action: 'resend' },
       }),
     )
@@ -160,7 +156,6 @@ export const invitationsRouter = router({
         description:
           'The request is recorded in the audit trail. If a mail server is configured, only superusers can get links.',
         problems: ['invitation-closed'],
-        extension: true,
       }),
     )
     .input(ById)
@@ -176,7 +171,6 @@ export const invitationsRouter = router({
       route('POST', '/invitations/{key}/', {
         summary: 'Preview an invitation by its link',
         problems: ['invalid-link'],
-        extension: true,
       }),
     )
     .input(MailedLink)
@@ -193,7 +187,6 @@ export const invitationsRouter = router({
         summary: 'Accept an invitation',
         description: 'New users set a password and are logged in. Users with an account must log in first.',
         problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
-        extension: true,
         example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
       }),
     )
@@ -228,6 +221,7 @@ export const invitationsRouter = router({
         description:
           'The invitations that you created, for clients that you can see. With `app`, those for that app by every inviter. Pending invitations, unless `status` is set.',
         problems: ['not-found'],
+        legacy: true,
       }),
     )
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
@@ -253,6 +247,7 @@ export const invitationsRouter = router({
           initial_apps: ['zylTKNVx'],
           client: 1,
         },
+        legacy: true,
       }),
     )
     .input(
@@ -275,7 +270,6 @@ export const invitationsRouter = router({
       route('GET', '/jb/users/invitations/{email}/', {
         summary: 'Get the pending invitation of an email address',
         problems: ['ambiguous-invitation'],
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey, client: Id.optional() }))
@@ -294,6 +288,7 @@ export const invitationsRouter = router({
         query: ['client'],
         resource: 'invitations.pending',
         example: { initial_apps: ['zylTKNVx', 'Qm3vR8pa'] },
+        legacy: true,
       }),
     )
     .input(

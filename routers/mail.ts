@@ -99,7 +99,6 @@ export const mailRouter = router({
       route('GET', '/jb/mails/', {
         summary: 'List mails',
         description: 'Newest first. `cursor` is the id of the last mail of the previous page.',
-        extension: true,
       }),
     )
     .input(
@@ -125,7 +124,6 @@ export const mailRouter = router({
         summary: 'List the mails and invitations of an email address',
         description:
           'Newest first, also of an email address without an account. `cursor` is the id of the last entry of the previous page.',
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey, ...limitedPagingFields(TimelineKey) }))
@@ -136,7 +134,7 @@ export const mailRouter = router({
     }),
 
   get: viewerProcedure
-    .meta(route('GET', '/jb/mails/{id}/', { summary: 'Get a mail with its content', extension: true }))
+    .meta(route('GET', '/jb/mails/{id}/', { summary: 'Get a mail with its content' }))
     .input(ById)
     .output(MailDetailsOutput)
     .query(async ({ ctx, input }) => mailDetailsOutput(await ctx.services.mails.get(ctx.actor, input.id))),
@@ -147,7 +145,6 @@ export const mailRouter = router({
         summary: 'Send a mail now',
         description: 'Retries a mail that failed or is waiting.',
         problems: ['forbidden'],
-        extension: true,
       }),
     )
     .input(ById)

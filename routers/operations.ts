@@ -111,7 +111,6 @@ export const operationsRouter = router({
           'Your own bulk update or change of the access matrix, within ten minutes. Reverts what is still as the operation left it; the rest is in `skipped`. Each request reverts the changes of up to 1,000 users and reports those of all requests so far: repeat it until `is_finished` is true, or if it was interrupted. Reactivated users must log in again.',
         problems: ['undo-expired'],
         handlesIdempotency: true,
-        extension: true,
       }),
     )
     .input(z.object({ id: OperationKey }))

@@ -19,7 +19,6 @@ export const passwordsRouter = router({
         summary: 'Change your password',
         description: 'Ends all your other sessions. An error lists every rule that the new password breaks.',
         problems: ['invalid-credentials', 'throttled'],
-        extension: true,
         status: 204,
         handlesIdempotency: true,
       }),
@@ -38,7 +37,6 @@ export const passwordsRouter = router({
         summary: 'Change an expired password',
         description: 'For users who cannot log in because their password has expired.',
         problems: ['invalid-credentials', 'password_expired', 'throttled'],
-        extension: true,
         status: 204,
       }),
     )
@@ -56,7 +54,6 @@ export const passwordsRouter = router({
         summary: 'Request a password reset',
         description: 'Mails a link. The response does not reveal whether the account exists.',
         problems: ['throttled'],
-        extension: true,
         status: 204,
       }),
     )
@@ -71,7 +68,6 @@ export const passwordsRouter = router({
         summary: 'Verify the token of a password reset',
         description: 'Does not use up the token.',
         problems: ['invalid-link'],
-        extension: true,
         example: { token: '7.vGZ2t0y5bJq1xk8' },
       }),
     )
@@ -87,7 +83,6 @@ export const passwordsRouter = router({
       route('POST', '/password/reset/', {
         summary: 'Reset a password',
         problems: ['invalid-link'],
-        extension: true,
         status: 204,
         example: { token: '7.vGZ2t0y5bJq1xk8', password: 'a longer one, of words' },
       }),
@@ -104,7 +99,6 @@ export const passwordsRouter = router({
         summary: 'Check a password against the policy',
         description:
           'Against your own policy, or without a login that of the client whose site received the request. Nothing is stored.',
-        extension: true,
         example: { password: 'summer', email: 'ada@acme.test' },
       }),
     )
@@ -130,7 +124,6 @@ export const passwordsRouter = router({
         summary: 'Preview which users a password expiry would affect',
         description:
           'The users whose passwords would have expired if `password_expiration_days` were `days`.',
-        extension: true,
       }),
     )
     .input(

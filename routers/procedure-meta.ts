@@ -15,8 +15,8 @@ export type ProcedureMeta = {
 export type RestMeta = GuardMeta & {
   /** Status of a successful response, by default 200. */
   status?: 200 | 201 | 204;
-  /** An endpoint that Steward adds to the documented interface. */
-  extension?: boolean;
+  /** Whether the service that Steward replaces has this path. All others are extensions. */
+  legacy?: boolean;
   /** Problems beyond those that follow from the path, the body and the required role. */
   problems?: readonly ProblemCode[];
   /** Fields of the body in the example of the OpenAPI document, beside those that are required. */

@@ -36,7 +36,7 @@ const path = '/hashr/saved_global_filters/';
 
 export const savedFiltersRouter = router({
   list: protectedProcedure
-    .meta(route('GET', path, { summary: 'List your saved filters' }))
+    .meta(route('GET', path, { summary: 'List your saved filters', legacy: true }))
     .input(z.object(pagingFields(HashKey)).prefault({}))
     .output(z.array(SavedFilterOutput))
     .query(async ({ ctx, input }) => {
@@ -46,7 +46,12 @@ export const savedFiltersRouter = router({
     }),
 
   listByStack: protectedProcedure
-    .meta(route('GET', `${path}stack/{stack_id}/`, { summary: 'List your saved filters of a stack' }))
+    .meta(
+      route('GET', `${path}stack/{stack_id}/`, {
+        summary: 'List your saved filters of a stack',
+        legacy: true,
+      }),
+    )
     .input(z.object({ stack_id: Text(255), ...pagingFields(HashKey) }))
     .output(z.array(SavedFilterOutput))
     .query(async ({ ctx, input }) => {
@@ -56,7 +61,7 @@ export const savedFiltersRouter = router({
     }),
 
   get: protectedProcedure
-    .meta(route('GET', `${path}{hash}/`, { summary: 'Get a saved filter' }))
+    .meta(route('GET', `${path}{hash}/`, { summary: 'Get a saved filter', legacy: true }))
     .input(ByHash)
     .output(SavedFilterOutput)
     .query(async ({ ctx, input }) =>
@@ -71,6 +76,7 @@ export const savedFiltersRouter = router({
         status: 201,
         resource: 'savedFilters.get',
         example: { name: 'Spring' },
+        legacy: true,
       }),
     )
     .input(SavedFilterInput)
@@ -89,6 +95,7 @@ export const savedFiltersRouter = router({
         body: 'filter',
         resource: 'savedFilters.get',
         example: { name: 'Spring and summer' },
+        legacy: true,
       }),
     )
     .input(ByHash.extend({ filter: SavedFilterInput }))
@@ -103,6 +110,7 @@ export const savedFiltersRouter = router({
         summary: 'Delete a saved filter',
         status: 204,
         resource: 'savedFilters.get',
+        legacy: true,
       }),
     )
     .input(ByHash)

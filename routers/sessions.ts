@@ -41,7 +41,6 @@ export const sessionsRouter = router({
         description:
           'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change.',
         problems: ['invalid-credentials', 'password_expired', 'throttled', 'unauthenticated', 'cross-site'],
-        extension: true,
       }),
     )
     .input(z.object({ username: Login.username, password: Login.password }))
@@ -61,7 +60,7 @@ export const sessionsRouter = router({
 
   /** `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. */
   current: protectedProcedure
-    .meta(route('GET', '/session/', { summary: 'Get the current user', extension: true }))
+    .meta(route('GET', '/session/', { summary: 'Get the current user' }))
     .input(NoInput)
     .output(z.object({ user: UserOutput, roles: RolesOutput, app_url: z.string(), sends_mail: z.boolean() }))
     .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => ({
@@ -76,7 +75,6 @@ export const sessionsRouter = router({
       route('DELETE', '/session/', {
         summary: 'Log out',
         description: 'Ends the session or token of this request.',
-        extension: true,
         status: 204,
       }),
     )
@@ -97,7 +95,6 @@ export const sessionsRouter = router({
           'Allows this browser session to create tokens and grant roles for 15 minutes. API tokens do not need it.',
         problems: ['throttled'],
         status: 204,
-        extension: true,
         handlesIdempotency: true,
       }),
     )
@@ -110,7 +107,7 @@ export const sessionsRouter = router({
     }),
 
   list: protectedProcedure
-    .meta(route('GET', '/jb/sessions/', { summary: 'List your sessions', extension: true }))
+    .meta(route('GET', '/jb/sessions/', { summary: 'List your sessions' }))
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionOutput))
     .query(async ({ ctx, input }) =>
@@ -118,13 +115,7 @@ export const sessionsRouter = router({
     ),
 
   revoke: protectedProcedure
-    .meta(
-      route('DELETE', '/jb/sessions/{id}/', {
-        summary: 'Revoke one of your sessions',
-        extension: true,
-        status: 204,
-      }),
-    )
+    .meta(route('DELETE', '/jb/sessions/{id}/', { summary: 'Revoke one of your sessions', status: 204 }))
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id)),
@@ -136,7 +127,6 @@ export const sessionsRouter = router({
         description:
           'The browsers in which the user is logged in, last used first. For those who may change this user.',
         problems: ['forbidden', 'shared-user'],
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
@@ -152,7 +142,6 @@ export const sessionsRouter = router({
         summary: 'Revoke a session of a user',
         description: 'For those who may change this user.',
         problems: ['forbidden', 'shared-user'],
-        extension: true,
         status: 204,
       }),
     )
@@ -166,7 +155,6 @@ export const sessionsRouter = router({
         summary: 'Revoke all sessions of a user',
         description: 'Revokes all sessions and tokens. The user may log in again.',
         problems: ['forbidden', 'shared-user'],
-        extension: true,
         status: 204,
       }),
     )

@@ -15,13 +15,13 @@ const Domain = Text(255)
 
 export const sitesRouter = router({
   list: protectedProcedure
-    .meta(route('GET', '/jb/sites/', { summary: 'List sites' }))
+    .meta(route('GET', '/jb/sites/', { summary: 'List sites', legacy: true }))
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(SiteOutput))
     .query(({ ctx, input }) => ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))),
 
   get: protectedProcedure
-    .meta(route('GET', '/jb/sites/{id}/', { summary: 'Get a site' }))
+    .meta(route('GET', '/jb/sites/{id}/', { summary: 'Get a site', legacy: true }))
     .input(z.object({ id: IdKey }))
     .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.get(ctx.actor, input.id)),
@@ -32,7 +32,6 @@ export const sitesRouter = router({
         summary: 'Create a site',
         status: 201,
         resource: 'sites.get',
-        extension: true,
         example: { domain: 'initech.localhost:8000', name: 'Initech' },
       }),
     )
@@ -47,6 +46,7 @@ export const environmentRouter = router({
       routesOf('Environment')('GET', '/jb/env/', {
         summary: 'Get the running environment',
         responseTypes: ['text/json', 'application/json'],
+        legacy: true,
       }),
     )
     .input(NoInput)

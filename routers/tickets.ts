@@ -51,7 +51,6 @@ export const ticketsRouter = router({
         forms: true,
         jsonOnly: true,
         maxBodyBytes: MAX_CODE_BYTES,
-        extension: true,
       }),
     )
     .input(z.object({ code: Text(255), app: Text(255) }))
@@ -66,7 +65,6 @@ export const ticketsRouter = router({
         description:
           'RFC 7662. Whether the ticket is valid, not revoked, and its owner may still open the app; if so, with its claims. Tickets for apps of other clients are not active for you.',
         forms: true,
-        extension: true,
       }),
     )
     .input(z.object({ token: z.string() }))
@@ -83,7 +81,6 @@ export const ticketsRouter = router({
         description:
           'Those of an access view (its id, as in the ticket, or key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
         problems: ['not-found', 'shared-user'],
-        extension: true,
         status: 204,
       }),
     )
@@ -128,7 +125,6 @@ export const signingKeysRouter = router({
       keyRoute('GET', '/jb/signing-keys/', {
         summary: 'List the keys that sign tickets',
         description: 'Newest first, without the private keys.',
-        extension: true,
       }),
     )
     .input(z.object({}).prefault({}))
@@ -141,7 +137,6 @@ export const signingKeysRouter = router({
         summary: 'Replace the key that signs tickets',
         description:
           'The new key is published now and signs once every cache has it, after about six minutes. Until then, another call returns the same key.',
-        extension: true,
       }),
     )
     .input(z.object({}).prefault({}))

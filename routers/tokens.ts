@@ -45,6 +45,7 @@ export const tokensRouter = router({
         description: `Send the token as \`Authorization: Token …\`. ${SAME_RESPONSE} Accepts JSON and forms.`,
         problems: LOGIN_PROBLEMS,
         ...login,
+        legacy: true,
       }),
     )
     .input(z.object({ username: Login.username, password: Login.password }))
@@ -60,7 +61,6 @@ export const tokensRouter = router({
         description: `Same as \`POST /api/v1/api-token-auth/\`, with \`email\` as the name of the field. ${SAME_RESPONSE}`,
         problems: LOGIN_PROBLEMS,
         ...login,
-        extension: true,
       }),
     )
     .input(z.object({ email: Login.username, password: Login.password }))
@@ -78,7 +78,6 @@ export const tokensRouter = router({
           'Returns the token if it is valid. Does not count as a use of the token. Accepts JSON and forms.',
         problems: TOKEN_PROBLEMS,
         ...login,
-        extension: true,
       }),
     )
     .input(SentToken)
@@ -93,7 +92,6 @@ export const tokensRouter = router({
           'Returns a new token. The old one ends a minute later; until then, another refresh of it returns the same new token. Accepts JSON and forms.',
         problems: TOKEN_PROBLEMS,
         ...login,
-        extension: true,
       }),
     )
     .input(SentToken)
@@ -105,7 +103,6 @@ export const tokensRouter = router({
       route('GET', '/jb/tokens/', {
         summary: 'List your tokens',
         description: 'When each token was created and last used, but not the token itself.',
-        extension: true,
       }),
     )
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
@@ -121,7 +118,6 @@ export const tokensRouter = router({
         description: 'For scripts. The token is only shown in this response.',
         problems: ['reauthentication-required'],
         status: 201,
-        extension: true,
         example: { name: 'Nightly export' },
       }),
     )
@@ -133,13 +129,7 @@ export const tokensRouter = router({
     }),
 
   revoke: protectedProcedure
-    .meta(
-      route('DELETE', '/jb/tokens/{id}/', {
-        summary: 'Revoke one of your tokens',
-        extension: true,
-        status: 204,
-      }),
-    )
+    .meta(route('DELETE', '/jb/tokens/{id}/', { summary: 'Revoke one of your tokens', status: 204 }))
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id)),
@@ -151,7 +141,6 @@ export const tokensRouter = router({
         description:
           'When each token was created and last used, but not the token itself. For those who may change this user.',
         problems: ['forbidden', 'shared-user'],
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
@@ -167,7 +156,6 @@ export const tokensRouter = router({
         summary: 'Revoke a token of a user',
         description: 'For those who may change this user.',
         problems: ['forbidden', 'shared-user'],
-        extension: true,
         status: 204,
       }),
     )

@@ -27,7 +27,6 @@ export const usageReportProcedures = {
         description:
           'Of an app, a stack of it, a client, a user, or of all apps whose usage you can see. Newest first. Each period has its counterpart in the periods before: of a period that has not ended, the same number of days. `users` counts distinct users of one app, and is null otherwise.',
         problems: ['not-found'],
-        extension: true,
       }),
     )
     .input(UsageReportInput)
@@ -47,7 +46,6 @@ export const usageReportProcedures = {
         summary: 'Get the most used apps',
         description: 'Of a client, or of all apps whose usage you can see.',
         problems: ['not-found'],
-        extension: true,
       }),
     )
     .input(
@@ -70,7 +68,6 @@ export const usageReportProcedures = {
         summary: 'Get the daily actions of apps',
         description:
           'The apps whose usage you can see, with the order and the filters of `GET /jb/apps/`. The last of `daily_actions` is today.',
-        extension: true,
       }),
     )
     .input(
@@ -92,7 +89,6 @@ export const usageReportProcedures = {
       route('GET', '/jb/usage/idle-apps/', {
         summary: 'List idle apps',
         description: 'Apps that are older than `days` and were not used in these days, oldest first.',
-        extension: true,
       }),
     )
     .input(
@@ -121,7 +117,6 @@ export const usageReportProcedures = {
         description:
           'Active users who joined, last logged in and last used an app more than `days` ago, as far as you can see. Those who never logged in come first.',
         problems: ['not-found'],
-        extension: true,
       }),
     )
     .input(

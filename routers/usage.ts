@@ -47,6 +47,7 @@ export const usageRouter = router({
         summary: 'Stream the usage of an app',
         description:
           'All entries of the last `window` days, newest first. The size of the response is not limited.',
+        legacy: true,
       }),
     )
     .input(z.object({ app_id: AppKey, window: Window }))
@@ -60,6 +61,7 @@ export const usageRouter = router({
       routesOf('Users')('GET', '/jb/users/{email}/usage/{app_id}/', {
         summary: 'Get the usage of an app by a user',
         description: 'The newest entry, or with `window` an array of all entries of that many days.',
+        legacy: true,
       }),
     )
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
@@ -76,7 +78,6 @@ export const usageRouter = router({
         summary: 'Stream the usage of a user',
         description:
           'All entries of the last `window` days, newest first, in all apps whose usage you may see. The size of the response is not limited.',
-        extension: true,
       }),
     )
     .input(z.object({ email: EmailKey, window: Window }))
@@ -89,7 +90,6 @@ export const usageRouter = router({
         summary: 'List the usage of an app page by page',
         description:
           'Newest first; a page is shorter if its entries are large. `cursor` is `next_cursor` of the previous page.',
-        extension: true,
       }),
     )
     .input(
@@ -115,7 +115,6 @@ export const usageRouter = router({
         summary: 'Get usage by day',
         description: 'Of an app, of a user, or of a user in an app. Days without usage are included.',
         problems: ['not-found'],
-        extension: true,
       }),
     )
     .input(
@@ -138,7 +137,6 @@ export const usageRouter = router({
     .meta(
       route('GET', '/jb/apps/{app_id}/usage/top/', {
         summary: 'Get the most active users and stacks of an app',
-        extension: true,
       }),
     )
     .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
@@ -159,7 +157,6 @@ export const usageRouter = router({
         status: 201,
         maxBodyBytes: MAX_RECORDING_BYTES,
         handlesIdempotency: true,
-        extension: true,
         example: { id: '4711', timestamp: '2026-11-21T12:00:00.000Z', extra: { stack: 'a0a91e46' } },
       }),
     )

@@ -43,6 +43,7 @@ export const usersRouter = router({
         description:
           'The users that you can see, in order of creation, or of `sort` if `limit` or a page is requested.',
         problems: ['not-found'],
+        legacy: true,
       }),
     )
     .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userFilter }).prefault({}))
@@ -80,7 +81,6 @@ export const usersRouter = router({
         summary: 'Count users',
         description: 'The exact number of users that match the filter.',
         problems: ['not-found'],
-        extension: true,
       }),
     )
     .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userConditions }).prefault({}))
@@ -95,7 +95,6 @@ export const usersRouter = router({
           'All users that match the filter, in the order of `sort` at the time of the request, with the given `columns`: names of fields of a user, separated by commas. tRPC streams pages of objects with these fields.',
         problems: ['not-found'],
         download: 'text/csv',
-        extension: true,
       }),
     )
     .input(
@@ -121,6 +120,7 @@ export const usersRouter = router({
       route('GET', '/jb/users/{email}/', {
         summary: 'Get a user',
         description: 'All users can get themselves.',
+        legacy: true,
       }),
     )
     .input(ByEmail)
@@ -134,7 +134,6 @@ export const usersRouter = router({
       route('GET', '/jb/users/{email}/permissions/', {
         summary: 'Get what you may do with a user',
         description: 'For screens that offer only what you may do.',
-        extension: true,
       }),
     )
     .input(ByEmail)
@@ -149,6 +148,7 @@ export const usersRouter = router({
           'The user joins the clients of the `apps`, and `client`: by default the only client that you administer, or the only one of the installation. Mails a link to set a password, unless `send_email` is false. A client admin whose requests name 20 accounts of other clients within an hour gets 429 for all of them until the hour is over.',
         problems: ['user-exists', 'throttled'],
         example: { email: 'nia@acme.test', first_name: 'Nia', last_name: 'New', apps: ['zylTKNVx'] },
+        legacy: true,
       }),
     )
     .input(
@@ -177,6 +177,7 @@ export const usersRouter = router({
         problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
         resource: 'users.get',
         example: { first_name: 'Augusta', apps: ['zylTKNVx'] },
+        legacy: true,
       }),
     )
     .input(
@@ -204,6 +205,7 @@ export const usersRouter = router({
         problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
         status: 204,
         resource: 'users.get',
+        legacy: true,
       }),
     )
     .input(ByEmail)
@@ -218,7 +220,6 @@ export const usersRouter = router({
           'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again.',
         problems: ['undo-expired', 'not-found'],
         handlesIdempotency: true,
-        extension: true,
         example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },
       }),
     )
@@ -243,7 +244,6 @@ export const rolesRouter = router({
       rolesRoute('GET', '/jb/users/{email}/roles/', {
         summary: 'Read the staff and superuser roles',
         problems: ['not-found'],
-        extension: true,
       }),
     )
     .input(ByEmail)
@@ -255,7 +255,6 @@ export const rolesRouter = router({
       rolesRoute('PATCH', '/jb/users/{email}/roles/', {
         summary: 'Grant or revoke the staff and superuser roles',
         problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
-        extension: true,
         example: { is_staff: true },
       }),
     )
@@ -270,7 +269,6 @@ export const rolesRouter = router({
       rolesRoute('PUT', '/jb/clients/{id}/admins/{email}/', {
         summary: 'Grant or revoke the admin role for a client',
         problems: ['self-modification', 'reauthentication-required'],
-        extension: true,
         example: { is_admin: true },
       }),
     )

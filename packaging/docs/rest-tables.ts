@@ -27,17 +27,17 @@ const HEAD = ['Request', 'Input', 'Role', 'tRPC', 'Does'];
 /** The tables of docs/rest.md: paths of the replaced service first, then Steward's extensions, then aliases. */
 export const restTables = (): string => {
   const document: Document = JSON.parse(JSON.stringify(openApiDocument('')));
-  const table = (isExtension: boolean): string => {
+  const table = (isLegacy: boolean): string => {
     const endpoints = restEndpoints().filter(
-      ({ rest, isAlias }) => !isAlias && (rest.extension ?? false) === isExtension,
+      ({ rest, isAlias }) => !isAlias && (rest.legacy ?? false) === isLegacy,
     );
     return markdownTable(
       HEAD,
       endpoints.map((endpoint) => rowOf(endpoint, document)),
     );
   };
-  const own = `### Paths of the replaced service\n\n${table(false)}`;
-  const added = `### Paths added by Steward\n\n${table(true)}`;
+  const own = `### Paths of the replaced service\n\n${table(true)}`;
+  const added = `### Paths added by Steward\n\n${table(false)}`;
   const aliases = restEndpoints().filter(({ isAlias }) => isAlias);
   const aliasTable = markdownTable(['Request', 'Same as', 'tRPC'], aliases.map(aliasRow));
   return `${own}\n\n${added}\n\n### Aliases\n\n${ABOUT_ALIASES}\n\n${aliasTable}`;

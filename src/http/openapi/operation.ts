@@ -37,8 +37,8 @@ export const operationOf = (endpoint: Endpoint, { schemas, errors }: SharedCompo
     ]
       .filter(Boolean)
       .join('\n\n'),
-    tags: [...tags, ...(rest.extension ? [EXTENSION_TAG] : [])],
-    ...(rest.extension && { 'x-steward-extension': true }),
+    tags: [...tags, ...(rest.legacy ? [] : [EXTENSION_TAG])],
+    ...(!rest.legacy && { 'x-steward-extension': true }),
     ...(isPublic && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),

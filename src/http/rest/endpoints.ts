@@ -80,7 +80,7 @@ const aliasEndpoints = (endpoints: readonly Endpoint[]): Endpoint[] =>
   ALIASES.map(({ operationId, procedure, method, path }) => {
     const original = endpoints.find((endpoint) => endpoint.procedure === procedure);
     if (!original) throw new TypeError(`${procedure} has no REST path`);
-    const rest = { ...original.rest, extension: true };
+    const rest = { ...original.rest, legacy: false };
     return { ...original, method, ...routeOf(path), operationId, rest, isAlias: true };
   });
 
