@@ -85,7 +85,7 @@ export const createMeasure = ({ postmaster, token, samples, state }: Deps) => {
 const findRate = async (load: Omit<Load, 'amount'>): Promise<number> => {
   for (let amount = load.connections; ; amount *= GROWTH) {
     const { responses, seconds } = await generateLoad({ ...load, amount });
-    if (seconds * GROWTH > FIRST_WARM_UP_SECONDS) return responses / seconds;
+    if (seconds > FIRST_WARM_UP_SECONDS) return responses / seconds;
   }
 };
 
