@@ -1,4 +1,6 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
+import { Session } from '../../../entities/session.ts';
 import { type Db, tables } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -53,11 +55,11 @@ export const createSessions = ({
         // A concurrent password change revokes the session.
         if (!(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
         if (actor.credential?.kind !== 'session') return null;
-        await tables(tx)
-          .updateTable('sessions')
-          .set({ authenticated_at: clock.now() })
-          .where('id', '=', actor.credential.id)
-          .execute();
+        const lockMode = LockMode.PESSIMISTIC_WRITE;
+        const session = await tx.findOne(Session, actor.credential.id, { lockMode });
+        if (!session) throw new Problem('unauthenticated');
+        session.authenticatedAt = clock.now();
+        await tx.flush();
         const event: AuditEvent = { action: 'session.confirm', actor, target: user.email };
         await audit.record(tx, [{ ...event, clients: user.clientIds }]);
         return null;
