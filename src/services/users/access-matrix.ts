@@ -21,7 +21,7 @@ import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { Unit } from '../unit.ts';
 import { type GrantableApp, grantEvents } from './app-grants.ts';
 import { findUsers, type Listing } from './user-listing.ts';
-import { lockSuperusers, TARGET_COLUMNS } from './user-locks.ts';
+import { lockSuperusers, targets } from './user-locks.ts';
 
 /** Whether a user is to have an app. */
 export type Cell = { email: string; app_id: string; granted: boolean };
@@ -167,10 +167,7 @@ const lockTargets = async (tx: Db, actor: Actor, client: number, emails: readonl
   const locked = await visible.select('users.id').orderBy('users.id').forUpdate('users').execute();
   const ids = locked.map(({ id }) => id);
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
-  const rows = await db
-    .selectFrom('users')
-    .select(['users.id', 'users.email'])
-    .select(TARGET_COLUMNS)
+  const rows = await targets(tx)
     .select([
       sql<string[]>`array(select g.app_id from app_grants g join apps a on a.id = g.app_id
         where g.user_id = users.id and a.client_id = ${client})`.as('apps'),

@@ -7,7 +7,7 @@ import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.
 import { ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
 
 /** A locked user, with the clients that decide who may change them, by id. */
-export type LockedUser = { user: User; clientIds: number[]; adminOf: number[] };
+export type LockedUser = { user: User } & Pick<TargetRoles, 'clientIds' | 'adminOf'>;
 
 /**
  * Locks a user whom the actor may change.
@@ -22,17 +22,9 @@ export const lockUser = async (
 ): Promise<LockedUser> => {
   const user = await lockVisibleUser(tx, actor, email);
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
-  const memberships = await tables(tx)
-    .selectFrom('memberships')
-    .select(['client_id', 'is_admin'])
-    .where('user_id', '=', user.id)
-    .orderBy('client_id')
-    .execute();
-  const clientIds = memberships.map((row) => row.client_id);
-  const adminOf = memberships.filter((row) => row.is_admin).map((row) => row.client_id);
-  const { id, isSuperuser, isStaff } = user;
-  requireMay(actor, { id, email: user.email, isSuperuser, isStaff, clientIds, adminOf });
-  return { user, clientIds, adminOf };
+  const target = await targets(tx).where('id', '=', user.id).executeTakeFirstOrThrow();
+  requireMay(actor, target);
+  return { user, clientIds: target.clientIds, adminOf: target.adminOf };
 };
 
 /**
@@ -109,21 +101,23 @@ export const lockActiveUser = async (
   return (await unchanged.forUpdate().executeTakeFirst()) !== undefined;
 };
 
-/** The roles and all clients of `users`, to be selected. */
-export const TARGET_COLUMNS = [
-  ...ROLE_COLUMNS,
-  sql<number[]>`array(select m.client_id from memberships m where m.user_id = users.id)`.as('clientIds'),
-] as const;
-
 /**
  * The roles of a user whom the actor may see. Locks nothing.
  * @throws Problem `not-found`
  */
 export const readTarget = (db: Db, actor: Actor, email: string): Promise<TargetRoles> =>
-  tables(db)
-    .selectFrom('users')
-    .select(['id', 'email'])
-    .select(TARGET_COLUMNS)
+  targets(db)
     .where('email', '=', email)
     .where(userVisibleTo(actor))
     .executeTakeFirstOrThrow(() => notFound('user'));
+
+/** Users with their roles and all of their clients. */
+export const targets = (db: Db) =>
+  tables(db)
+    .selectFrom('users')
+    .select(['users.id', 'users.email'])
+    .select(ROLE_COLUMNS)
+    .select(
+      sql<number[]>`array(select m.client_id from memberships m
+        where m.user_id = users.id order by m.client_id)`.as('clientIds'),
+    );
