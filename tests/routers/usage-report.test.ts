@@ -137,7 +137,7 @@ report('counts a stack of an app', async ({ app }) => {
   const [overview, trends, none] = await Promise.all(
     stacks.map(async (stack) => sum(await app.as(ACME).usage.report({ app_id: SALES, stack }))),
   );
-  const { stacks: top } = await app.as(ACME).usage.top({ app_id: SALES });
+  const { stacks: top } = await app.as(ACME).usage.top({ app_id: SALES, window: 30 });
 
   assert.equal(top.map(({ stack, actions }) => [stack, actions]).toSorted(), [
     [stacks[0], overview],
