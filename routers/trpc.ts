@@ -21,7 +21,7 @@ const t = initTRPC
   .create({
     transformer,
     isDev: false,
-    // Messages of tRPC may quote libraries; those of a Problem are written for callers.
+    // Messages of other errors may quote libraries; those of a Problem are written for callers.
     errorFormatter: ({ shape, error }) => {
       const { code, status, message, fields, retryAfterSeconds } = problemOf(error);
       const problem = { code, fields, retryAfterSeconds };

@@ -52,8 +52,8 @@ export const summarizeTable = async (client: pg.Client, { name, columns }: Table
 };
 
 /**
- * The next value of each sequence. To be read after the snapshot was taken: the values of sequences are of no snapshot, and
- * must be behind all of its ids.
+ * The next value of each sequence. Read it after the snapshot was taken: sequences are not part of a snapshot, and their
+ * values must exceed all of its ids.
  */
 export const readSequences = async (client: pg.ClientBase): Promise<Record<string, string>> => {
   const { rows } = await client.query<{ name: string }>(
@@ -62,7 +62,7 @@ export const readSequences = async (client: pg.ClientBase): Promise<Record<strin
   );
   const sequences: Record<string, string> = {};
   for (const { name } of rows) {
-    // Not from pg_sequences, which has no value of a sequence that was set and not used since.
+    // Not from pg_sequences, which has no value for a sequence that was set but not used since.
     const { rows: values } = await client.query<{ next: string }>(
       `select (last_value::numeric + is_called::int)::text as next from ${quoted(name)}`,
     );
@@ -83,7 +83,7 @@ export const advanceSequences = async (
   );
 };
 
-/** Whether the database has no table: a restore writes into nothing else. */
+/** Whether the database has no table. A restore writes only into such a database. */
 export const isEmptyDatabase = async (client: pg.ClientBase): Promise<boolean> => {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::int as count from pg_class

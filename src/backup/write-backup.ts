@@ -32,7 +32,10 @@ export const newBackupName = (now: Date): string =>
 
 const NAME = /^steward-(\d{8}T\d{6})Z-[0-9a-f]{6}\.tar$/;
 
-/** The newest backup among these file names; null if there is none. Those of the future come last: the clock was ahead. */
+/**
+ * The newest backup among these file names; null if there is none. Names with a time in the future come last, because the
+ * clock was ahead.
+ */
 export const newestBackup = (names: readonly string[], now: Date): string | null => {
   const latest = newBackupName(latestPossible(now)).slice(0, -'-000000.tar'.length);
   const backups = names.filter((name) => NAME.test(name)).sort();

@@ -41,7 +41,7 @@ const linesOf = ({ name, locks, ms }: MigrationPreview): string[] => [
   ),
 ];
 
-/** Work on the database. The key is that of the service. */
+/** Work on the database. `secretKey` is that of the service. */
 type Work<T> = (orm: Orm, secretKey: string) => Promise<T>;
 
 /** Runs `work` on the migrated database. */

@@ -15,7 +15,7 @@ import {
 import { backupSettings, storeSettings } from './store-config.ts';
 import { tracingSettings } from './tracing-config.ts';
 
-/** Everybody knows it from the documentation. */
+/** It is published in the documentation. */
 export const PUBLISHED_DEMO_PASSWORD = 'steward-demo-1';
 
 /**

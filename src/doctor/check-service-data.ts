@@ -12,7 +12,7 @@ import { judgeStoredTimes } from './database-findings.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 /**
- * What the running service should have done with its data, and accounts that nobody should have.
+ * What the running service should have done with its data, and accounts that must not exist.
  * @param now by the clock of the database, which all stored times are from
  */
 export const checkServiceData = async (em: Db, config: Config, now: Date): Promise<Finding[]> => [
@@ -133,7 +133,7 @@ const checkDemoAccounts = async (em: Db, concurrency: number): Promise<Finding[]
   const accounts = await tables(em)
     .selectFrom('users')
     .select(['email', 'password_hash', 'is_superuser'])
-    // All people of the demo, and nobody else, as this top-level domain is reserved.
+    // All people of the demo and no others, because this top-level domain is reserved.
     .where('email', 'like', '%.test')
     .where('is_active', '=', true)
     .where('password_hash', 'is not', null)

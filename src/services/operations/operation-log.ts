@@ -79,7 +79,7 @@ export const findDone = async (
   return new Set(rows.map(({ email }) => email));
 };
 
-/** What something changes of a locked user: ids of granted and revoked apps, and of the clients that it gives access to. */
+/** What a change does to a locked user: ids of granted and revoked apps, and of the clients that it gives access to. */
 export type Decision = { userId: number; apps: readonly string[]; clients: readonly number[] };
 
 /**
