@@ -12,7 +12,6 @@ const NOT_NEEDED = [
   '@aws-sdk/client-s3', // 120 ms, 22 MB
   'nodemailer', // 100 ms, 15 MB
   '@zxcvbn-ts/language-common', // 45 ms, 19 MB
-  'yaml', // 33 ms, 5 MB
   'tar',
   'csv-parse',
   '@streamparser/json-node',
