@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { opaque } from '../../src/lib/json-value.ts';
-import type { AppEncoder } from '../../src/services/apps/app-stream.ts';
-import type { AppWithUsage } from '../../src/services/apps/apps.ts';
+import type { AppEncoder, AppWithUsage } from '../../src/services/apps/apps.ts';
 import { AnyObject, Id, Instant, Output, outputOf, Text } from './fields.ts';
 import { Search } from './paging.ts';
 import { createRowEncoder, type ListFormat } from './row-encoder.ts';
@@ -51,9 +50,8 @@ export const appFilter = {
   unused_days: WindowDays.optional(),
 };
 
-/** As `appOutput`. PostgreSQL writes JSON with spaces. */
-export const appEncoder = (format: ListFormat): AppEncoder =>
-  createRowEncoder(AppOutput, format, { usage: (json) => JSON.stringify(JSON.parse(json ?? '{}')) });
+/** As `appOutput`. */
+export const appEncoder = (format: ListFormat): AppEncoder => createRowEncoder(AppOutput, format);
 
 export const AppStatusOutput = Output('AppStatus', {
   id: z.string(),

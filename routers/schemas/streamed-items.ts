@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ListStream } from '../../src/db/list-stream.ts';
+import { ListStream } from '../../src/db/list-pages.ts';
 import type { Context } from '../context.ts';
 import type { ListFormat } from './row-encoder.ts';
 
@@ -30,14 +30,13 @@ export const pagesOf = <T extends z.ZodType>(item: T) =>
     .transform((pages) => pages as AsyncIterable<z.output<T>[]>)
     .meta({ pagesOf: item });
 
-/** Parses the items of a list that is streamed as JSON, one page for each chunk. */
-export async function* parsePages<T>({ chunks }: ListStream, view: (item: never) => T): AsyncGenerator<T[]> {
-  for await (const { text, isLast, release } of chunks) {
-    // Chunks start with `[` or `,`, and the last one ends with `]`.
+/** Parses the items of a list that is streamed as JSON. */
+export async function* parsePages<T>({ pages }: ListStream, view: (item: never) => T): AsyncGenerator<T[]> {
+  for await (const { text, isLast } of pages) {
+    // Pages start with `[` or `,`, and the last one ends with `]`.
     const items: never[] = JSON.parse(
       `[${text.toString('utf8', 1, isLast ? text.length - 1 : text.length)}]`,
     );
-    release();
     yield items.map(view);
   }
 }

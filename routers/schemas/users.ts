@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { TextRow } from '../../src/db/text-rows.ts';
+import type { TextRow } from '../../src/db/list-pages.ts';
 import { opaque } from '../../src/lib/json-value.ts';
 import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts';
+import type { UserEncoder } from '../../src/services/users/user-listing.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
-import type { UserEncoder } from '../../src/services/users/user-stream.ts';
 import type { PersonRow } from '../../src/services/users/users.ts';
 import { AnyObject, BodyInstant, EmailKey, Instant, InstantKey, Output, outputOf } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
@@ -109,11 +109,9 @@ export const personOutput = (person: PersonRow, baseUrl: string) =>
 export const clientUserOutput = (user: UserRow, baseUrl: string) =>
   outputOf(ClientUserOutput, withAvatar(user, baseUrl));
 
-/** The rows of a list start with the user's id, then the view's columns: its first is the email. */
-const EMAIL = 1;
-
 const avatarReader = (baseUrl: string) => ({
-  profile_avatar: (avatar: string | null, row: TextRow) => avatar ?? avatarOf(row[EMAIL] ?? '', baseUrl),
+  // The email is the first field.
+  profile_avatar: (avatar: string | null, [email]: TextRow) => avatar ?? avatarOf(email ?? '', baseUrl),
 });
 
 /** As `userOutput`. */

@@ -12,15 +12,5 @@ export const hasWords = (folded: RawBuilder<string>, search: string): RawBuilder
   return conditions.length === 0 ? sql`true` : sql`(${sql.join(conditions, sql` and `)})`;
 };
 
-/** The words of a search as patterns of `like`, for `matchesPatterns`. */
-export const patternsOf = (search: string): string[] => wordsOf(search).map(patternOf);
-
-/** As `hasWords`, but its text does not depend on the number of words, so that the statement can be prepared. */
-export const matchesPatterns = (
-  folded: RawBuilder<string>,
-  patterns: readonly string[],
-): RawBuilder<boolean> =>
-  sql`not exists (select from unnest(${patterns}::text[]) as pattern where ${folded} not like lower(pattern))`;
-
 /** Escapes `%` and `_`. */
 const patternOf = (word: string): string => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`;

@@ -4,7 +4,6 @@ import { type ConnectionOptions, checkServerIdentity, getCACertificates } from '
 import pg from 'pg';
 import type { Connection, DatabaseTls } from '../config/connection.ts';
 import { reasonOf } from '../lib/errno.ts';
-import { DatabaseSocket } from './database-socket.ts';
 import type { Server } from './servers.ts';
 
 type Callback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
@@ -25,15 +24,16 @@ export class CannotConnect extends Error {
 export class ServerClient extends pg.Client {
   readonly #connection: Connection;
   readonly #find: () => Promise<Server>;
-  readonly #socket: DatabaseSocket;
+  /** Completed before each attempt to connect. */
+  readonly #tlsOptions: ConnectionOptions;
 
   constructor(config: pg.ClientConfig, connection: Connection, find: () => Promise<Server>) {
-    const socket = new DatabaseSocket(connection.tls !== undefined);
+    const tlsOptions: ConnectionOptions = {};
     // The pool keeps the password in a property that is not enumerable.
-    super({ ...config, password: connection.password, ssl: false, stream: () => socket });
+    super({ ...config, password: connection.password, ssl: connection.tls ? tlsOptions : false });
     this.#connection = connection;
     this.#find = find;
-    this.#socket = socket;
+    this.#tlsOptions = tlsOptions;
     // A lost connection fails its statements; without a listener, the event would end the process.
     this.on('error', () => {});
   }
@@ -54,7 +54,7 @@ export class ServerClient extends pg.Client {
       this.host = address;
       this.port = port;
       const { tls } = this.#connection;
-      if (tls) this.#socket.tls = await tlsOptionsOf(tls, host);
+      if (tls) Object.assign(this.#tlsOptions, await tlsOptionsOf(tls, host));
       await super.connect();
     } catch (error) {
       throw isOfServer(error) || error instanceof CannotConnect ? error : new CannotConnect(null, error);

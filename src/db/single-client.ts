@@ -1,7 +1,6 @@
 import pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { errorCodeOf } from '../lib/errno.ts';
-import { DatabaseSocket } from './database-socket.ts';
 import { CannotConnect, ServerClient } from './server-client.ts';
 import { createServerSearch, type Probe } from './servers.ts';
 
@@ -13,14 +12,6 @@ export const UNLIMITED = '-c statement_timeout=0 -c lock_timeout=0';
 
 export type ClientClass = new (config: pg.ClientConfig) => pg.Client;
 
-/** A client of the one server that is configured, without TLS. */
-export class SocketClient extends pg.Client {
-  constructor(config: pg.ClientConfig) {
-    // The pool keeps the password in a property that is not enumerable.
-    super({ ...config, password: config.password, stream: () => new DatabaseSocket() });
-  }
-}
-
 /**
  * The class of the clients for a connection, also for `pg.Pool`. `pg` itself has one host and no `target_session_attrs`: where
  * these are used, each client first finds the server to connect to.
@@ -31,7 +22,7 @@ export const clientClassOf = (connection: Connection): ClientClass => {
     fallbackHosts || targetSession
       ? createServerSearch(connection, timeoutOf(connection), createProbe(connection))
       : async () => ({ ...connection, address: connection.host });
-  if (!tls && !fallbackHosts && !targetSession) return SocketClient;
+  if (!tls && !fallbackHosts && !targetSession) return pg.Client;
   return class extends ServerClient {
     constructor(config: pg.ClientConfig) {
       super(config, connection, find);

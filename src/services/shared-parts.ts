@@ -1,7 +1,7 @@
 import { createRead } from '../db/batched-reads.ts';
 import type { Db } from '../db/kysely.ts';
+import { createCopyLines } from '../db/list-pages.ts';
 import type { DatabasePool } from '../db/pool.ts';
-import { createTextRowReader } from '../db/text-rows.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/credential-lookup.ts';
 import {
@@ -18,7 +18,6 @@ import { createOpeningLookup, createTicketCache } from './gate/forward-auth.ts';
 import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
-import { createAppOrder } from './users/app-order.ts';
 import { createDuplicateLimit } from './users/user-creation.ts';
 import { createAnyUserLoader } from './users/user-rows.ts';
 
@@ -35,8 +34,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
   const read = createRead(pool);
   return {
     read,
-    readRows: createTextRowReader(pool),
-    appOrder: createAppOrder(fork(), read),
+    copyLines: createCopyLines(pool),
     throttle: createLoginThrottle(pool),
     deviceCookies: createDeviceCookies(secretKey),
     loginConcurrency: createLoginConcurrency(),

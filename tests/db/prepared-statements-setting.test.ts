@@ -4,7 +4,6 @@ import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config/config.ts';
 import { createRead } from '../../src/db/batched-reads.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { createTextRowReader } from '../../src/db/text-rows.ts';
 import { openDatabaseHost } from '../../src/server/database-host.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
@@ -20,11 +19,9 @@ const preparedUnder = async (setting: string): Promise<string[]> => {
   const orm = await openDatabase({ ...connection, poolSize: 1 });
   const db = orm.em.fork().getKysely<Record<string, never>>();
   const pool = orm.pool;
-  const readRows = createTextRowReader(pool);
   const read = createRead(pool);
   for (const value of [1, 2, 3]) {
     await sql`select ${value}::int * 2 as twice`.execute(db);
-    await readRows({ sql: TWICE, parameters: [value] }, () => {});
     await read({ compile: () => CompiledQuery.raw(TWICE, [value]) });
   }
   const { rows } = await pool.query('select statement from pg_prepared_statements order by prepare_time');

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
-import type { ListChunk, ListStream } from '../../db/list-stream.ts';
+import type { ListPage, ListStream } from '../../db/list-pages.ts';
 import type { Download } from '../../lib/download.ts';
 import { csvFileName } from './csv.ts';
 import { type Endpoint, endpointOf } from './endpoints.ts';
@@ -63,28 +63,21 @@ export const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): str
   `attachment; filename="${csvFileName(url, params as Record<string, string>)}"`; // decoded by Fastify
 
 /**
- * Streams a list as fast as the caller reads, or with a `Content-Length` if it is one chunk. The first chunk is read before the
+ * Streams a list as fast as the caller reads, or with a `Content-Length` if it is one page. The first page is read before the
  * status is sent, so that its failure has its own status. A later failure aborts the response, which no parser mistakes for
  * the end of the list.
  */
-export const sendListStream = async (reply: FastifyReply, { chunks }: ListStream, type: string) => {
-  const iterator = chunks[Symbol.asyncIterator]();
+export const sendListStream = async (reply: FastifyReply, { pages }: ListStream, type: string) => {
+  const iterator = pages[Symbol.asyncIterator]();
   const first = await iterator.next();
   reply.type(`${type}; charset=utf-8`);
-  if (first.value?.isLast) {
-    reply.raw.once('finish', first.value.release);
-    return reply.send(first.value.text);
-  }
+  if (first.value?.isLast) return reply.send(first.value.text);
   // An empty stream for HEAD, because an empty string would set Content-Length: 0.
   if (reply.request.method === 'HEAD') {
     await iterator.return?.();
     return reply.send(Readable.from([]));
   }
-  const stream = Readable.from(
-    textsOf(first, iterator, (chunk) => release(chunk)),
-    { highWaterMark: 0 },
-  );
-  const release = createReleaser(stream, reply);
+  const stream = Readable.from(textsOf(first, iterator), { highWaterMark: 0 });
   // Stops the source when the caller disconnects, too.
   stream.once('close', () => void iterator.return?.().catch(() => undefined));
   return reply.send(stream);
@@ -102,36 +95,8 @@ export const sendDownload = (reply: FastifyReply, { fileName, content }: Downloa
 };
 
 async function* textsOf(
-  first: IteratorResult<ListChunk>,
-  rest: AsyncIterator<ListChunk>,
-  release: (sent: ListChunk) => void,
+  first: IteratorResult<ListPage>,
+  rest: AsyncIterator<ListPage>,
 ): AsyncGenerator<Buffer> {
-  for (let next = first; !next.done; next = await rest.next()) {
-    yield next.value.text;
-    release(next.value);
-  }
+  for (let next = first; !next.done; next = await rest.next()) yield next.value.text;
 }
-
-/**
- * Releases chunks as soon as the operating system has them. They are written in order, so that only the last ones can still be in
- * the buffers of the streams. Compression keeps a chunk for longer, so that its chunks are left to the garbage collection.
- */
-const createReleaser = (stream: Readable, reply: FastifyReply): ((sent: ListChunk) => void) => {
-  let unreleased: ListChunk[] = [];
-  const releaseBefore = (index: number) => {
-    for (const chunk of unreleased.slice(0, index)) chunk.release();
-    unreleased = unreleased.slice(index);
-  };
-  reply.raw.once('finish', () => releaseBefore(unreleased.length));
-  return (sent) => {
-    if (reply.hasHeader('content-encoding')) return;
-    unreleased.push(sent);
-    let bufferedBytes = stream.readableLength + reply.raw.writableLength;
-    let firstBuffered = unreleased.length;
-    while (bufferedBytes > 0 && firstBuffered > 0) {
-      firstBuffered -= 1;
-      bufferedBytes -= unreleased[firstBuffered]?.text.length ?? 0;
-    }
-    releaseBefore(firstBuffered);
-  };
-};

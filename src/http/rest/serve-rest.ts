@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import type { ListFormat } from '../../../routers/schemas/row-encoder.ts';
-import { ListStream } from '../../db/list-stream.ts';
+import { ListStream } from '../../db/list-pages.ts';
 import { Download } from '../../lib/download.ts';
 import { limitListInput, sendProblemResponse, sendResultPage } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { App } from '../../../entities/app.ts';
 import { type Db, tables } from '../../db/kysely.ts';
-import type { ListStream } from '../../db/list-stream.ts';
+import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import {
   afterCursor,
   type CursorPageRequest,
@@ -19,17 +19,16 @@ import { readClient } from '../clients/clients.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import type { Unit } from '../unit.ts';
 import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
-import { type AppFilter, appFilterValues, appMatches } from './app-filter.ts';
+import { type AppFilter, appMatches } from './app-filter.ts';
 import {
   type AppRow,
-  appCursorOf,
   appRow,
   appRows,
   appsAfter,
   type ItemPageRequest,
+  isAfterApp,
   requireViewableApp,
 } from './app-rows.ts';
-import { type AppEncoder, openAppList } from './app-stream.ts';
 
 type FixedColumn = 'id' | 'client_id' | 'slug' | 'package_info' | 'shows_usage';
 type AppChanges = { [Column in Exclude<keyof AppRow, FixedColumn>]?: AppRow[Column] | undefined };
@@ -39,34 +38,36 @@ const MAX_LOADS = 20;
 
 type StreamFilter = AppFilter & { cursor?: string | undefined };
 
-export const createApps = ({ em, clock, audit, readRows }: Unit) => {
-  /** The apps with their usage, after computing stale windows for the current day. */
-  const readWithUsage = async (tx: Db, actor: Actor, apps: ReturnType<typeof appRows>) => {
-    const today = dayOf(clock.now());
-    const query = apps
-      .leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id')
-      .select(isStaleWindow(today).as('is_stale'))
-      .select(usageWindows(clientVisibleTo(actor, sql`apps.client_id`)).as('usage'));
-    const rows = await query.execute();
-    const stale = rows.filter(({ is_stale }) => is_stale);
-    if (stale.length === 0) return rows;
+export type AppEncoder = RowEncoder<Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage'>;
+
+export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
+  /** The apps with their usage windows, of which those of an earlier day are computed again. */
+  const withUsage = async (tx: Db, actor: Actor, apps: ReturnType<typeof appRows>) => {
+    const now = clock.now();
+    const rows = apps.leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id');
+    const stale = await rows
+      .clearSelect()
+      .select('apps.id')
+      .where(isStaleWindow(dayOf(now)))
+      .execute();
     const staleIds = stale.map(({ id }) => id);
-    await refreshStaleWindows(tx, staleIds, clock.now());
-    return query.execute();
+    if (staleIds.length > 0) await refreshStaleWindows(tx, staleIds, now);
+    return rows.select(usageWindows(clientVisibleTo(actor, sql`apps.client_id`)).as('usage'));
   };
   const get = async (tx: Db, actor: Actor, id: string) => {
-    const [app] = await readWithUsage(tx, actor, appRows(tx, actor).where('apps.id', '=', id));
-    if (!app) throw notFound('app');
-    return app;
+    const app = await withUsage(tx, actor, appRows(tx, actor).where('apps.id', '=', id));
+    return app.executeTakeFirstOrThrow(() => notFound('app'));
   };
+  /** The matching apps after the one of the cursor. @throws Problem `invalid-input` on `cursor` */
+  const matchingApps = async (actor: Actor, { cursor, ...filter }: StreamFilter) =>
+    (await appsAfter(em, actor, cursor)).where(appMatches(actor, filter, dayOf(clock.now())));
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
-    list: async (actor: Actor, filter: AppFilter, page: ItemPageRequest) => {
-      const isMatch = appMatches(actor, appFilterValues(filter, dayOf(clock.now())));
-      const rows = (await appsAfter(em, actor, page.cursor)).where(isMatch);
-      await reportCount(rows, page);
-      return readWithUsage(em, actor, pageOfRows(rows, 'apps.id', page));
+    list: async (actor: Actor, filter: AppFilter, { cursor, ...part }: ItemPageRequest) => {
+      const rows = await matchingApps(actor, { ...filter, cursor });
+      await reportCount(rows, part);
+      return (await withUsage(em, actor, pageOfRows(rows, 'apps.id', part))).execute();
     },
 
     /**
@@ -74,17 +75,23 @@ export const createApps = ({ em, clock, audit, readRows }: Unit) => {
      * @throws Problem as `list`
      */
     stream: (actor: Actor, filter: StreamFilter, encoder: AppEncoder): Promise<ListStream> => {
-      const { cursor } = filter;
-      let stale: string[] = [];
-      const open = async (reader: Actor) => {
-        if (stale.length > 0) await refreshStaleWindows(em, stale, clock.now());
-        stale = [];
-        const today = dayOf(clock.now());
-        const after = cursor === undefined ? undefined : await appCursorOf(em, reader, cursor);
-        const values = appFilterValues(filter, today);
-        return openAppList({ em, actor: reader, after, values, encoder, stale });
+      const open = async (reader: Actor): Promise<OpenList> => {
+        const apps = await withUsage(em, reader, await matchingApps(reader, filter));
+        return {
+          encoder,
+          page: (after, limit) => {
+            const [createdAt = '', id = ''] = after ?? [];
+            const rows = after ? apps.where(isAfterApp({ createdAt, id })) : apps;
+            return tables(em)
+              .selectFrom(rows.select('apps.created_at').limit(limit).as('app'))
+              .select(encoder.columns.map((name) => sql.ref(name).as(`output_${name}`)))
+              .select(['created_at', 'id'])
+              .orderBy('created_at')
+              .orderBy('id');
+          },
+        };
       };
-      return openListStream({ em, readRows, actor, open });
+      return openListStream({ em, copyLines, actor, open });
     },
 
     /** @throws Problem `not-found` */

@@ -1,8 +1,7 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import type { ListStream, OpenList, RowEncoder } from '../../db/list-stream.ts';
+import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
-import type { TextRow } from '../../db/text-rows.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
@@ -27,7 +26,7 @@ type Filter = {
  * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
  * found. A view is named by its id, or, by those who may see it, its key.
  */
-export const createAccessViews = ({ em, readRows }: Unit) => {
+export const createAccessViews = ({ em, copyLines }: Unit) => {
   const toRowFilter = async (reader: Actor, { app, ...filter }: Filter) => ({
     ...filter,
     appId: app === undefined ? undefined : await requireViewableAppId(em, reader, app),
@@ -57,7 +56,7 @@ export const createAccessViews = ({ em, readRows }: Unit) => {
     stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
       const open = async (reader: Actor) =>
         openAccessViewList(em, reader, await toRowFilter(reader, filter), encoder);
-      return openListStream({ em, readRows, actor, open });
+      return openListStream({ em, copyLines, actor, open });
     },
 
     /** @throws Problem `not-found` */
@@ -80,7 +79,7 @@ export const createAccessViews = ({ em, readRows }: Unit) => {
         await readAccessView(em, reader, String(id));
         return openUseList(em, reader, id, encoder);
       };
-      return openListStream({ em, readRows, actor, open });
+      return openListStream({ em, copyLines, actor, open });
     },
   };
 };
@@ -136,29 +135,26 @@ const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags = {} }: 
 type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
-/** Opens the list of views. Each row starts with its id. */
 const openAccessViewList = (
   em: Db,
   viewer: Viewer,
   filter: AccessViewFilter,
   encoder: AccessViewEncoder,
 ): OpenList => ({
-  ...encoder,
-  statement: (after, limit) =>
+  encoder,
+  page: (after, limit) =>
     tables(em)
       .selectFrom(
         afterCursor(listedAccessViews(em, viewer, filter), 'access_views.id', idOf(after), 'desc')
-          .limit(sql.lit(limit))
+          .limit(limit)
           .as('view'),
       )
+      .select(encoder.columns.map((name) => sql.ref(name === 'url' ? 'key' : name).as(`output_${name}`)))
       .select('id')
-      .select(encoder.columns.map((name) => sql.ref(name === 'url' ? 'key' : name).as(`view_${name}`)))
-      .orderBy('id', 'desc')
-      .compile(),
-  encode: (row) => encoder.encode(row, 1),
+      .orderBy('id', 'desc'),
 });
 
-const idOf = (row: TextRow | undefined): number | undefined => row && Number(row[0]);
+const idOf = (key: readonly string[] | undefined): number | undefined => key && Number(key[0]);
 
 /** The uses of a view that the viewer may see, newest first, with the names of the API. */
 const accessViewUses = (em: Db, viewer: Viewer, viewId: number) =>
@@ -179,19 +175,16 @@ const accessViewUses = (em: Db, viewer: Viewer, viewId: number) =>
 export type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[number];
 export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'id'>>;
 
-/** Opens the list of uses. Each row starts with its id. */
 const openUseList = (em: Db, viewer: Viewer, viewId: number, encoder: AccessViewUseEncoder): OpenList => ({
-  ...encoder,
-  statement: (after, limit) =>
+  encoder,
+  page: (after, limit) =>
     tables(em)
       .selectFrom(
         afterCursor(accessViewUses(em, viewer, viewId), 'used.id', idOf(after), 'desc')
-          .limit(sql.lit(limit))
+          .limit(limit)
           .as('used'),
       )
+      .select(encoder.columns.map((name) => sql.ref(name).as(`output_${name}`)))
       .select('id')
-      .select(encoder.columns.map((name) => sql.ref(name).as(`view_${name}`)))
-      .orderBy('id', 'desc')
-      .compile(),
-  encode: (row) => encoder.encode(row, 1),
+      .orderBy('id', 'desc'),
 });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Db, tables } from '../../db/kysely.ts';
-import type { OpenList, RowEncoder } from '../../db/list-stream.ts';
+import type { OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
 /** The last entry of a page: the next page has older ones. */
@@ -80,28 +80,20 @@ export const usagePage = async (em: Db, filter: UsageFilter, limit: number, maxC
 type UsageColumn = 'action_description' | 'email' | 'full_name' | 'timestamp' | 'action' | 'extra';
 export type UsageEncoder = RowEncoder<UsageColumn>;
 
-/** Selected before the columns of the view: the entry's id. */
-const KEY_COLUMNS = 1;
-
 /** Opens the usage log, newest first. */
-export const openUsageList = (em: Db, filter: UsageFilter, encoder: UsageEncoder): OpenList => {
-  const occurredAt = KEY_COLUMNS + encoder.columns.indexOf('timestamp');
-  return {
-    ...encoder,
-    statement: (row, limit) =>
-      usageRows(em, {
-        ...filter,
-        ...(row && { cursor: { occurredAt: row[occurredAt] ?? '', id: Number(row[0]) } }),
-      })
-        .clearSelect()
-        .select('id')
-        .select(
-          encoder.columns.map((name) =>
-            sql.ref(name === 'timestamp' ? 'occurred_at' : name).as(`view_${name}`),
-          ),
-        )
-        .limit(sql.lit(limit))
-        .compile(),
-    encode: (row) => encoder.encode(row, KEY_COLUMNS),
-  };
-};
+export const openUsageList = (em: Db, filter: UsageFilter, encoder: UsageEncoder): OpenList => ({
+  encoder,
+  page: (after, limit) =>
+    usageRows(em, {
+      ...filter,
+      ...(after && { cursor: { occurredAt: after[0] ?? '', id: Number(after[1]) } }),
+    })
+      .clearSelect()
+      .select(
+        encoder.columns.map((name) =>
+          sql.ref(name === 'timestamp' ? 'occurred_at' : name).as(`output_${name}`),
+        ),
+      )
+      .select(['occurred_at', 'id'])
+      .limit(limit),
+});

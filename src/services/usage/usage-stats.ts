@@ -5,7 +5,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
-import { type AppFilter, appFilterValues, appMatches } from '../apps/app-filter.ts';
+import { type AppFilter, appMatches } from '../apps/app-filter.ts';
 import { appsAfter, type ItemPageRequest, requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { Unit } from '../unit.ts';
@@ -30,7 +30,7 @@ export const createUsageStats = (unit: Unit) => {
 
   const matchingApps = async (actor: Actor, filter: AppFilter, page: ItemPageRequest) => {
     const rows = (await appsAfter(em, actor, page.cursor))
-      .where(appMatches(actor, appFilterValues(filter, today())))
+      .where(appMatches(actor, filter, today()))
       .where(clientVisibleTo(actor, sql`apps.client_id`));
     await reportCount(rows, page);
     return pageOfRows(rows, 'apps.id', page)

@@ -10,14 +10,18 @@ export type UsageWindows = Partial<
   Record<`${(typeof WINDOW_DAYS)[number]}`, { actions: number; users: number }>
 >;
 
-/** From `usage_windows` joined to apps, which has no row for apps that were never used. */
-export const usageWindows = (isVisible: RawBuilder<boolean>) => sql<UsageWindows>`
-  case when ${isVisible} then json_build_object(${sql.join(
-    WINDOW_DAYS.map(
-      (days) => sql`${sql.lit(days)}, json_build_object(
-        'actions', coalesce(${sql.ref(`actions${days}`)}, 0), 'users', coalesce(${sql.ref(`users${days}`)}, 0))`,
-    ),
-  )}) else '{}' end`;
+const WINDOWS_JSON = `{${WINDOW_DAYS.map((days) => `"${days}":{"actions":%s,"users":%s}`)}}`;
+
+/**
+ * From `usage_windows` joined to apps, which has no row for apps that were never used. The text of the JSON has no spaces, as
+ * that of all responses.
+ */
+export const usageWindows = (isVisible: RawBuilder<boolean>) => {
+  const counts = WINDOW_DAYS.flatMap((days) => [`actions${days}`, `users${days}`]);
+  const values = counts.map((count) => sql`coalesce(${sql.ref(count)}, 0)`);
+  return sql<UsageWindows>`
+    case when ${isVisible} then format(${sql.lit(WINDOWS_JSON)}, ${sql.join(values)})::json else '{}' end`;
+};
 
 /** `YYYY-MM-DD` in UTC */
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);

@@ -1,4 +1,4 @@
-import type { ListStream } from '../../db/list-stream.ts';
+import type { ListStream } from '../../db/list-pages.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
@@ -24,7 +24,7 @@ export type UsageStreamFilter = { windowDays: number } & (
   | { appId?: undefined; email: string }
 );
 
-export const createUsage = ({ em, clock, readRows }: Unit) => ({
+export const createUsage = ({ em, clock, copyLines }: Unit) => ({
   /**
    * Streams the log of an app, newest first, optionally of one user only, or that of a user in all apps whose usage the
    * actor may see.
@@ -46,7 +46,7 @@ export const createUsage = ({ em, clock, readRows }: Unit) => ({
       await requireViewableApp(em, reader, filter.appId);
       return openUsageList(em, { ...filter, since }, encoder);
     };
-    return openListStream({ em, readRows, actor, open });
+    return openListStream({ em, copyLines, actor, open });
   },
 
   /**

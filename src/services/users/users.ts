@@ -1,14 +1,13 @@
-import type { ListStream } from '../../db/list-stream.ts';
+import type { ListStream } from '../../db/list-pages.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import type { Unit } from '../unit.ts';
-import { findUsers, type Listing } from './user-listing.ts';
+import { findUsers, type Listing, openUserList, type UserEncoder } from './user-listing.ts';
 import { loadUser, type UserDetail, type UserRow } from './user-rows.ts';
-import { openUserList, type UserEncoder } from './user-stream.ts';
 
-export const createUsers = ({ em, read, loadAnyUser, clock, readRows, appOrder }: Unit) => ({
+export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: Unit) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
   list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> => {
     if (part.limit === undefined && part.page === undefined) requireUnsorted(filter);
@@ -34,14 +33,9 @@ export const createUsers = ({ em, read, loadAnyUser, clock, readRows, appOrder }
     const open = async (viewer: Actor) => {
       requireLister(viewer);
       requireUnsorted(filter);
-      return openUserList({
-        viewer,
-        appOrder,
-        encoder,
-        ...(await findUsers(em, viewer, filter, clock.now())),
-      });
+      return openUserList(em, viewer, await findUsers(em, viewer, filter, clock.now()), encoder);
     };
-    return openListStream({ em, readRows, actor, open });
+    return openListStream({ em, copyLines, actor, open });
   },
 
   /** @throws Problem `not-found` */

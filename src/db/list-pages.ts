@@ -1,0 +1,191 @@
+import {
+  type Compilable,
+  createQueryId,
+  type OperationNodeSource,
+  PostgresQueryCompiler,
+  type RootOperationNode,
+} from 'kysely';
+import pLimit from 'p-limit';
+import pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { telemetry } from '../lib/telemetry.ts';
+import { endWith, tracing } from '../lib/tracing.ts';
+
+/** The columns of a row as PostgreSQL writes them; null for NULL. */
+export type TextRow = (string | null)[];
+
+/** How the rows of a list become text, such as JSON or CSV. */
+export type RowEncoder<Column extends string = string> = {
+  /** The columns to select, in the order in which `encode` expects them. */
+  columns: readonly Column[];
+  /** The text of a row, which may have further columns. */
+  encode: (row: TextRow) => string;
+  /** The text before the first row, between two rows, and after the last one. */
+  start: string;
+  separator: string;
+  end: string;
+};
+
+type Query = Compilable & OperationNodeSource;
+
+/** A list that is ordered by a key, as seen by a user who may see it. */
+export type OpenList = {
+  encoder: RowEncoder;
+  /** Selects the columns of the encoder, then those of the key, of up to `limit` rows after the row with the key `after`. */
+  page: (after: readonly string[] | undefined, limit: number) => Query;
+};
+
+export type ListPage = { text: Buffer; isLast: boolean };
+
+/** A list as text, which is that of its pages together. */
+export class ListStream {
+  readonly pages: AsyncIterable<ListPage>;
+
+  constructor(pages: AsyncIterable<ListPage>) {
+    this.pages = pages;
+  }
+}
+
+/** Most lists end here. */
+const FIRST_PAGE_ROWS = 250;
+const MIN_PAGE_ROWS = 10;
+const MAX_PAGE_ROWS = 2_000;
+/** Of a page, judging by the rows before. */
+const PAGE_BYTES = 512 * 1024;
+/** The rows beyond are discarded, and read again with the next page. */
+const MAX_PAGE_BYTES = 2 * PAGE_BYTES;
+/** How long an answer about the reader's access stays valid. */
+const REOPEN_MS = 1_000;
+
+/**
+ * Reads a list page by page, each when it is asked for: a slow reader costs the memory of a page, and no connection.
+ *
+ * @param reopen checks the reader's access and opens the list again; called every second while the list is read
+ * @throws what `reopen` throws
+ */
+export async function* listPages(
+  copyLines: CopyLines,
+  opened: OpenList,
+  reopen: () => Promise<OpenList>,
+): AsyncGenerator<ListPage> {
+  let list = opened;
+  let openedAt = performance.now();
+  let prefix = '';
+  let limit = FIRST_PAGE_ROWS;
+  let after: string[] | undefined;
+  for (;;) {
+    if (performance.now() - openedAt > REOPEN_MS) {
+      list = await reopen();
+      openedAt = performance.now();
+    }
+    const { columns, encode, start, separator, end } = list.encoder;
+    const texts: Buffer[] = after ? [] : [Buffer.from(start)];
+    let bytes = 0;
+    let rows = 0;
+    let lastLine = '';
+    const total = await copyLines(list.page(after, limit), (lines) => {
+      if (bytes > MAX_PAGE_BYTES) return;
+      let text = '';
+      for (const line of lines) {
+        text += prefix + encode(decodeLine(line));
+        prefix = separator;
+      }
+      rows += lines.length;
+      lastLine = lines.at(-1) ?? lastLine;
+      const encoded = Buffer.from(text);
+      bytes += encoded.length;
+      texts.push(encoded);
+    });
+    const isLast = rows === total && total < limit;
+    if (isLast) texts.push(Buffer.from(end));
+    yield { text: Buffer.concat(texts), isLast };
+    if (isLast) return;
+    // Keys are not null.
+    after = decodeLine(lastLine).slice(columns.length).map(String);
+    limit = Math.max(MIN_PAGE_ROWS, Math.min(MAX_PAGE_ROWS, Math.floor((PAGE_BYTES / bytes) * rows)));
+  }
+}
+
+/** Parses a column of type `timestamptz` with any year and time zone. */
+export const parseInstant: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
+
+/** "Text Format" of COPY in PostgreSQL's manual. */
+const NULL = '\\N';
+const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
+
+const decodeLine = (line: string): TextRow => {
+  const row: TextRow = line.split('\t');
+  for (const [index, column] of row.entries()) if (column?.includes('\\')) row[index] = decodeColumn(column);
+  return row;
+};
+
+const decodeColumn = (text: string): string | null =>
+  text === NULL ? null : text.replaceAll(/\\(.)/g, (_, sign: string) => ESCAPES[sign] ?? sign);
+
+/** Reads the rows of a query as lines in the text format of COPY, and returns their number. */
+export type CopyLines = (query: Query, onLines: (lines: readonly string[]) => void) => Promise<number>;
+
+/** Share of the pool's connections that may read lists at the same time: the others stay free for short requests. */
+const POOL_SHARE = 0.4;
+
+export const createCopyLines = (pool: pg.Pool): CopyLines => {
+  const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
+  return (query, onLines) =>
+    limit(async () => {
+      telemetry.roundTrip.publish(() => ({ statements: 1 }));
+      const span = tracing.startStatements(() => [query.compile().sql]);
+      const client = await pool.connect();
+      const [copied] = await Promise.allSettled([
+        endWith(span, copyFrom(client, toLiteralSql(query), onLines)),
+      ]);
+      // After a failure, the connection may still be sending rows.
+      client.release(copied.status === 'rejected');
+      if (copied.status === 'rejected') throw copied.reason;
+      return copied.value;
+    });
+};
+
+const copyFrom = async (
+  client: pg.PoolClient,
+  sql: string,
+  onLines: (lines: readonly string[]) => void,
+): Promise<number> => {
+  // `pg` ends the time limit of a query by its callback, which pg-copy-streams does not call.
+  const rows = Object.assign(copyTo(`copy (${sql}) to stdout`), { callback: () => {} });
+  // The stream ends before the server is ready for the next statement.
+  const isReady = new Promise<void>((resolve) => client.once('drain', resolve));
+  client.query(rows);
+  try {
+    let rest = Buffer.alloc(0);
+    for await (const chunk of rows as AsyncIterable<Buffer>) {
+      const bytes = Buffer.concat([rest, chunk]);
+      const end = bytes.lastIndexOf('\n');
+      if (end >= 0) onLines(bytes.toString('utf8', 0, end).split('\n'));
+      rest = bytes.subarray(end + 1);
+    }
+    await isReady;
+    return rows.rowCount;
+  } finally {
+    rows.callback();
+  }
+};
+
+/** COPY takes no parameters. */
+const toLiteralSql = (query: OperationNodeSource): string =>
+  // A select, as the rows of others cannot be copied.
+  new LiteralCompiler().compileQuery(query.toOperationNode() as RootOperationNode, createQueryId()).sql;
+
+class LiteralCompiler extends PostgresQueryCompiler {
+  protected override appendValue(value: unknown): void {
+    this.append(literalOf(value));
+  }
+}
+
+/** A literal without a type, which PostgreSQL infers as that of a parameter. */
+const literalOf = (value: unknown): string => {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return `array[${value.map(literalOf).join(',')}]`;
+  if (value instanceof Date) return pg.escapeLiteral(value.toISOString());
+  if (typeof value === 'object') throw new TypeError('Objects are not supported as values of lists.');
+  return pg.escapeLiteral(String(value));
+};

@@ -1,0 +1,256 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import * as assert from 'uvu/assert';
+import {
+  type CopyLines,
+  createCopyLines,
+  type ListPage,
+  listPages,
+  type OpenList,
+  type RowEncoder,
+} from '../../src/db/list-pages.ts';
+import { suite } from '../support/suite.ts';
+import { createTestDatabase, createTestPool } from '../support/test-database.ts';
+
+type Db = Kysely<Record<string, never>>;
+type Context = { pool: pg.Pool; db: Db; copyLines: CopyLines; drop: () => Promise<void> };
+const lists = suite<Context>('listPages');
+
+const LIMIT_MS = 2_000;
+
+lists.before(async (context) => {
+  const { connection, drop } = await createTestDatabase('empty');
+  // One connection: what a failure leaves behind meets the next query.
+  context.pool = createTestPool(connection, { max: 1, limitMs: LIMIT_MS });
+  context.db = new Kysely({ dialect: new PostgresDialect({ pool: context.pool }) });
+  context.copyLines = createCopyLines(context.pool);
+  context.drop = drop;
+});
+lists.after(async ({ pool, drop }) => {
+  await pool.end();
+  await drop();
+});
+
+const asJson = (columns: readonly string[]): RowEncoder => ({
+  columns,
+  start: '[',
+  separator: ',',
+  end: ']',
+  encode: (row) => JSON.stringify(row.slice(0, columns.length)),
+});
+
+/** The numbers up to a total, each with a text of that many characters. */
+const numbers = (db: Db, total: number, lengthOf = '1', encoder = asJson(['n', 'filler'])): OpenList => ({
+  encoder,
+  page: (after, limit) =>
+    db
+      .selectFrom(
+        sql<{ n: number }>`generate_series(${Number(after?.[0] ?? 0)}::int + 1, ${total}::int)`.as<'n'>(
+          sql`n`,
+        ),
+      )
+      .select([sql`n`.as('n'), sql`repeat('x', (${sql.raw(lengthOf)})::int)`.as('filler'), sql`n`.as('key')])
+      .orderBy(sql`n`)
+      .limit(limit),
+});
+
+const open = (copyLines: CopyLines, list: OpenList) => listPages(copyLines, list, async () => list);
+
+const collect = async (pages: AsyncIterable<ListPage>): Promise<ListPage[]> => {
+  const all: ListPage[] = [];
+  for await (const page of pages) all.push(page);
+  return all;
+};
+const textOf = (pages: readonly ListPage[]): string => pages.map(({ text }) => `${text}`).join('');
+const numbersOf = (pages: readonly ListPage[]): number[] =>
+  JSON.parse(textOf(pages)).map(([n]: [string]) => Number(n));
+const upTo = (total: number): number[] => Array.from({ length: total }, (_, index) => index + 1);
+
+for (const [name, lengthOf] of Object.entries({
+  'one byte': '1',
+  '500 bytes': '500',
+  'mixed sizes': '(n % 97) * (n % 97)',
+  '64 KB': '64 * 1024',
+})) {
+  lists(`returns each row once and in order: rows of ${name}`, async ({ db, copyLines }) => {
+    for (const total of lengthOf.startsWith('64') ? [300] : [0, 1, 250, 251, 5_000]) {
+      const pages = await collect(open(copyLines, numbers(db, total, lengthOf)));
+
+      assert.equal(numbersOf(pages), upTo(total));
+      assert.equal(
+        pages.map(({ isLast }) => isLast),
+        pages.map((_, index) => index === pages.length - 1),
+      );
+    }
+  });
+}
+
+lists('starts with a header and ends without a mark, as CSV does', async ({ db, copyLines }) => {
+  const csv: RowEncoder = { ...asJson([]), start: 'n\n', separator: '', end: '', encode: ([n]) => `${n}\n` };
+  const texts: string[] = [];
+  for (const total of [0, 2]) {
+    const list = { ...numbers(db, total), encoder: { ...csv, columns: ['n', 'filler'] } };
+    texts.push(textOf(await collect(open(copyLines, list))));
+  }
+
+  assert.equal(texts, ['n\n', 'n\n1\n2\n']);
+});
+
+lists('limits the bytes of a page, however large the rows are', async ({ db, copyLines }) => {
+  const pages = await collect(open(copyLines, numbers(db, 300, '64 * 1024')));
+  const largest = Math.max(...pages.map(({ text }) => text.length));
+
+  assert.ok(largest <= 1.25 * 1024 * 1024, `${largest} bytes`);
+});
+
+lists('asks for pages of as many rows as fit, and for each when it is read', async ({ db, copyLines }) => {
+  const limits: number[] = [];
+  const list = numbers(db, 5_000, '500');
+  const { page } = list;
+  list.page = (after, limit) => {
+    limits.push(limit);
+    return page(after, limit);
+  };
+  const pages = open(copyLines, list);
+
+  await pages.next();
+  assert.equal(limits, [250]);
+  await pages.next();
+  assert.is(limits.length, 2);
+  assert.ok(limits[1] && limits[1] > 900 && limits[1] < 1_100, `${limits[1]}`);
+  await pages.return(undefined);
+  assert.is(limits.length, 2);
+});
+
+lists('checks the access of the reader again after a second', async ({ db, copyLines }) => {
+  const list = numbers(db, 5_000);
+  let checks = 0;
+  const pages = listPages(copyLines, list, async () => {
+    checks += 1;
+    throw new RangeError('no longer');
+  });
+  await pages.next();
+  await sleep(1_100);
+  const [outcome] = await Promise.allSettled([pages.next()]);
+
+  assert.match(String(outcome.status === 'rejected' && outcome.reason), /no longer/);
+  assert.is(checks, 1);
+});
+
+/** Any text that PostgreSQL stores: without null characters. */
+const texts = fc
+  .string({ unit: 'binary', maxLength: 50 })
+  .map((text) => text.toWellFormed().replaceAll('\0', ''));
+const odd = fc.constantFrom(
+  '\\',
+  '\\N',
+  '\\.',
+  '\t',
+  '\n',
+  '\r\n',
+  "'",
+  "''",
+  '$1',
+  '"',
+  ',{}',
+  '\b\f\v',
+  'é😀\u2028',
+  '',
+);
+
+lists('returns any values as other queries do', async ({ db, copyLines }) => {
+  const text = fc.array(fc.oneof(texts, odd), { maxLength: 4 }).map((parts) => parts.join(''));
+  const values = fc.record({
+    text,
+    list: fc.array(text, { maxLength: 3 }),
+    json: fc.json(),
+    n: fc.maxSafeInteger(),
+    isTrue: fc.boolean(),
+    at: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }),
+  });
+  await fc.assert(
+    fc.asyncProperty(values, async ({ text, list, json, n, isTrue, at }) => {
+      const query = db.selectNoFrom([
+        sql<string>`${text}::text`.as('a'),
+        sql<string>`to_json(${list}::text[])::text`.as('b'),
+        sql<string>`${json}::json::text`.as('c'),
+        sql<string>`${n}::int8::text`.as('d'),
+        sql<string>`${isTrue}::bool::text`.as('e'),
+        sql<string>`${at}::timestamptz::text`.as('f'),
+        sql<string | null>`${null}::text`.as('g'),
+      ]);
+      const pages = await collect(open(copyLines, { encoder: asJson([...'abcdefg']), page: () => query }));
+
+      const row = await query.executeTakeFirstOrThrow();
+      assert.equal(JSON.parse(textOf(pages)), [Object.values(row)]);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const canRead = async ({ db, copyLines }: Context): Promise<void> => {
+  assert.equal(numbersOf(await collect(open(copyLines, numbers(db, 3)))), [1, 2, 3]);
+};
+
+const failsWith = async (promise: Promise<unknown>, message: RegExp): Promise<void> => {
+  const [outcome] = await Promise.allSettled([promise]);
+  assert.match(String(outcome.status === 'rejected' && outcome.reason), message);
+};
+
+const copying = ({ copyLines, db }: Context, expression: string) => {
+  const query = db
+    .selectFrom(sql`generate_series(1, 1000)`.as<'n'>(sql`n`))
+    .select(sql.raw(expression).as('value'));
+  return collect(open(copyLines, { encoder: asJson(['value']), page: () => query }));
+};
+
+lists('fails with the error of the server, and the next list is read', async (context) => {
+  await failsWith(copying(context, 'no_such'), /no_such/);
+  await failsWith(copying(context, '1 / (500 - n)'), /division by zero/);
+
+  await canRead(context);
+});
+
+lists('fails if a row cannot be encoded, and the next list is read', async (context) => {
+  const { db, copyLines } = context;
+  const encode = () => {
+    throw new RangeError('a bad row');
+  };
+  const list = { ...numbers(db, 1_000), encoder: { ...asJson(['n', 'filler']), encode } };
+  await failsWith(collect(open(copyLines, list)), /a bad row/);
+
+  await canRead(context);
+});
+
+lists('fails if the server does not answer in time, and the next list is read', async (context) => {
+  await failsWith(copying(context, 'pg_sleep(60)'), /Query read timeout/);
+
+  await canRead(context);
+});
+
+lists('fails if the connection is lost, and the next list is read', async (context) => {
+  const { pool } = context;
+  const { rows } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const other = new pg.Client(pool.options);
+  await other.connect();
+  const failing = failsWith(copying(context, 'pg_sleep(60)'), /terminat/);
+  await other.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  await other.end();
+
+  await failing;
+  await canRead(context);
+});
+
+lists('leaves its connection usable, also after the time limit of its queries', async (context) => {
+  const { pool } = context;
+  const pidOf = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0].pid;
+  const before = await pidOf();
+  for (const _ of upTo(20)) await canRead(context);
+  await sleep(LIMIT_MS + 200);
+
+  assert.is(await pidOf(), before);
+});
+
+lists.run();
