@@ -1,4 +1,4 @@
-import type { Db } from '../src/db/kysely.ts';
+import type { Em } from '../src/db/kysely.ts';
 import type { Problem } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { IdempotencyKey } from '../src/services/idempotency/idempotency.ts';
@@ -44,7 +44,7 @@ export type Context = {
 };
 
 /** Runs in each transaction of a unit of work before it commits. What it throws rolls the transaction back. */
-export type BeforeCommit = (tx: Db) => Promise<void>;
+export type BeforeCommit = (tx: Em) => Promise<void>;
 
 /** `number` starts at 1; `count` is the length of the whole list. */
 export type Pagination = { number: number; size: number; count: number };

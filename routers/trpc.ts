@@ -1,6 +1,6 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
-import type { Db } from '../src/db/kysely.ts';
+import type { Em } from '../src/db/kysely.ts';
 import { isFault, type Problem, roleRequired } from '../src/lib/problems.ts';
 import { type Outcome, telemetry } from '../src/lib/telemetry.ts';
 import { createTimeLimit } from '../src/lib/time-limit.ts';
@@ -110,7 +110,7 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
     .use(({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
       const proceed = (services: Services) => next({ ctx: { services } });
       if (type !== 'mutation') return proceed(ctx.openServices());
-      const beforeCommit = async (tx: Db) => {
+      const beforeCommit = async (tx: Em) => {
         await confirmActor(tx, ctx.actor);
         // Last, because confirming may wait for a lock.
         ctx.timeLimit.requireTime();

@@ -9,7 +9,7 @@ import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
 import { openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
-import type { Db } from './db/kysely.ts';
+import type { Em } from './db/kysely.ts';
 import { isReady } from './db/migrate.ts';
 import { warnOfLostSettings } from './db/session-settings.ts';
 import { openUnlimitedSession } from './db/single-client.ts';
@@ -195,12 +195,12 @@ const createServiceFactories = (
     idempotencyHours: config.idempotencyHours,
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
-  const fork = (beforeCommit: BeforeCommit | undefined): Db => {
+  const fork = (beforeCommit: BeforeCommit | undefined): Em => {
     const em = orm.em.fork({ freshEventManager: true });
     if (beforeCommit) {
       em.getEventManager().registerSubscriber({
         // The event is of the transaction's own entity manager, whose type is that of its parent.
-        beforeTransactionCommit: ({ em: tx }) => beforeCommit(tx as Db),
+        beforeTransactionCommit: ({ em: tx }) => beforeCommit(tx as Em),
       });
     }
     return em;

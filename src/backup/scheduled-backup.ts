@@ -1,8 +1,8 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Connection } from '../config/connection.ts';
 import { tryAdvisoryLock } from '../db/advisory-lock.ts';
+import type { Em } from '../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import {
@@ -25,7 +25,7 @@ const BACKUP_LOCK = 7_305_130_503;
 
 type ScheduledBackupDeps = {
   /** Creates an entity manager for a short operation. */
-  fork: () => SqlEntityManager;
+  fork: () => Em;
   connection: Connection;
   clock: Clock;
   logger: Pick<Logger, 'info' | 'warn' | 'error'>;

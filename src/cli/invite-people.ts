@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { AppIds, Extra, NewEmail } from '../../routers/schemas/fields.ts';
 import type { Config } from '../config/config.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { type Db, tables } from '../db/kysely.ts';
+import { type Em, tables } from '../db/kysely.ts';
 import { systemClock } from '../lib/clock.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import { reasonOf } from '../lib/errno.ts';
@@ -94,7 +94,7 @@ export type Parties = { inviter: Actor; client: { id: number; name: string }; ap
  * Finds the inviter, by default the first active superuser, and the client with its apps.
  * @throws Problem `invalid-input` on `--as`, `--client`
  */
-export const findParties = async (em: Db, clientId: number, email: string | undefined): Promise<Parties> => {
+export const findParties = async (em: Em, clientId: number, email: string | undefined): Promise<Parties> => {
   const inviter = await findInviter(em, email);
   const client = await tables(em)
     .selectFrom('clients')
@@ -107,7 +107,7 @@ export const findParties = async (em: Db, clientId: number, email: string | unde
   return { inviter, client, apps: await appNames(em, clientId) };
 };
 
-const findInviter = async (em: Db, email: string | undefined): Promise<Actor> => {
+const findInviter = async (em: Em, email: string | undefined): Promise<Actor> => {
   const inviter = await findActorByEmail(em, email && normalizeEmail(email));
   if (!inviter) throw invalid({ '--as': [noInviter(email)] });
   return inviter;
@@ -119,7 +119,7 @@ const noInviter = (email: string | undefined): string =>
     : `There is no active user ${email}.`;
 
 /** If an id equals the slug of another app, the id wins. */
-const appNames = async (em: Db, clientId: number): Promise<AppNames> => {
+const appNames = async (em: Em, clientId: number): Promise<AppNames> => {
   const apps = await tables(em)
     .selectFrom('apps')
     .select(['id', 'slug'])
@@ -132,7 +132,7 @@ const appNames = async (em: Db, clientId: number): Promise<AppNames> => {
 };
 
 export type Outcome = { made: number; renewed: number; faults: CsvFault[] };
-type Deps = { em: Db; invitationDays: number; now: Date };
+type Deps = { em: Em; invitationDays: number; now: Date };
 type Options = Parties & { dryRun: boolean; advance: (rows: number) => void };
 
 /**

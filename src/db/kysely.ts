@@ -2,13 +2,13 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../entities/index.ts';
 
 /** A unit of work: an entity manager, or one in a transaction. */
-export type Db = SqlEntityManager;
+export type Em = SqlEntityManager;
 
 /**
  * Kysely in the transaction of this entity manager, for reads of many rows and for secrets: Kysely binds values, the ORM
  * writes them into the statement's text.
  */
-export const tables = (em: SqlEntityManager) => em.getKysely<Database>();
+export const tables = (em: Em) => em.getKysely<Database>();
 
 /** The columns that have a value, for the `set` of an update; null if none has. */
 export const pickDefined = <T extends object>(changes: T) => {
@@ -18,7 +18,7 @@ export const pickDefined = <T extends object>(changes: T) => {
 };
 
 /** The clients that a user belongs to. */
-export const clientIdsOf = async (em: SqlEntityManager, userId: number): Promise<number[]> => {
+export const clientIdsOf = async (em: Em, userId: number): Promise<number[]> => {
   const rows = await tables(em)
     .selectFrom('memberships')
     .select('client_id')

@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely';
 import type { Database } from '../../entities/index.ts';
-import { type Db, tables } from '../db/kysely.ts';
+import { type Em, tables } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { newInvitationKeys } from '../lib/ids.ts';
 import type { AuditAction } from '../services/audit/audit.ts';
@@ -26,7 +26,7 @@ const daysBefore = (now: Date, days: number, index = 0): Date =>
   new Date(now.getTime() - days * DAY_MS - ((index * 7) % 180) * MINUTE_MS - MINUTE_MS);
 
 /** Adds the people of the organization, and makes those of the workspace as old as their usage. */
-export const addMembers = async (tx: Db, hash: string, now: Date): Promise<void> => {
+export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void> => {
   const db = tables(tx);
   const seenAt = daysBefore(now, 0);
   for (const { email, isActive = true } of [...PEOPLE, NORTHWIND_ADMIN]) {
@@ -108,7 +108,7 @@ const inviterOf = (clientId: number): string =>
   MEMBERS.find(({ isAdmin, clientIds }) => isAdmin && clientIds[0] === clientId)?.email ?? '';
 
 /** Adds invitations of every status, and the mails of the last month. Their audit entries are those of the service. */
-export const addInvitations = async (tx: Db, now: Date): Promise<void> => {
+export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
   const db = tables(tx);
   const people = await db.selectFrom('users').select(['id', 'email']).execute();
   const idOf = new Map(people.map(({ id, email }) => [email, id]));
@@ -168,7 +168,7 @@ export const addInvitations = async (tx: Db, now: Date): Promise<void> => {
 type Mail = Insertable<Database['outbox_mails']>;
 
 const addMails = async (
-  tx: Db,
+  tx: Em,
   invitations: readonly (Invitation & { id: number })[],
   idOf: ReadonlyMap<string, number>,
   now: Date,
@@ -222,7 +222,7 @@ const deliveryOf = (createdAt: Date, error: string | null) => {
 };
 
 /** Adds to the audit trail who left, who logged in last, and what an admin has changed. */
-export const addTrail = async (tx: Db, now: Date): Promise<void> => {
+export const addTrail = async (tx: Em, now: Date): Promise<void> => {
   const warehouse = { target: 'warehouse', clients: [2] };
   await addEntries(tx, [
     ...MEMBERS.flatMap(({ email, clientIds, lastSeenDaysAgo, leftDaysAgo }, index): Entry[] => {
@@ -272,7 +272,7 @@ type Entry = {
 };
 
 /** In the order of their times, which lists of the audit trail follow. */
-const addEntries = async (tx: Db, entries: readonly Entry[]): Promise<void> => {
+const addEntries = async (tx: Em, entries: readonly Entry[]): Promise<void> => {
   const rows = entries
     .toSorted((a, b) => a.at.getTime() - b.at.getTime())
     .map(({ at, action, actor, target, clients, details = {} }) => ({

@@ -5,7 +5,7 @@ import { Membership } from '../../entities/membership.ts';
 import { Site } from '../../entities/site.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
-import { type Db, tables } from '../db/kysely.ts';
+import { type Em, tables } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { defaultBranding } from '../services/clients/clients.ts';
 import { type UsageEntryInput, writeUsage } from '../services/usage/usage-writes.ts';
@@ -28,7 +28,7 @@ import {
 import { APPS, CLIENTS, PEOPLE, type Person, SITES, STACKS, USAGE_DAYS } from './workspace.ts';
 
 type Deps = {
-  em: Db;
+  em: Em;
   hasher: PasswordHasher;
   password: string;
   port: number;
@@ -65,16 +65,16 @@ export const fillDemo = ({
     return true;
   });
 
-export const isEmpty = async (em: Db): Promise<boolean> =>
+export const isEmpty = async (em: Em): Promise<boolean> =>
   (await em.count(User)) === 0 && (await em.count(Site)) === 0;
 
 /** Whether the workspace was added earlier. */
-export const hasDemo = async (em: Db): Promise<boolean> =>
+export const hasDemo = async (em: Em): Promise<boolean> =>
   (await em.count(User, { email: PEOPLE[0]?.email ?? '' })) > 0;
 
 type Organization = { hash: string; port: number; appsCreatedAt: Date; now: Date };
 
-const addOrganization = async (tx: Db, { hash, port, appsCreatedAt, now }: Organization): Promise<void> => {
+const addOrganization = async (tx: Em, { hash, port, appsCreatedAt, now }: Organization): Promise<void> => {
   await addClients(tx, {
     sites: MORE_SITES,
     clients: MORE_CLIENTS,
@@ -99,7 +99,7 @@ type Clients = {
 };
 
 const addClients = async (
-  tx: Db,
+  tx: Em,
   { sites, clients, apps, stacks, port, appsCreatedAt }: Clients,
 ): Promise<void> => {
   // Browsers omit port 80 from the Host header.
@@ -122,7 +122,7 @@ const addClients = async (
   }
 };
 
-const addPeople = async (tx: Db, people: readonly Person[], hash: string, now: Date): Promise<void> => {
+const addPeople = async (tx: Em, people: readonly Person[], hash: string, now: Date): Promise<void> => {
   for (const person of people) {
     const { clientId, isAdmin = false, isActive = true, apps = [], ...input } = person;
     const user = await addUserWithPassword(tx, input, hash, now);

@@ -3,7 +3,7 @@ import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { PUBLISHED_DEMO_PASSWORD } from '../config/settings.ts';
-import { type Db, tables } from '../db/kysely.ts';
+import { type Em, tables } from '../db/kysely.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { formatCount } from '../lib/format-count.ts';
 import { createKeyVault, type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
@@ -15,7 +15,7 @@ import { type Finding, findingsOf } from './finding.ts';
  * What the running service should have done with its data, and accounts that must not exist.
  * @param now by the clock of the database, which all stored times are from
  */
-export const checkServiceData = async (em: Db, config: Config, now: Date): Promise<Finding[]> => [
+export const checkServiceData = async (em: Em, config: Config, now: Date): Promise<Finding[]> => [
   ...(await checkBacklog(em, config, now)),
   ...(await checkSigningKeys(em, config, now)),
   ...(await checkDemoAccounts(em, config.argon2Concurrency)),
@@ -24,7 +24,7 @@ export const checkServiceData = async (em: Db, config: Config, now: Date): Promi
 /** Mails are retried for minutes if the mail server is busy. */
 const MAX_MAIL_AGE_S = 60 * 60;
 
-const checkBacklog = async (em: Db, { backup }: Config, now: Date): Promise<Finding[]> => {
+const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Finding[]> => {
   const state = await readOperationalState(em, now);
   const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, futureTimes } = state;
   const mails = findingsOf('unsent mails');
@@ -49,7 +49,7 @@ const checkBacklog = async (em: Db, { backup }: Config, now: Date): Promise<Find
   ];
 };
 
-const checkSigningKeys = async (em: Db, config: Config, now: Date): Promise<Finding[]> => {
+const checkSigningKeys = async (em: Em, config: Config, now: Date): Promise<Finding[]> => {
   const secretKey = config.secretKey ?? (await readSecretKey(config.dataDir));
   if (secretKey === null) return [];
   const vault = createKeyVault(secretKey, { warn: () => {} });
@@ -129,7 +129,7 @@ export const judgeBackups = (
 const MAX_CHECKED = 20;
 
 /** Whether an account of the demo workspace accepts the password that the documentation publishes. */
-const checkDemoAccounts = async (em: Db, concurrency: number): Promise<Finding[]> => {
+const checkDemoAccounts = async (em: Em, concurrency: number): Promise<Finding[]> => {
   const accounts = await tables(em)
     .selectFrom('users')
     .select(['email', 'password_hash', 'is_superuser'])

@@ -4,7 +4,7 @@ import { openMailer } from '../adapters/mail/mailer.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
-import type { Db } from '../db/kysely.ts';
+import type { Em } from '../db/kysely.ts';
 import { listenToDatabase } from '../db/pg-listener.ts';
 import { type Clock, HOUR_MS } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -18,7 +18,7 @@ type Deps = {
   config: Config;
   connection: Connection;
   secretKey: string;
-  orm: { em: Db };
+  orm: { em: Em };
   links: SignedLinks;
   clock: Clock;
   logger: Logger;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EntityName } from '@mikro-orm/core';
-import type { Db } from '../db/kysely.ts';
+import type { Em } from '../db/kysely.ts';
 import { Problem } from '../lib/problems.ts';
 import { type Changes, diffColumns } from './audit/audit.ts';
 
@@ -24,7 +24,7 @@ export const requireExpected = <T extends object>(
  * @returns what changed, for the audit trail
  */
 export const editEntity = <E extends object>(
-  tx: Db,
+  tx: Em,
   type: EntityName<E>,
   entity: E,
   values: Record<string, unknown>,

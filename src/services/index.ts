@@ -1,4 +1,4 @@
-import type { Db } from '../db/kysely.ts';
+import type { Em } from '../db/kysely.ts';
 import { createResourceLocks } from './access/locks.ts';
 import { createApps } from './apps/apps.ts';
 import { createSavedFilters } from './apps/saved-filters.ts';
@@ -46,7 +46,7 @@ import { createUserTables } from './users/user-tables.ts';
 import { createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
 
-const createUnit = (em: Db, deps: ServiceDeps, origin: Origin): Unit => {
+const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): Unit => {
   const common = {
     ...deps,
     em,
@@ -115,7 +115,7 @@ export type Services = { readonly [K in keyof typeof factories]: ReturnType<(typ
  * Creates the services of one unit of work, which has its own entity manager. Each service is created on first use, because
  * a request needs two or three of them.
  */
-export const createServices = (em: Db, deps: ServiceDeps, origin: Origin): Services => {
+export const createServices = (em: Em, deps: ServiceDeps, origin: Origin): Services => {
   const unit = createUnit(em, deps, origin);
   const get = (created: Record<string, unknown>, name: keyof Services): unknown => {
     created[name] ??= factories[name]?.(unit); // a promise looks for `then`

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../db/kysely.ts';
+import { type Em, tables } from '../db/kysely.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { isDueTooLate } from './mail/outbox-claims.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
 import { dayOf, isFutureWindow } from './usage/usage-windows.ts';
 
 /** Of the last good backup, and the failures since; null before the first. Backups of the future do not count. */
-const readBackups = async (em: Db, now: Date) => {
+const readBackups = async (em: Em, now: Date) => {
   const { rows } = await sql<{ startedAt: Date; finishedAt: Date; sizeBytes: number; failures: number }>`
     with good as (
       select * from backups where finished_at is not null and started_at <= ${latestPossible(now)}::timestamptz
@@ -29,7 +29,7 @@ const readBackups = async (em: Db, now: Date) => {
  * Counts what was stored while the clock was ahead and is not corrected yet: usage windows and unsent mails, which the hourly
  * maintenance corrects, and the last good backup, until the next one.
  */
-const countFutureTimes = async (em: Db, now: Date): Promise<number> => {
+const countFutureTimes = async (em: Em, now: Date): Promise<number> => {
   const latest = sql`${latestPossible(now)}::timestamptz`;
   const { rows } = await sql<{ count: number }>`
     select (select count(*)::int from usage_windows where ${isFutureWindow(dayOf(now))})
@@ -40,7 +40,7 @@ const countFutureTimes = async (em: Db, now: Date): Promise<number> => {
 };
 
 /** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
-export const readOperationalState = async (em: Db, now: Date) => {
+export const readOperationalState = async (em: Em, now: Date) => {
   const { rows } = await sql<{ unsent: number; oldest: Date | null; erasures: number }>`
     select (select count(*)::int from outbox_mails where sent_at is null and failed_at is null) as unsent,
       (select min(created_at) from outbox_mails where sent_at is null and failed_at is null) as oldest,

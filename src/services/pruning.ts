@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
-import { type Db, tables } from '../db/kysely.ts';
+import { type Em, tables } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isTokenUnexpired } from './auth/credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
@@ -12,7 +12,7 @@ const BATCH = 1_000n;
 const WINDOW_GRACE_MS = HOUR_MS;
 
 /** Deletes expired and idle sessions and tokens. */
-export const pruneCredentials = async (em: Db, now: Date, tokenIdleDays: number): Promise<void> => {
+export const pruneCredentials = async (em: Em, now: Date, tokenIdleDays: number): Promise<void> => {
   const idleSince = (days: number) => before(now, days * DAY_MS);
   await deleteInBatches(em, 'sessions', sql`last_used < ${idleSince(SESSION_IDLE_DAYS)}`);
   await deleteInBatches(em, 'sessions', sql`not ${isUnexpired}`);
@@ -22,7 +22,7 @@ export const pruneCredentials = async (em: Db, now: Date, tokenIdleDays: number)
 };
 
 /** Deletes rate-limit windows that have ended, by the database clock that they were created with. */
-export const pruneCounts = (em: Db): Promise<void> =>
+export const pruneCounts = (em: Em): Promise<void> =>
   deleteInBatches(
     em,
     'rate_limits',
@@ -30,11 +30,11 @@ export const pruneCounts = (em: Db): Promise<void> =>
   );
 
 /** Deletes expired responses to requests with an idempotency key. */
-export const pruneResponses = (em: Db, now: Date, retentionHours: number): Promise<void> =>
+export const pruneResponses = (em: Em, now: Date, retentionHours: number): Promise<void> =>
   deleteInBatches(em, 'idempotent_responses', sql`created_at <= ${before(now, retentionHours * HOUR_MS)}`);
 
 /** Deletes old entries of the audit trail, which its trigger allows before this cutoff only. 0 days keep all. */
-export const pruneAudit = async (em: Db, now: Date, retentionDays: number): Promise<void> => {
+export const pruneAudit = async (em: Em, now: Date, retentionDays: number): Promise<void> => {
   if (retentionDays === 0) return;
   const cutoff = before(now, retentionDays * DAY_MS);
   const allow = sql`select set_config('steward.audit_cutoff', ${cutoff}::text, true)`;
@@ -48,7 +48,7 @@ type OperationRetention = { auditDays: number; idempotencyHours: number };
  * audit entries that name them: 0 days keep those.
  */
 export const pruneOperations = async (
-  em: Db,
+  em: Em,
   now: Date,
   { auditDays, idempotencyHours }: OperationRetention,
 ): Promise<void> => {
@@ -60,7 +60,7 @@ export const pruneOperations = async (
 };
 
 /** Deletes invitations that were accepted, revoked or expired before the retention period, with their mails. 0 days keep all. */
-export const pruneInvitations = async (em: Db, now: Date, retentionDays: number): Promise<void> => {
+export const pruneInvitations = async (em: Em, now: Date, retentionDays: number): Promise<void> => {
   if (retentionDays === 0) return;
   const end = sql`case when status = 'pending' then expires_at else coalesce(closed_at, expires_at) end`;
   await deleteInBatches(em, 'invitations', sql`${end} < ${before(now, retentionDays * DAY_MS)}`);
@@ -74,7 +74,7 @@ const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::t
  * @param prepare runs first in each transaction
  */
 export const deleteInBatches = async (
-  em: Db,
+  em: Em,
   name: keyof Database,
   condition: RawBuilder<unknown>,
   prepare?: RawBuilder<unknown>,
@@ -83,7 +83,7 @@ export const deleteInBatches = async (
   const deletion = sql`
     delete from ${table} where ctid = any(array(
       select ctid from ${table} where ${condition} limit ${BATCH} for update skip locked))`;
-  const deleteBatch = async (tx: Db): Promise<bigint | undefined> => {
+  const deleteBatch = async (tx: Em): Promise<bigint | undefined> => {
     const { rows } = await tryLock(name).execute(tables(tx));
     if (!rows[0]?.isHeld) return 0n;
     await prepare?.execute(tables(tx));

@@ -1,5 +1,5 @@
 import { createRead } from '../db/batched-reads.ts';
-import type { Db } from '../db/kysely.ts';
+import type { Em } from '../db/kysely.ts';
 import { createCopyLines } from '../db/list-pages.ts';
 import type { DatabasePool } from '../db/pool.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
@@ -23,7 +23,7 @@ import { createAnyUserLoader } from './users/user-rows.ts';
 
 type Deps = {
   pool: DatabasePool;
-  fork: () => Db;
+  fork: () => Em;
   secretKey: string;
 };
 

@@ -1,7 +1,7 @@
 import type { CommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
-import type { Db } from '../db/kysely.ts';
+import type { Em } from '../db/kysely.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Audit, Origin } from './audit/audit.ts';
@@ -44,7 +44,7 @@ export type ServiceDeps = SharedParts & {
 
 /** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */
 export type Unit = ServiceDeps & {
-  em: Db;
+  em: Em;
   origin: Origin;
   audit: Audit;
   passwordVerification: PasswordVerification;

@@ -14,8 +14,8 @@ import {
 import { suite } from '../support/suite.ts';
 import { createTestDatabase, createTestPool } from '../support/test-database.ts';
 
-type Db = Kysely<Record<string, never>>;
-type Context = { pool: pg.Pool; db: Db; copyLines: CopyLines; drop: () => Promise<void> };
+type Em = Kysely<Record<string, never>>;
+type Context = { pool: pg.Pool; db: Em; copyLines: CopyLines; drop: () => Promise<void> };
 const lists = suite<Context>('listPages');
 
 const LIMIT_MS = 2_000;
@@ -42,7 +42,7 @@ const asJson = (columns: readonly string[]): RowEncoder => ({
 });
 
 /** The numbers up to a total, each with a text of that many characters. */
-const numbers = (db: Db, total: number, lengthOf = '1', encoder = asJson(['n', 'filler'])): OpenList => ({
+const numbers = (db: Em, total: number, lengthOf = '1', encoder = asJson(['n', 'filler'])): OpenList => ({
   encoder,
   page: (after, limit) =>
     db

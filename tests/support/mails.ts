@@ -1,7 +1,7 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { MailTimeouts } from '../../src/adapters/mail/mailer.ts';
 import { createSmtpMailer } from '../../src/adapters/mail/smtp-mailer.ts';
 import type { Connection } from '../../src/config/connection.ts';
+import type { Em } from '../../src/db/kysely.ts';
 import { listenToDatabase } from '../../src/db/pg-listener.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
@@ -23,7 +23,7 @@ export const testWriter = createMailWriter({
   mailFrom: MAIL_FROM,
 });
 
-type Backend = { em: SqlEntityManager; clock: Clock };
+type Backend = { em: Em; clock: Clock };
 type OutboxSettings = { perMinute?: number; leaseMs?: number; backoffMs?: number };
 
 const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>

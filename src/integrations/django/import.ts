@@ -1,4 +1,4 @@
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../../services/audit/audit.ts';
@@ -32,7 +32,7 @@ const CHUNK_SIZE = 1000;
 const MAX_FAILURE_COST_MS = 3_500;
 
 type Deps = {
-  em: Db;
+  em: Em;
   clock: Clock;
   audit: Audit;
   /** Why no password could ever be verified with this hash; null for a supported hash. */
@@ -97,7 +97,7 @@ export const importUsers = async (
   options: ImportOptions,
   listener: ImportListener,
 ): Promise<ImportTotals> => {
-  const run = async (tx: Db): Promise<ImportTotals> => {
+  const run = async (tx: Em): Promise<ImportTotals> => {
     const task = { ...deps, ...options, ...listener, read };
     const { valid, ...totals } = await stageUsers(tx, task);
     return totals.isRefused ? totals : insertStagedUsers(tx, task, totals, valid);
@@ -109,7 +109,7 @@ export const importUsers = async (
 };
 
 /** Reads the dump twice: to find the user model and its fields, then to stage its users. Reports all errors in it. */
-const stageUsers = async (tx: Db, task: Import): Promise<ImportTotals & { valid: number }> => {
+const stageUsers = async (tx: Em, task: Import): Promise<ImportTotals & { valid: number }> => {
   const { clientId, map, drop, remark, read } = task;
   const sources = sourcesOf(map, drop);
   if (clientId !== null) await refuseUnknownClient(tx, clientId);
@@ -137,7 +137,7 @@ const stageUsers = async (tx: Db, task: Import): Promise<ImportTotals & { valid:
   };
 };
 
-const insertStagedUsers = async (tx: Db, task: Import, totals: ImportTotals, valid: number) => {
+const insertStagedUsers = async (tx: Em, task: Import, totals: ImportTotals, valid: number) => {
   const { clientId, clock, audit, remark, advance } = task;
   await analyzeStaging(tx);
   const insertUsers = await openUserInserter(tx, { clientId, now: clock.now() });
@@ -166,7 +166,7 @@ const insertStagedUsers = async (tx: Db, task: Import, totals: ImportTotals, val
 };
 
 /** A failed login does the work of all kinds of hashes, so their sum is limited too. */
-const areHashesTooCostly = async (tx: Db, { failureCostMs, remark }: Import): Promise<boolean> => {
+const areHashesTooCostly = async (tx: Em, { failureCostMs, remark }: Import): Promise<boolean> => {
   const kinds = [...(await passwordHashKinds(tx)), ...(await stagedHashKinds(tx))];
   const costMs = failureCostMs(kinds);
   if (costMs <= MAX_FAILURE_COST_MS) return false;
@@ -191,7 +191,7 @@ const handleRemark = ({
   message: `Another user of Steward has the handle ${handle}.`,
 });
 
-const refuseUnknownClient = async (em: Db, id: number): Promise<void> => {
+const refuseUnknownClient = async (em: Em, id: number): Promise<void> => {
   const row = await tables(em).selectFrom('clients').select('id').where('id', '=', id).executeTakeFirst();
   if (!row) throw invalid({ client: [`There is no client ${id}.`] });
 };
@@ -208,7 +208,7 @@ type Reading = {
 };
 
 /** Stages the users of a dump and reports all errors. */
-export const stageDump = async (tx: Db, records: AsyncIterable<DumpRecord>, reading: Reading) => {
+export const stageDump = async (tx: Em, records: AsyncIterable<DumpRecord>, reading: Reading) => {
   const { model, remark } = reading;
   const totals = { read: 0, otherModels: 0, faulty: 0 };
   const stageChunk = async (chunk: DumpRecord[]): Promise<void> => {
@@ -240,7 +240,7 @@ export const stageDump = async (tx: Db, records: AsyncIterable<DumpRecord>, read
 };
 
 /** Errors within each record, and repetitions of earlier records, in the order of the file. */
-const remarksOn = async (tx: Db, chunk: DumpRecord[], reading: Reading): Promise<Remark[]> => {
+const remarksOn = async (tx: Em, chunk: DumpRecord[], reading: Reading): Promise<Remark[]> => {
   const { sources, profiles } = reading;
   const keys = chunk.map(userKeyOf);
   const values = await profiles.valuesOf(keys.filter((key) => key !== null));

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { DumpRecord } from './dump.ts';
 import type { Remark, Sources } from './fields.ts';
 import { keyOf } from './user.ts';
@@ -16,7 +16,7 @@ type Profile = { position: number; model: string; userKey: string; values: strin
  * Stages the records of other models that contain mapped fields in a temporary table until the users are read: they may be
  * anywhere in the dump.
  */
-export const openProfiles = async (tx: Db, sources: Sources, remark: (remark: Remark) => Promise<void>) => {
+export const openProfiles = async (tx: Em, sources: Sources, remark: (remark: Remark) => Promise<void>) => {
   const fieldsOf = Map.groupBy(
     [...sources.values()].filter((source) => source.model !== null),
     ({ model }) => model,
@@ -87,7 +87,7 @@ const entriesOf = ({ model, values }: { model: string; values: string }): [strin
   Object.entries(JSON.parse(values)).map(([field, value]) => [`${model}.${field}`, value]);
 
 /** Returns the profiles whose user has another record of the same model. */
-const insert = async (tx: Db, profiles: Profile[]): Promise<Profile[]> => {
+const insert = async (tx: Em, profiles: Profile[]): Promise<Profile[]> => {
   if (profiles.length === 0) return [];
   const { rows } = await sql<{ position: number }>`
     insert into dumped_profiles (model, user_key, position, "values")

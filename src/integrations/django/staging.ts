@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { handleBase, lockAllHandles, profileColorOf } from '../../services/users/user-creation.ts';
 import type { DjangoUser } from './user.ts';
 
@@ -14,7 +14,7 @@ type Repetition = DumpedUser & { field: 'email' | 'handle'; firstPosition: numbe
  * Creates a temporary table for the users of a dump until all of it is read. It detects repeated addresses and handles without
  * holding all users in memory, and without locks on `users`.
  */
-export const openStaging = (tx: Db) =>
+export const openStaging = (tx: Em) =>
   sql`
     create temporary table dumped_users (
       position int primary key,
@@ -39,7 +39,7 @@ export const openStaging = (tx: Db) =>
     ) on commit drop`.execute(tables(tx));
 
 /** Stages users. Returns those with the address or handle of an earlier record. */
-export const stage = async (tx: Db, dumped: DumpedUser[]): Promise<Repetition[]> => {
+export const stage = async (tx: Em, dumped: DumpedUser[]): Promise<Repetition[]> => {
   const taken = await insert(tx, dumped);
   const repeated = dumped.filter(({ position }) => !taken.has(position));
   if (repeated.length === 0) return [];
@@ -55,7 +55,7 @@ export const stage = async (tx: Db, dumped: DumpedUser[]): Promise<Repetition[]>
   );
 };
 
-const insert = async (tx: Db, dumped: DumpedUser[]): Promise<Set<number>> => {
+const insert = async (tx: Em, dumped: DumpedUser[]): Promise<Set<number>> => {
   const records = dumped.map(({ position, pk, user }) => ({
     ...{ ...user, position, pk, password_hash: user.password },
     // As text: PostgreSQL parses nested JSON more strictly than a value of type json.
@@ -71,7 +71,7 @@ const insert = async (tx: Db, dumped: DumpedUser[]): Promise<Set<number>> => {
 };
 
 /** Positions of staged users by `email ADDRESS` and `handle HANDLE`. */
-const firstsOf = async (tx: Db, users: DjangoUser[]): Promise<Map<string, number>> => {
+const firstsOf = async (tx: Em, users: DjangoUser[]): Promise<Map<string, number>> => {
   const { rows } = await sql<{ key: string; position: number }>`
     select 'email ' || email as key, position from dumped_users
     where email = any(${users.map(({ email }) => email)}::varchar[])
@@ -84,7 +84,7 @@ const firstsOf = async (tx: Db, users: DjangoUser[]): Promise<Map<string, number
 type TakenHandle = { position: number; pk: string; email: string; handle: string };
 
 /** New users with the handle of an existing user. */
-export const takenHandles = async (tx: Db): Promise<TakenHandle[]> => {
+export const takenHandles = async (tx: Em): Promise<TakenHandle[]> => {
   const { rows } = await sql<TakenHandle>`
     select d.position, d.pk, d.email, d.handle from dumped_users d
     join users other on other.handle = d.handle
@@ -94,7 +94,7 @@ export const takenHandles = async (tx: Db): Promise<TakenHandle[]> => {
 };
 
 /** The kinds of password hashes of staged users. */
-export const stagedHashKinds = async (tx: Db): Promise<string[]> => {
+export const stagedHashKinds = async (tx: Em): Promise<string[]> => {
   const { rows } = await sql<{ kind: string }>`
     select distinct ${sql.raw(PASSWORD_HASH_KIND)} as kind from dumped_users
     where is_active and password_hash is not null`.execute(tables(tx));
@@ -112,7 +112,7 @@ export type StagedUser = {
 };
 
 /** The next staged users after a position. */
-export const nextStaged = async (tx: Db, after: number, size: number): Promise<StagedUser[]> => {
+export const nextStaged = async (tx: Em, after: number, size: number): Promise<StagedUser[]> => {
   const { rows } = await sql<StagedUser>`
     select d.position, d.pk, d.email, d.handle, d.password_hash, u.id is not null as exists
     from dumped_users d left join users u on u.email = d.email
@@ -122,7 +122,7 @@ export const nextStaged = async (tx: Db, after: number, size: number): Promise<S
 };
 
 /** Autovacuum does not analyze temporary tables. */
-export const analyzeStaging = (tx: Db) => sql`analyze dumped_users`.execute(tables(tx));
+export const analyzeStaging = (tx: Em) => sql`analyze dumped_users`.execute(tables(tx));
 
 type InsertOptions = { clientId: number | null; now: Date };
 
@@ -130,7 +130,7 @@ type InsertOptions = { clientId: number | null; now: Date };
  * Inserts staged users with new addresses, in chunks. No other users can be inserted until the end of the transaction, because
  * it locks all handles.
  */
-export const openUserInserter = async (tx: Db, options: InsertOptions) => {
+export const openUserInserter = async (tx: Em, options: InsertOptions) => {
   await lockAllHandles(tx);
   const allocateHandles = createHandleAllocator((handles) => takenAmong(tx, handles));
 
@@ -150,7 +150,7 @@ export const openUserInserter = async (tx: Db, options: InsertOptions) => {
 };
 
 /** Which of these handles belong to a user or a staged user. */
-const takenAmong = async (tx: Db, handles: string[]): Promise<string[]> => {
+const takenAmong = async (tx: Em, handles: string[]): Promise<string[]> => {
   const { rows } = await sql<{ handle: string }>`
     select handle from users where handle = any(${handles}::varchar[])
     union
@@ -159,7 +159,7 @@ const takenAmong = async (tx: Db, handles: string[]): Promise<string[]> => {
 };
 
 /** Django's user model does not store when a password was set. */
-const insertUsers = (tx: Db, positions: number[], handles: string[], { clientId, now }: InsertOptions) =>
+const insertUsers = (tx: Em, positions: number[], handles: string[], { clientId, now }: InsertOptions) =>
   sql`
     with added as (
       insert into users (email, handle, extra, profile_color, profile_avatar, password_hash, first_name, last_name,

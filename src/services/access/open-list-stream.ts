@@ -1,11 +1,11 @@
-import type { Db } from '../../db/kysely.ts';
+import type { Em } from '../../db/kysely.ts';
 import { type CopyLines, ListStream, listPages, type OpenList } from '../../db/list-pages.ts';
 import { Problem } from '../../lib/problems.ts';
 import { reloadActor } from '../auth/identity.ts';
 import type { Actor } from './actor.ts';
 
 type Source = {
-  em: Db;
+  em: Em;
   copyLines: CopyLines;
   actor: Actor;
   /** Opens the list as an actor sees it. @throws Problem if they may not see it */

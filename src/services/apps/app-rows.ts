@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest } from '../../db/pagination.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -9,7 +9,7 @@ import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility
 export type ItemPageRequest = PageRequest & { cursor?: string | undefined };
 
 /** The apps that the actor may see, oldest first. `shows_usage`: whether they may see its usage. */
-export const appRows = (em: Db, actor: Viewer) =>
+export const appRows = (em: Em, actor: Viewer) =>
   tables(em)
     .selectFrom('apps')
     .select([
@@ -36,7 +36,7 @@ export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[
 export type AppCursor = { createdAt: Date | string; id: string };
 
 /** @throws Problem `invalid-input` on `cursor`, which is the id of the app */
-export const appCursorOf = async (em: Db, actor: Actor, cursor: string): Promise<AppCursor> => {
+export const appCursorOf = async (em: Em, actor: Actor, cursor: string): Promise<AppCursor> => {
   const found = appRows(em, actor).clearSelect().select(['apps.created_at', 'apps.id']);
   const { created_at: createdAt, id } = await cursorRow(found.where('apps.id', '=', cursor));
   return { createdAt, id };
@@ -46,13 +46,13 @@ export const isAfterApp = ({ createdAt, id }: AppCursor) =>
   sql<boolean>`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
 
 /** The apps after the one of this id, or all. @throws Problem `invalid-input` on `cursor` */
-export const appsAfter = async (em: Db, actor: Actor, cursor: string | undefined) => {
+export const appsAfter = async (em: Em, actor: Actor, cursor: string | undefined) => {
   const rows = appRows(em, actor);
   return cursor === undefined ? rows : rows.where(isAfterApp(await appCursorOf(em, actor, cursor)));
 };
 
 /** @throws Problem `not-found`, also for an app the actor may not see */
-export const appRow = async (em: Db, actor: Actor, id: string): Promise<AppRow> => {
+export const appRow = async (em: Em, actor: Actor, id: string): Promise<AppRow> => {
   return appRows(em, actor)
     .where('apps.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('app'));
@@ -67,7 +67,7 @@ export const viewableAppIds = (viewer: Viewer, client?: number): RawBuilder<stri
  * As `appRow`, for what only viewers of the app's client may see, and not members whom it was granted.
  * @throws Problem `not-found`, `forbidden`
  */
-export const requireViewableApp = async (em: Db, actor: Actor, id: string): Promise<AppRow> =>
+export const requireViewableApp = async (em: Em, actor: Actor, id: string): Promise<AppRow> =>
   requireViewable(await appRow(em, actor, id));
 
 const requireViewable = (row: AppRow | undefined): AppRow => {
@@ -80,5 +80,5 @@ const requireViewable = (row: AppRow | undefined): AppRow => {
  * The id of the app with this slug, to filter users or invitations by.
  * @throws Problem `not-found`, `forbidden`
  */
-export const requireViewableAppId = async (em: Db, actor: Actor, slug: string): Promise<string> =>
+export const requireViewableAppId = async (em: Em, actor: Actor, slug: string): Promise<string> =>
   requireViewable(await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst()).id;

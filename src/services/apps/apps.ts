@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { App } from '../../../entities/app.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import {
   afterCursor,
@@ -42,7 +42,7 @@ export type AppEncoder = RowEncoder<Exclude<keyof AppRow, 'client_id' | 'shows_u
 
 export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
   /** The apps with their usage windows, of which those of an earlier day are computed again. */
-  const withUsage = async (tx: Db, actor: Actor, apps: ReturnType<typeof appRows>) => {
+  const withUsage = async (tx: Em, actor: Actor, apps: ReturnType<typeof appRows>) => {
     const now = clock.now();
     const rows = apps.leftJoin('usage_windows', 'usage_windows.app_id', 'apps.id');
     const stale = await rows
@@ -54,7 +54,7 @@ export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
     if (staleIds.length > 0) await refreshStaleWindows(tx, staleIds, now);
     return rows.select(usageWindows(clientVisibleTo(actor, sql`apps.client_id`)).as('usage'));
   };
-  const get = async (tx: Db, actor: Actor, id: string) => {
+  const get = async (tx: Em, actor: Actor, id: string) => {
     const app = await withUsage(tx, actor, appRows(tx, actor).where('apps.id', '=', id));
     return app.executeTakeFirstOrThrow(() => notFound('app'));
   };
@@ -212,7 +212,7 @@ export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
 export type AppWithUsage = Awaited<ReturnType<ReturnType<typeof createApps>['get']>>;
 
 /** The last loads of these packages into the app by the id of the package, newest first. */
-const readLoads = async (em: Db, appId: string, packageIds: readonly number[]) => {
+const readLoads = async (em: Em, appId: string, packageIds: readonly number[]) => {
   const loads = tables(em)
     .selectFrom('loaded_packages')
     .select(['id', 'package_id', 'loaded_at', 'loaded_by', 'is_rollback'])

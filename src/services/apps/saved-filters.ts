@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { SavedFilter } from '../../../entities/saved-filter.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -84,7 +84,7 @@ const eventOf = (action: AuditAction, actor: Actor, hash: string) => {
   return { action, actor, target: actor.email, details: { hash } };
 };
 
-const filterRows = (em: Db, actor: Actor) =>
+const filterRows = (em: Em, actor: Actor) =>
   tables(em)
     .selectFrom('saved_filters')
     .innerJoin('stacks', 'stacks.id', 'saved_filters.stack_id')
@@ -96,7 +96,7 @@ const filterRows = (em: Db, actor: Actor) =>
 
 export type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];
 
-const filtersAfter = async (em: Db, actor: Actor, hash: string | undefined) => {
+const filtersAfter = async (em: Em, actor: Actor, hash: string | undefined) => {
   const rows = filterRows(em, actor);
   if (hash === undefined) return rows;
   const { id } = await cursorRow(rows.clearSelect().select('saved_filters.id').where('hash', '=', hash));
@@ -104,7 +104,7 @@ const filtersAfter = async (em: Db, actor: Actor, hash: string | undefined) => {
 };
 
 /** @throws Problem `not-found` */
-const lockFilter = async (tx: Db, actor: Actor, hash: string) => {
+const lockFilter = async (tx: Em, actor: Actor, hash: string) => {
   const filter = await tx.findOne(
     SavedFilter,
     { user: actor.id, hash },
@@ -115,7 +115,7 @@ const lockFilter = async (tx: Db, actor: Actor, hash: string) => {
 };
 
 /** The stack of an app that the actor may see, if the app offers it or the filter already uses it. */
-const findUsableStack = async (em: Db, actor: Actor, stackId: string, presentId?: string) => {
+const findUsableStack = async (em: Em, actor: Actor, stackId: string, presentId?: string) => {
   const found = await tables(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
@@ -134,7 +134,7 @@ type Present = { hash: string; stackId: string };
  * Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash.
  * @returns the labels of the stack and its app
  */
-const requireValidInput = async (em: Db, actor: Actor, input: SavedFilterInput, present?: Present) => {
+const requireValidInput = async (em: Em, actor: Actor, input: SavedFilterInput, present?: Present) => {
   const fields: FieldErrors = {};
   const stack = await findUsableStack(em, actor, input.stack_id, present?.stackId);
   if (!stack) fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
@@ -20,7 +19,7 @@ export type AuditFilter = {
 };
 
 /** Reads the audit trail: superusers see all of it, client admins the entries of their clients, staff cleared caches. */
-export const createAuditTrail = ({ em }: { em: SqlEntityManager }) => ({
+export const createAuditTrail = ({ em }: { em: Em }) => ({
   /**
    * Newest first.
    * @throws Problem `invalid-input` on `cursor`
@@ -66,7 +65,7 @@ const isOfOperation = (id: string) => sql<boolean>`
     and occurred_at >= (select started_at from operations where id = ${id})
     and occurred_at < (select started_at + interval '1 day' from operations where id = ${id}))`;
 
-const auditRows = (em: SqlEntityManager) =>
+const auditRows = (em: Em) =>
   tables(em)
     .selectFrom('audit_entries')
     .select(['id', 'occurred_at', 'action', 'actor_email', 'target', 'client_ids'])

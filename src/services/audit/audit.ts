@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
@@ -84,7 +83,7 @@ export type AuditEvent = {
 };
 
 export type Audit = {
-  record: (tx: SqlEntityManager, events: readonly AuditEvent[]) => Promise<void>;
+  record: (tx: Em, events: readonly AuditEvent[]) => Promise<void>;
   /** Adds these details to all events. */
   withDetails: (details: Record<string, unknown>) => Audit;
 };

@@ -1,5 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Problem } from '../../lib/problems.ts';
@@ -33,7 +32,7 @@ export const createRefusalLimit = () => {
 
 type Deps = {
   /** Must not be in the transaction of the refused request, whose rollback would remove the entry. */
-  em: SqlEntityManager;
+  em: Em;
   clock: Clock;
   audit: Audit;
   origin: Origin;

@@ -1,5 +1,5 @@
 import { type InferResult, sql } from 'kysely';
-import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
@@ -80,13 +80,13 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
  * password change, which must revoke the new token too.
  * @throws Problem `unauthenticated` if the actor's credential was revoked
  */
-const lockSelf = async (tx: Db, actor: Actor): Promise<void> => {
+const lockSelf = async (tx: Em, actor: Actor): Promise<void> => {
   const isActive = await lockActiveUser(tx, actor.id);
   if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
 };
 
 /** Deletes expired tokens, which frees their names. */
-const deleteIdle = (tx: Db, actor: Actor, now: Date, idleDays: number) =>
+const deleteIdle = (tx: Em, actor: Actor, now: Date, idleDays: number) =>
   tables(tx)
     .deleteFrom('api_tokens')
     .where('user_id', '=', actor.id)
@@ -97,7 +97,7 @@ const deleteIdle = (tx: Db, actor: Actor, now: Date, idleDays: number) =>
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
-const tokenRows = (em: Db, userId: number, now: Date, idleDays: number) =>
+const tokenRows = (em: Em, userId: number, now: Date, idleDays: number) =>
   tables(em)
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
@@ -125,7 +125,7 @@ export const createTokenRefresh = (unit: Unit) => {
     throw new Problem('invalid-token');
   };
 
-  const replace = async (tx: Db, { id, user_id: userId, name, email }: TokenRow, token: string) => {
+  const replace = async (tx: Em, { id, user_id: userId, name, email }: TokenRow, token: string) => {
     const replacement = newToken();
     const db = tables(tx);
     await db
@@ -176,7 +176,7 @@ export const createTokenRefresh = (unit: Unit) => {
  * Locks the owner first: a concurrent deactivation or password change must revoke the new token, too. Then the token, which
  * may be revoked or refreshed concurrently.
  */
-const lockToken = async (tx: Db, token: string) => {
+const lockToken = async (tx: Em, token: string) => {
   const tokens = tables(tx)
     .selectFrom('api_tokens')
     .innerJoin('users', 'users.id', 'api_tokens.user_id')
@@ -197,7 +197,7 @@ const lockToken = async (tx: Db, token: string) => {
 type TokenRow = NonNullable<Awaited<ReturnType<typeof lockToken>>>;
 
 /** Whether the token was not revoked, nor refreshed more than a minute ago. */
-const isUsable = async (tx: Db, token: string): Promise<boolean> => {
+const isUsable = async (tx: Em, token: string): Promise<boolean> => {
   const usable = tables(tx).selectFrom('api_tokens').select('id').where('digest', '=', tokenDigest(token));
   return (await usable.where(isTokenUnexpired).executeTakeFirst()) !== undefined;
 };

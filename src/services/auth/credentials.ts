@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
@@ -26,7 +26,7 @@ type NewSession = {
 export const tokenDigest = (secret: string): string => digest('sha256', secret);
 
 /** Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id. */
-export const addToken = async (tx: Db, { userId, token, now, address, name = '' }: NewToken) => {
+export const addToken = async (tx: Em, { userId, token, now, address, name = '' }: NewToken) => {
   const { id } = await tables(tx)
     .insertInto('api_tokens')
     .values({
@@ -48,7 +48,7 @@ export const addToken = async (tx: Db, { userId, token, now, address, name = '' 
 
 /** Adds a session, and deletes the oldest ones of the user beyond the limit. */
 export const addSession = async (
-  tx: Db,
+  tx: Em,
   { userId, secret, now, address, userAgent, maxDays }: NewSession,
 ): Promise<void> => {
   await tables(tx)
@@ -79,7 +79,7 @@ type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential 
  * Sets a password and revokes all credentials of the user except `kept`. Bound by Kysely, because MikroORM puts values
  * into the text of its statements, where logs would show the hash.
  */
-export const setPassword = async (tx: Db, { userId, hash, now, kept = null }: NewPassword) => {
+export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: NewPassword) => {
   await tables(tx)
     .updateTable('users')
     .set({ password_hash: hash, last_password_set: now })
@@ -89,7 +89,7 @@ export const setPassword = async (tx: Db, { userId, hash, now, kept = null }: Ne
 };
 
 /** Deletes the tokens, sessions and password links of a user, except the credential to keep. */
-export const revokeCredentials = async (tx: Db, userId: number, kept: Credential | null = null) => {
+export const revokeCredentials = async (tx: Em, userId: number, kept: Credential | null = null) => {
   const db = tables(tx);
   for (const kind of ['token', 'session'] as const) {
     const keptId = kept?.kind === kind ? kept.id : 0;
@@ -101,7 +101,7 @@ export const revokeCredentials = async (tx: Db, userId: number, kept: Credential
 };
 
 /** Whether the credential of the call still exists. */
-export const isStillLoggedIn = async (tx: Db, { id, credential }: Actor): Promise<boolean> => {
+export const isStillLoggedIn = async (tx: Em, { id, credential }: Actor): Promise<boolean> => {
   if (credential === null) return true;
   const { rows } = await sql`
     select from ${CREDENTIAL_TABLES[credential.kind]}

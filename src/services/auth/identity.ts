@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
@@ -50,7 +50,7 @@ const toActor = (
 ): Actor => ({ id, email, isSuperuser, isStaff, adminOf, credential });
 
 /** Finds the active user that an operator acts as; without an address, the first active superuser. */
-export const findActorByEmail = async (em: Db, email: string | undefined) => {
+export const findActorByEmail = async (em: Em, email: string | undefined) => {
   const row = await (email === undefined
     ? activeUsers(em).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
     : activeUsers(em).where('users.email', '=', email)
@@ -59,7 +59,7 @@ export const findActorByEmail = async (em: Db, email: string | undefined) => {
 };
 
 /** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
-export const reloadActor = async (em: Db, { id, credential }: Actor): Promise<Actor | null> => {
+export const reloadActor = async (em: Em, { id, credential }: Actor): Promise<Actor | null> => {
   const user = activeUsers(em).where('users.id', '=', id);
   const exists = credential
     ? sql<boolean>`exists (select from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id})`
@@ -73,7 +73,7 @@ export const reloadActor = async (em: Db, { id, credential }: Actor): Promise<Ac
  * lost a role while their request was under way.
  * @throws Problem `unauthenticated`, `role-lost`
  */
-export const confirmActor = async (tx: Db, actor: Actor): Promise<void> => {
+export const confirmActor = async (tx: Em, actor: Actor): Promise<void> => {
   await lockAccess(tx, actor.id);
   const current = await reloadActor(tx, { ...actor, credential: null });
   if (!current) throw new Problem('unauthenticated');
@@ -81,7 +81,7 @@ export const confirmActor = async (tx: Db, actor: Actor): Promise<void> => {
 };
 
 /** Updates the last use at most once a minute, or every read would cause a write. */
-const touch = (em: Db, { kind, id }: Credential, now: Date, address: string) =>
+const touch = (em: Em, { kind, id }: Credential, now: Date, address: string) =>
   sql`update ${CREDENTIAL_TABLES[kind]}
     set last_used = ${now}::timestamptz, last_address = ${address}
     where id = ${id} and last_used < ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`.execute(tables(em));

@@ -1,4 +1,4 @@
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
@@ -8,7 +8,7 @@ import { addSession, addToken } from './credentials.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 
 /** Adds a token or a session. */
-type Grant = (tx: Db, userId: number, now: Date) => Promise<unknown>;
+type Grant = (tx: Em, userId: number, now: Date) => Promise<unknown>;
 
 type Login = { username: string; password: string; entry: PasswordEntry };
 /** `device`: the device cookie. */
@@ -79,7 +79,7 @@ const outcomeOf = (attempt: PromiseSettledResult<void>): Outcome => {
  * Updates the user first: the row lock waits for a concurrent deactivation or password change, which then ends this login.
  * It also serializes concurrent logins of one user, which delete the oldest credentials.
  */
-const recordLogin = (tx: Db, user: VerifiedUser, now: Date) =>
+const recordLogin = (tx: Em, user: VerifiedUser, now: Date) =>
   tables(tx)
     .updateTable('users')
     .set({ last_login: now })

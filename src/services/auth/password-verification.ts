@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { isStorableText } from '../../lib/json-value.ts';
@@ -41,7 +41,7 @@ export const createPasswordVerification = (deps: Deps) => {
     const { hasLocked, refusal } = await throttle.recordFailure(login);
     // The username as typed is not recorded: some users type their password into the wrong field.
     const event: AuditEvent = { action: 'login.fail', actor: null, target: user?.email ?? '' };
-    const record = (tx: Db) => audit.record(tx, [{ ...event, clients: user?.clientIds ?? [] }]);
+    const record = (tx: Em) => audit.record(tx, [{ ...event, clients: user?.clientIds ?? [] }]);
     if (hasLocked) {
       await em.transactional(async (tx) => {
         await record(tx);
@@ -119,7 +119,7 @@ const orNullIfOverloaded = (error: unknown): null => {
 };
 
 /** Usernames may be any text. */
-const findAccount = async (em: Db, email: string, now: Date) =>
+const findAccount = async (em: Em, email: string, now: Date) =>
   !isStorableText(email)
     ? undefined
     : tables(em)
@@ -138,7 +138,7 @@ const findAccount = async (em: Db, email: string, now: Date) =>
 type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 
 /** Replaces only the hash that was verified: a concurrent password change wins. */
-const replaceHash = (em: Db, userId: number, verified: string, renewed: string) =>
+const replaceHash = (em: Em, userId: number, verified: string, renewed: string) =>
   tables(em)
     .updateTable('users')
     .set({ password_hash: renewed })
@@ -152,7 +152,7 @@ const kindOf = sql.raw<string>(PASSWORD_HASH_KIND);
  * Lists the kinds of password hashes that active users have, such as `pbkdf2_sha256$1000000`. Reads one index entry per
  * kind: a loose index scan, emulated by a recursive query.
  */
-export const passwordHashKinds = async (em: Db): Promise<string[]> => {
+export const passwordHashKinds = async (em: Em): Promise<string[]> => {
   const { rows } = await sql<{ kind: string }>`
     with recursive kinds (kind) as (
       (select ${kindOf} from users

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import { Session } from '../../../entities/session.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -114,7 +114,7 @@ export const createSessions = ({
     }),
 });
 
-const sessionRows = (em: Db, userId: number, now: Date) =>
+const sessionRows = (em: Em, userId: number, now: Date) =>
   tables(em)
     .selectFrom('sessions')
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent'])

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible } from '../../lib/clock.ts';
 
 export type BackupHistory = {
@@ -20,7 +20,7 @@ const INTERRUPTED = 'The service ended during the backup.';
  * Reads what decides when the next backup to a target is due. Backups are ordered by id, because the clock may have been
  * wrong; those with a time in the future do not count.
  */
-export const readBackupHistory = async (em: Db, target: string, now: Date): Promise<BackupHistory> => {
+export const readBackupHistory = async (em: Em, target: string, now: Date): Promise<BackupHistory> => {
   const latest = latestPossible(now);
   const { rows } = await sql<BackupHistory>`
     with good as (
@@ -39,7 +39,7 @@ export const readBackupHistory = async (em: Db, target: string, now: Date): Prom
 type Begun = { target: string; name: string; now: Date };
 
 /** Records a backup that begins. @returns its id */
-export const recordStart = async (em: Db, { target, name, now }: Begun): Promise<number> => {
+export const recordStart = async (em: Em, { target, name, now }: Begun): Promise<number> => {
   const row = await tables(em)
     .insertInto('backups')
     .values({ target, name, started_at: now })
@@ -50,7 +50,7 @@ export const recordStart = async (em: Db, { target, name, now }: Begun): Promise
 
 type Success = { sizeBytes: number; rows: number | null; now: Date };
 
-export const recordSuccess = async (em: Db, id: number, { sizeBytes, rows, now }: Success) => {
+export const recordSuccess = async (em: Em, id: number, { sizeBytes, rows, now }: Success) => {
   await tables(em)
     .updateTable('backups')
     .set({ finished_at: now, size_bytes: sizeBytes, row_count: rows })
@@ -58,18 +58,18 @@ export const recordSuccess = async (em: Db, id: number, { sizeBytes, rows, now }
     .execute();
 };
 
-export const recordFailure = async (em: Db, id: number, reason: string, now: Date) => {
+export const recordFailure = async (em: Em, id: number, reason: string, now: Date) => {
   const error = reason.slice(0, MAX_ERROR_LENGTH).toWellFormed();
   await tables(em).updateTable('backups').set({ failed_at: now, error }).where('id', '=', id).execute();
 };
 
 /** Forgets a backup that was stopped together with the service. */
-export const forgetBackup = async (em: Db, id: number): Promise<void> => {
+export const forgetBackup = async (em: Em, id: number): Promise<void> => {
   await tables(em).deleteFrom('backups').where('id', '=', id).execute();
 };
 
 /** Backups that neither finished nor failed. With the lock of backups, none of them is running. */
-export const findInterrupted = (em: Db, target: string) =>
+export const findInterrupted = (em: Em, target: string) =>
   tables(em)
     .selectFrom('backups')
     .select(['id', 'name', 'started_at'])
@@ -79,11 +79,11 @@ export const findInterrupted = (em: Db, target: string) =>
     .execute();
 
 /** Counts as a failure at its start, so that a backup that ends the service is retried with the same pauses as others. */
-export const recordInterruption = (em: Db, id: number, startedAt: Date): Promise<void> =>
+export const recordInterruption = (em: Em, id: number, startedAt: Date): Promise<void> =>
   recordFailure(em, id, INTERRUPTED, startedAt);
 
 /** The archives of a target that were not removed, newest first. */
-export const listArchives = (em: Db, target: string) =>
+export const listArchives = (em: Em, target: string) =>
   tables(em)
     .selectFrom('backups')
     .select(['id', 'name', 'started_at', 'size_bytes'])
@@ -93,12 +93,12 @@ export const listArchives = (em: Db, target: string) =>
     .orderBy('id', 'desc')
     .execute();
 
-export const recordRemoval = async (em: Db, id: number, now: Date): Promise<void> => {
+export const recordRemoval = async (em: Em, id: number, now: Date): Promise<void> => {
   await tables(em).updateTable('backups').set({ removed_at: now }).where('id', '=', id).execute();
 };
 
 /** Deletes the rows of old failures and removed archives. */
-export const pruneBackups = async (em: Db, now: Date): Promise<void> => {
+export const pruneBackups = async (em: Em, now: Date): Promise<void> => {
   const before = new Date(now.getTime() - KEPT_ROWS_MS);
   await tables(em)
     .deleteFrom('backups')

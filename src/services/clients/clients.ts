@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
-import { type Db, pickDefined, tables } from '../../db/kysely.ts';
+import { type Em, pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -134,7 +134,7 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
     }),
 });
 
-const visibleClients = (em: Db, actor: Actor) =>
+const visibleClients = (em: Em, actor: Actor) =>
   tables(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
@@ -146,7 +146,7 @@ const visibleClients = (em: Db, actor: Actor) =>
 export type ClientRow = InferResult<ReturnType<typeof visibleClients>>[number];
 
 /** @throws Problem `not-found`, also for a client the actor may not see */
-export const readClient = (em: Db, actor: Actor, id: number): Promise<ClientRow> =>
+export const readClient = (em: Em, actor: Actor, id: number): Promise<ClientRow> =>
   visibleClients(em, actor)
     .where('clients.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('client'));
@@ -155,7 +155,7 @@ export const readClient = (em: Db, actor: Actor, id: number): Promise<ClientRow>
  * Locks a client that the actor may change, for no key update: members and usage that refer to it can still be added.
  * @throws Problem `not-found`, `forbidden`
  */
-const lockClient = async (tx: Db, actor: Actor, id: number) => {
+const lockClient = async (tx: Em, actor: Actor, id: number) => {
   const row = await visibleClients(tx, actor)
     .where('clients.id', '=', id)
     .forNoKeyUpdate('clients')

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { Site } from '../../../entities/site.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -38,7 +38,7 @@ export const createSites = ({ em, audit }: Unit) => ({
     }),
 });
 
-const visibleSites = (em: Db, actor: Actor) =>
+const visibleSites = (em: Em, actor: Actor) =>
   tables(em)
     .selectFrom('sites')
     .select(['sites.id', 'sites.domain', 'sites.name'])
@@ -52,7 +52,7 @@ export const createBranding = ({ em }: Unit) => ({ get: (host: string) => findCl
  * Finds the client of the site with this host, or else of the site with the lowest id.
  * @throws Problem `not-found` if there are no clients
  */
-export const findClientByHost = (em: Db, host: string) =>
+export const findClientByHost = (em: Em, host: string) =>
   tables(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')

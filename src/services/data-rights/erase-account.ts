@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
 import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -17,7 +16,7 @@ import type { AddressDigest } from './erasure-keys.ts';
 /** Entries of each log that are replaced in the same transaction as the account: within a second or two. */
 const LOG_LIMIT = 20_000;
 
-type Deps = { tx: SqlEntityManager; now: Date; audit: Audit; addressDigest: AddressDigest };
+type Deps = { tx: Em; now: Date; audit: Audit; addressDigest: AddressDigest };
 
 export type LockedPerson = Awaited<ReturnType<typeof findPerson>>;
 
@@ -28,7 +27,7 @@ export type LockedPerson = Awaited<ReturnType<typeof findPerson>>;
  * @throws Problem `not-found`, `self-modification`, `last-superuser`, `unauthenticated`
  */
 export const findPerson = async (
-  tx: SqlEntityManager,
+  tx: Em,
   actor: Actor | null,
   email: string,
   { isLocked }: { isLocked: boolean },
@@ -80,13 +79,13 @@ export const eraseAccount = async (
 };
 
 /** The digest of the person's own address: if they were erased before, it moves from the earlier erasure to the new one. */
-const digestOf = async (tx: SqlEntityManager, { email }: LockedPerson, addressDigest: AddressDigest) => {
+const digestOf = async (tx: Em, { email }: LockedPerson, addressDigest: AddressDigest) => {
   if (!isPseudonym(email)) return addressDigest(email);
   const earlier = tables(tx).selectFrom('erasures').select('digest').where('pseudonym', '=', email);
   return (await earlier.executeTakeFirst())?.digest ?? null;
 };
 
-const addErasure = async (tx: SqlEntityManager, person: LockedPerson, digest: string | null, now: Date) => {
+const addErasure = async (tx: Em, person: LockedPerson, digest: string | null, now: Date) => {
   const db = tables(tx);
   // The person was erased before: this account, or an earlier one.
   await db.updateTable('erasures').set({ digest: null }).where('digest', '=', digest).execute();
@@ -110,7 +109,7 @@ const addErasure = async (tx: SqlEntityManager, person: LockedPerson, digest: st
 };
 
 /** The row stays, because invitations refer to their inviter. */
-const replaceUser = async (tx: SqlEntityManager, { user_id: id, pseudonym }: RunningErasure, now: Date) => {
+const replaceUser = async (tx: Em, { user_id: id, pseudonym }: RunningErasure, now: Date) => {
   const user = await tx.findOneOrFail(User, id, { refresh: true });
   user.erase(pseudonym, now);
   await tx.flush();
@@ -128,7 +127,7 @@ const OWNED_TABLES = [
   'operation_changes',
 ] as const;
 
-const deleteAccess = async (tx: SqlEntityManager, { id, email }: LockedPerson): Promise<void> => {
+const deleteAccess = async (tx: Em, { id, email }: LockedPerson): Promise<void> => {
   const db = tables(tx);
   await revokeCredentials(tx, id);
   for (const table of OWNED_TABLES) await db.deleteFrom(table).where('user_id', '=', id).execute();

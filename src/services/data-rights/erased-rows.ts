@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 
 /** An erasure with work left. */
@@ -21,7 +20,7 @@ type Options = {
  * replaced rows are no longer found.
  */
 export const replaceRows = async (
-  tx: SqlEntityManager,
+  tx: Em,
   erasure: RunningErasure,
   { now, limit }: Options,
 ): Promise<ReplacedRows> => {
@@ -43,13 +42,13 @@ export const replaceRows = async (
   };
 };
 
-const appIds = async (tx: SqlEntityManager): Promise<string[]> => {
+const appIds = async (tx: Em): Promise<string[]> => {
   const apps = await tables(tx).selectFrom('apps').select('id').orderBy('id').execute();
   return apps.map(({ id }) => id);
 };
 
 /** The apps whose usage the person has, in the order in which their locks are taken. */
-export const usedApps = async (tx: SqlEntityManager, address: string): Promise<string[]> => {
+export const usedApps = async (tx: Em, address: string): Promise<string[]> => {
   const { rows } = await sql<{ id: string }>`
     select id from apps where exists (select from usage_days d where d.app_id = apps.id and d.email = ${address})
     order by id`.execute(tables(tx));
@@ -78,7 +77,7 @@ const moveUsageDays = ({ address, pseudonym }: RunningErasure, apps: string[]) =
  * Replaces the person in the totals by stack, whose names are what platforms report. Those that get the same name are added up.
  * To be run after the log was searched, so that totals that were recomputed in between are found, too.
  */
-export const replaceStackTotals = async (tx: SqlEntityManager, { id }: RunningErasure): Promise<void> => {
+export const replaceStackTotals = async (tx: Em, { id }: RunningErasure): Promise<void> => {
   const db = tables(tx);
   const { rows } = await sql<{ app_id: string }>`
     select distinct app_id from usage_stack_days d join erasures e on e.id = ${id}

@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
@@ -84,7 +83,7 @@ const subjectOf = ({ id }: Actor, { last_login: _, ...person }: LockedPerson): s
   JSON.stringify([id, person]);
 
 /** The rows of the person. Usage comes from its totals: counting the log may take seconds. */
-export const countRows = async (em: SqlEntityManager, { id, email }: Pick<LockedPerson, 'id' | 'email'>) => {
+export const countRows = async (em: Em, { id, email }: Pick<LockedPerson, 'id' | 'email'>) => {
   const own = (table: string) =>
     sql<number>`(select count(*)::int from ${sql.table(table)} where user_id = ${id})`;
   const { rows } = await sql<Record<(typeof COUNTED)[number], number>>`select

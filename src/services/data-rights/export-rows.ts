@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
@@ -9,7 +8,7 @@ import { USER_COLUMNS } from '../users/user-rows.ts';
 export type ExportRow = Record<string, unknown>;
 
 export type Exported = {
-  em: SqlEntityManager;
+  em: Em;
   person: { id: number; email: string };
   now: Date;
   mailWriter: MailWriter;
@@ -186,7 +185,7 @@ export const EXPORT_PARTS = {
 export type ExportPart = keyof typeof EXPORT_PARTS;
 export const EXPORT_PART_NAMES = Object.keys(EXPORT_PARTS) as ExportPart[]; // its keys are literals
 
-const invitations = (em: SqlEntityManager, now: Date) =>
+const invitations = (em: Em, now: Date) =>
   tables(em)
     .selectFrom('invitations')
     .innerJoin('clients', 'clients.id', 'invitations.client_id')
@@ -198,7 +197,7 @@ const invitations = (em: SqlEntityManager, now: Date) =>
     .limit(PAGE_ROWS);
 
 /** Oldest first. */
-async function* usageOf(em: SqlEntityManager, email: string, app: { id: string; slug: string }): Pages {
+async function* usageOf(em: Em, email: string, app: { id: string; slug: string }): Pages {
   let after: { occurred_at: Date; id: number } | undefined;
   for (;;) {
     let query = tables(em)
@@ -219,7 +218,7 @@ async function* usageOf(em: SqlEntityManager, email: string, app: { id: string; 
 }
 
 /** Oldest first, of one index. */
-async function* auditOf(em: SqlEntityManager, email: string, isActor: boolean): Pages {
+async function* auditOf(em: Em, email: string, isActor: boolean): Pages {
   let after: { occurred_at: Date; id: number } | undefined;
   for (;;) {
     let query = tables(em)

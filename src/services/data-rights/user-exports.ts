@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { ZipFile } from 'yazl';
-import { clientIdsOf, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
 import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
@@ -60,7 +59,7 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
  * Client admins see parts of a person's data in lists. A file of these parts would look complete, and it is the operator
  * who answers requests of people for their data.
  */
-const findPerson = async (em: SqlEntityManager, actor: Actor | null, email: string) => {
+const findPerson = async (em: Em, actor: Actor | null, email: string) => {
   const users = tables(em).selectFrom('users').select(['id', 'email']).where('email', '=', email);
   const visible = actor ? users.where(userVisibleTo(actor)) : users;
   const person = await visible.executeTakeFirstOrThrow(() => notFound('user'));
@@ -72,7 +71,7 @@ const mayExport = (actor: Actor | null, personId: number): boolean =>
   actor === null || actor.isSuperuser || actor.id === personId;
 
 /** Checks every second that the reader still may read. @throws Problem `unauthenticated`, when called */
-const createRecheck = (em: SqlEntityManager, actor: Actor | null, personId: number) => {
+const createRecheck = (em: Em, actor: Actor | null, personId: number) => {
   let checkedAt = performance.now();
   return async (): Promise<void> => {
     if (!actor || performance.now() - checkedAt < RECHECK_MS) return;

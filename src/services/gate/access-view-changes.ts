@@ -1,7 +1,7 @@
 import type { InsertObject, Selectable } from 'kysely';
 import { AccessView } from '../../../entities/access-view.ts';
 import type { Database } from '../../../entities/index.ts';
-import { type Db, pickDefined, tables } from '../../db/kysely.ts';
+import { type Em, pickDefined, tables } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireRecentPassword } from '../access/actor.ts';
@@ -35,7 +35,7 @@ const FREE_FORM = ['data_permissions', 'selections', 'flags'] as const;
 /** Creates, changes and deactivates access views of the apps of clients that the actor administers. */
 export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
   const record = async (
-    tx: Db,
+    tx: Em,
     actor: Actor,
     action: AuditAction,
     view: AccessViewRow,
@@ -45,7 +45,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
     await audit.record(tx, [{ action, actor, target: view.app, clients: [view.client_id], details }]);
   };
   /** Locks a view that the actor may change. */
-  const lock = async (tx: Db, actor: Actor, idOrKey: string): Promise<AccessViewRow> => {
+  const lock = async (tx: Em, actor: Actor, idOrKey: string): Promise<AccessViewRow> => {
     const view = await accessViewRows(tx, actor)
       .where(accessViewFoundBy(actor, idOrKey))
       .forNoKeyUpdate('access_views')
@@ -57,7 +57,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
     }
     return view;
   };
-  const change = async (tx: Db, id: number, settings: Settings): Promise<void> => {
+  const change = async (tx: Em, id: number, settings: Settings): Promise<void> => {
     const view = await tx.findOneOrFail(AccessView, id);
     editEntity(tx, AccessView, view, { ...settings, modified_at: clock.now() });
     await tx.flush();
@@ -117,7 +117,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
 type NewView = Omit<InsertObject<Database, 'access_views'>, 'key' | 'created_at' | 'modified_at'>;
 
 /** Adds a view with a new key. Kysely binds it; the ORM would write it into the text of the statement. */
-export const insertView = (tx: Db, view: NewView, now: Date): Promise<{ id: number; key: string }> =>
+export const insertView = (tx: Em, view: NewView, now: Date): Promise<{ id: number; key: string }> =>
   tables(tx)
     .insertInto('access_views')
     .values({ ...view, key: newAccessViewKey(), created_at: now, modified_at: now })
@@ -139,7 +139,7 @@ const onlyDeactivates = ({ is_active, ...others }: Settings): boolean =>
 const FIXED = 'Cannot be changed. Create another access view.';
 
 const requireValidChanges = async (
-  tx: Db,
+  tx: Em,
   view: AccessViewRow,
   subject: Subject,
   { stack_slug: slug, allowed_uses: allowedUses }: Settings,
@@ -159,7 +159,7 @@ const requireValidChanges = async (
  * The app of a new view, by its slug.
  * @throws Problem `invalid-input` on `app`, `forbidden`
  */
-const requireAppToShare = async (em: Db, actor: Actor, slug: string | undefined) => {
+const requireAppToShare = async (em: Em, actor: Actor, slug: string | undefined) => {
   if (slug === undefined) throw invalid({ app: ['This field is required.'] });
   const app = await appRows(em, actor).where('apps.slug', '=', slug).executeTakeFirst();
   if (!app) throw invalid({ app: [`No app that you manage has the slug ${slug}.`] });
@@ -182,7 +182,7 @@ type SubjectFault = keyof typeof SUBJECT_FAULTS;
  * none. Only superusers give out views of superusers and staff, because the app treats who opens the view as that user.
  */
 export const findSubject = async (
-  tx: Db,
+  tx: Em,
   actor: Actor,
   appId: string,
   email: string,
@@ -206,7 +206,7 @@ const faultOf = (row: OpenableAppOfUser, actor: Actor): SubjectFault | null => {
 };
 
 /** @returns why the app has no stack to open with this slug, or null */
-const stackFault = async (em: Db, appId: string, slug: string | null | undefined) => {
+const stackFault = async (em: Em, appId: string, slug: string | null | undefined) => {
   if (slug == null) return null;
   const stack = await tables(em)
     .selectFrom('stacks')

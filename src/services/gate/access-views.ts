@@ -1,5 +1,5 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -89,7 +89,7 @@ const keyFor = (manager: Roles, key: RawBuilder<string>) =>
   sql<string>`case when ${accessViewManagedBy(manager)} then ${key} else '' end`;
 
 /** The access views that the viewer may see, newest first, with the names of the API. */
-export const accessViewRows = (em: Db, viewer: Viewer) =>
+export const accessViewRows = (em: Em, viewer: Viewer) =>
   tables(em)
     .selectFrom('access_views')
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
@@ -110,7 +110,7 @@ export const accessViewRows = (em: Db, viewer: Viewer) =>
 export type AccessViewRow = InferResult<ReturnType<typeof accessViewRows>>[number];
 
 /** @throws Problem `not-found`, also for a view that the viewer may not see */
-export const readAccessView = (em: Db, viewer: Viewer, idOrKey: string): Promise<AccessViewRow> =>
+export const readAccessView = (em: Em, viewer: Viewer, idOrKey: string): Promise<AccessViewRow> =>
   accessViewRows(em, viewer)
     .where(accessViewFoundBy(viewer, idOrKey))
     .executeTakeFirstOrThrow(() => notFound('access view'));
@@ -123,7 +123,7 @@ type AccessViewFilter = {
 };
 
 /** The matching views, without one-time views. */
-const listedAccessViews = (em: Db, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
+const listedAccessViews = (em: Em, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
   let rows = accessViewRows(em, viewer).where('is_one_time', '=', false);
   if (appId !== undefined) rows = rows.where('apps.id', '=', appId);
   if (user !== undefined) rows = rows.where('users.email', '=', user);
@@ -136,7 +136,7 @@ type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
 const openAccessViewList = (
-  em: Db,
+  em: Em,
   viewer: Viewer,
   filter: AccessViewFilter,
   encoder: AccessViewEncoder,
@@ -157,7 +157,7 @@ const openAccessViewList = (
 const idOf = (key: readonly string[] | undefined): number | undefined => key && Number(key[0]);
 
 /** The uses of a view that the viewer may see, newest first, with the names of the API. */
-const accessViewUses = (em: Db, viewer: Viewer, viewId: number) =>
+const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
   tables(em)
     .selectFrom('access_view_uses as used')
     .innerJoin('access_views', 'access_views.id', 'used.access_view_id')
@@ -175,7 +175,7 @@ const accessViewUses = (em: Db, viewer: Viewer, viewId: number) =>
 export type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[number];
 export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'id'>>;
 
-const openUseList = (em: Db, viewer: Viewer, viewId: number, encoder: AccessViewUseEncoder): OpenList => ({
+const openUseList = (em: Em, viewer: Viewer, viewId: number, encoder: AccessViewUseEncoder): OpenList => ({
   encoder,
   page: (after, limit) =>
     tables(em)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -63,7 +63,7 @@ export type EmbedSession = { secret: string; maxAgeSeconds: number };
  * @param viewExpiresAt null if the view does not expire, or only has to be opened before it expires
  */
 export const createEmbedSession = async (
-  tx: Db,
+  tx: Em,
   useId: number,
   viewExpiresAt: Date | null,
 ): Promise<EmbedSession> => {
@@ -84,7 +84,7 @@ export const createEmbedSession = async (
  * Deletes ended sessions, and views that were made to be opened once, with their uses. Those are kept until the sessions that
  * they began have ended.
  */
-export const pruneEmbeds = async (em: Db): Promise<void> => {
+export const pruneEmbeds = async (em: Em): Promise<void> => {
   await deleteInBatches(em, 'embed_sessions', sql`expires_at < now()`);
   const lifetime = sql`${MAX_HOURS}::int * interval '1 hour'`;
   await deleteInBatches(em, 'access_views', sql`is_one_time and expires_at < now() - ${lifetime}`);
@@ -92,7 +92,7 @@ export const pruneEmbeds = async (em: Db): Promise<void> => {
 
 /** The use of an access view of this app that a browser's cookie stands for, or null if it has ended. */
 export const findEmbeddedUse = async (
-  em: Db,
+  em: Em,
   { secret, now, slug, address }: { secret: string; now: Date; slug: string; address: string | null },
 ) => {
   const use = await tables(em)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { isSlug } from '../../lib/package-name.ts';
@@ -99,7 +99,7 @@ type OpeningFacts = TicketFacts & { revoked_ms: number };
  * Reads the facts of users and apps. Every request to an app needs them, so lookups of one event-loop tick share a
  * statement.
  */
-export const createOpeningLookup = (em: Db, read: Read) => {
+export const createOpeningLookup = (em: Em, read: Read) => {
   const load = async (keys: readonly string[]) => {
     const parts = keys.map((key) => key.split(' '));
     const userIds = parts.map(([id]) => Number(id));
@@ -124,7 +124,7 @@ const lastRevocation = sql<number>`coalesce((
   where r.user_id = users.id or r.app_id = apps.id
     or num_nonnulls(r.user_id, r.app_id, r.access_view_id) = 0), 0)`;
 
-const openings = (em: Db, userIds: number[], slugs: string[]) =>
+const openings = (em: Em, userIds: number[], slugs: string[]) =>
   openableAppsOfUsers(tables(em))
     .select(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`.as('issued_ms'))
     .select(lastRevocation.as('revoked_ms'))

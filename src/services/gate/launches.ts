@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { newLaunchCode } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
@@ -57,7 +57,7 @@ export const createLaunches = (unit: Unit) => {
  * A code that the app exchanges for a ticket, once, within 60 seconds by the clock of the database. Only its digest is stored.
  * Decide before whether the subject may open the app.
  */
-export const createLaunchCode = async (tx: Db, subject: TicketSubject): Promise<string> => {
+export const createLaunchCode = async (tx: Em, subject: TicketSubject): Promise<string> => {
   const code = newLaunchCode();
   await tables(tx)
     .insertInto('launch_codes')
@@ -83,7 +83,7 @@ type UsedCode = {
 };
 
 /** Of concurrent exchanges, one gets the row. */
-const redeemCode = async (em: Db, code: string): Promise<UsedCode | undefined> => {
+const redeemCode = async (em: Em, code: string): Promise<UsedCode | undefined> => {
   const { rows } = await sql<UsedCode>`
       delete from launch_codes using apps
       where launch_codes.digest = ${tokenDigest(code)} and apps.id = launch_codes.app_id

@@ -11,7 +11,7 @@ import {
   SignJWT,
 } from 'jose';
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { MAX_TICKET_SECONDS, TICKET_ALGORITHM, type TicketClaims } from '../../lib/ticket-claims.ts';
@@ -36,7 +36,7 @@ export const createKeyRotation = ({
 });
 
 /** Creates the first key, adds a new one when the last is old enough, and deletes those whose last ticket has expired. */
-export const maintainSigningKeys = async (em: Db, signingKeys: SigningKeys, audit: Audit): Promise<void> => {
+export const maintainSigningKeys = async (em: Em, signingKeys: SigningKeys, audit: Audit): Promise<void> => {
   await signingKeys.publishedKeys();
   await em.transactional(async (tx) => {
     if (await signingKeys.isRotationDue(tx)) await signingKeys.rotate(tx, audit, null);
@@ -46,7 +46,7 @@ export const maintainSigningKeys = async (em: Db, signingKeys: SigningKeys, audi
 
 type Deps = {
   /** A fork that only the signing keys use. */
-  em: Db;
+  em: Em;
   secretKey: string;
   clock: Clock;
   logger: KeyLogger;
@@ -64,7 +64,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
   let known: { rows: SigningKeyRow[]; readAt: number } | null = null;
 
   const rate = (rows: readonly SigningKeyRow[]): RatedKey[] => rateKeys(rows, clock.now(), vault.canOpen);
-  const add = async (tx: Db, signsFrom: Date): Promise<string> => {
+  const add = async (tx: Em, signsFrom: Date): Promise<string> => {
     const key = await vault.create();
     await tables(tx)
       .insertInto('signing_keys')
@@ -126,10 +126,10 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       return JSON.parse(new TextDecoder().decode(verified.value.payload)) as TicketClaims;
     },
 
-    list: async (tx: Db): Promise<RatedKey[]> => rate(await readSigningKeys(tx)),
+    list: async (tx: Em): Promise<RatedKey[]> => rate(await readSigningKeys(tx)),
 
     /** Adds a key and returns it, unless there is one that does not sign yet. */
-    rotate: async (tx: Db, audit: Audit, actor: Actor | null): Promise<RatedKey> => {
+    rotate: async (tx: Em, audit: Audit, actor: Actor | null): Promise<RatedKey> => {
       await lockSigningKeys(tx);
       const keys = rate(await readSigningKeys(tx));
       const pending = keys.find(({ state }) => state === 'pending');
@@ -142,7 +142,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       return added;
     },
 
-    isRotationDue: async (tx: Db): Promise<boolean> => {
+    isRotationDue: async (tx: Em): Promise<boolean> => {
       await lockSigningKeys(tx);
       const newest = (await readSigningKeys(tx)).find(vault.canOpen);
       const bornAfter = clock.now().getTime() - signingKeyDays * DAY_MS;
@@ -150,7 +150,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     },
 
     /** Deletes keys whose last ticket has expired. */
-    prune: async (tx: Db): Promise<void> => {
+    prune: async (tx: Em): Promise<void> => {
       const retired = rate(await readSigningKeys(tx)).filter(({ isPublished }) => !isPublished);
       if (retired.length === 0) return;
       const ids = retired.map(({ id }) => id);
@@ -184,7 +184,7 @@ type SigningKeyState = 'pending' | 'signing' | 'retiring' | 'retired' | 'unreada
 export type RatedKey = SigningKeyRow & { state: SigningKeyState; isPublished: boolean };
 
 /** Newest first. */
-export const readSigningKeys = async (em: Db): Promise<SigningKeyRow[]> =>
+export const readSigningKeys = async (em: Em): Promise<SigningKeyRow[]> =>
   tables(em)
     .selectFrom('signing_keys')
     .select(['id', 'sealed_key', 'public_key', 'created_at', 'signs_from'])
@@ -214,7 +214,7 @@ export const rateKeys = (
 };
 
 /** Serializes changes of the keys by all instances, until the end of the transaction. */
-const lockSigningKeys = async (tx: Db): Promise<void> => {
+const lockSigningKeys = async (tx: Em): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`.execute(tables(tx));
 };
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -22,7 +22,7 @@ type Named = {
 };
 
 export const createTicketRevocations = ({ em, audit }: Unit) => {
-  const findView = (tx: Db, actor: Actor, idOrKey: string) =>
+  const findView = (tx: Em, actor: Actor, idOrKey: string) =>
     tables(tx)
       .selectFrom('access_views')
       .innerJoin('apps', 'apps.id', 'access_views.app_id')
@@ -32,7 +32,7 @@ export const createTicketRevocations = ({ em, audit }: Unit) => {
       .executeTakeFirstOrThrow(() => notFound('access view'));
 
   type Found = { revoked: RevokedTickets } & Pick<AuditEvent, 'target' | 'clients' | 'details'>;
-  const find = async (tx: Db, actor: Actor, { access_view, user, app_id }: Named): Promise<Found> => {
+  const find = async (tx: Em, actor: Actor, { access_view, user, app_id }: Named): Promise<Found> => {
     if (access_view !== undefined) {
       const { id, slug, client_id } = await findView(tx, actor, access_view);
       return { revoked: { viewId: id }, target: slug, clients: [client_id], details: { access_view: id } };
@@ -71,7 +71,7 @@ export const createTicketRevocations = ({ em, audit }: Unit) => {
  * ticket of the same millisecond counts as issued before. Waits for uses of the views in flight, whose codes and sessions
  * it would not see.
  */
-const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
+const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
   const db = tables(tx);
   await sql`
     select from access_views v
@@ -100,7 +100,7 @@ const revokeTickets = async (tx: Db, { viewId, userId, appId }: RevokedTickets):
 };
 
 /** Deletes expired launch codes, and revocations that are older than every valid ticket. */
-export const pruneTickets = async (em: Db): Promise<void> => {
+export const pruneTickets = async (em: Em): Promise<void> => {
   await deleteInBatches(em, 'launch_codes', sql`expires_at < now()`);
   const lifetime = sql`${MAX_TICKET_SECONDS}::int * interval '2 seconds'`;
   await deleteInBatches(em, 'ticket_revocations', sql`revoked_at < now() - ${lifetime}`);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
@@ -99,7 +99,7 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
   };
 };
 
-const offeredStack = (em: Db, appId: string, slug: string) =>
+const offeredStack = (em: Em, appId: string, slug: string) =>
   tables(em)
     .selectFrom('stacks')
     .select('id')
@@ -110,7 +110,7 @@ const offeredStack = (em: Db, appId: string, slug: string) =>
 type Issued = { issuedMs: number; appId: string; userId: number; viewId: number };
 
 /** Times of revocations are whole milliseconds, like `issued_ms`. A ticket of the same millisecond is revoked. */
-const revocations = (em: Db, { issuedMs, appId, userId, viewId }: Issued) =>
+const revocations = (em: Em, { issuedMs, appId, userId, viewId }: Issued) =>
   tables(em)
     .selectFrom('ticket_revocations')
     .select('id')
@@ -229,7 +229,7 @@ const viewsOfGuests = (db: Kysely<Database>, now: Date, condition: ViewCondition
     .where('access_views.user_id', 'is', null)
     .where(condition);
 
-type Reading = { em: Db; read: Read; now: Date };
+type Reading = { em: Em; read: Read; now: Date };
 
 /** Null if the user, the app or the view does not exist. */
 export const readFacts = async (deps: Reading, subject: TicketSubject): Promise<TicketFacts | null> => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { leadsToApi } from '../../lib/app-link.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
@@ -60,7 +60,7 @@ export const createViewOpening = (unit: Unit) => {
   });
 
   /** Takes the locks of the user and the usage log before that of the view, as an erasure does. */
-  const use = async (tx: Db, key: string, known: KnownView, userAgent: string): Promise<OpenedView> => {
+  const use = async (tx: Em, key: string, known: KnownView, userAgent: string): Promise<OpenedView> => {
     if (known.user_id !== null)
       await tables(tx).selectFrom('users').select('id').where('id', '=', known.user_id).forShare().execute();
     await lockUsage(known.app_id).execute(tables(tx));
@@ -116,7 +116,7 @@ type Deps = Pick<Unit, 'clock' | 'audit' | 'erasureKeys'>;
 /** Records a use in the audit trail and in the usage log of the app; without a user, under an empty address. */
 const recordUse = async (
   { clock, audit, erasureKeys }: Deps,
-  tx: Db,
+  tx: Em,
   view: CountedView,
   { app, user }: OpenedApp,
 ) => {
@@ -141,7 +141,7 @@ const recordUse = async (
 };
 
 /** Usage is counted by the ids of stacks. */
-const stackId = async (tx: Db, appId: string, slug: string): Promise<string | undefined> => {
+const stackId = async (tx: Em, appId: string, slug: string): Promise<string | undefined> => {
   const { rows } = await sql<{ id: string }>`
     select id from stacks where app_id = ${appId} and slug = ${slug}`.execute(tables(tx));
   return rows[0]?.id;
@@ -156,7 +156,7 @@ const isExpired = sql<boolean>`coalesce(expires_at <= clock_timestamp(), false)`
 const isUsedUp = sql<boolean>`(allowed_uses > 0 and uses >= allowed_uses)`;
 
 /** Finds a view by its key, with the reason why it does not open its app, if the view alone is the reason. */
-export const findView = (em: Db, key: string, address: string | null) =>
+export const findView = (em: Em, key: string, address: string | null) =>
   tables(em)
     .selectFrom('access_views')
     .select(['id', 'app_id', 'user_id', 'allowed_uses', 'expires_at'])
@@ -173,7 +173,7 @@ export const findView = (em: Db, key: string, address: string | null) =>
  * Counts a use, and gives the view a new key if it rotates. Concurrent calls with one key wait for each other and then
  * check the conditions again, so that only as many get the row as uses are left.
  */
-const countUse = (tx: Db, key: string, address: string | null) =>
+const countUse = (tx: Em, key: string, address: string | null) =>
   tables(tx)
     .updateTable('access_views')
     .set({
@@ -190,7 +190,7 @@ type CountedView = NonNullable<Awaited<ReturnType<typeof countUse>>>;
 
 /** The app of a view, its user if it has one, and whether it may be opened now. */
 const readOpenedApp = async (
-  em: Db,
+  em: Em,
   { app_id: appId, user_id: userId, by_superuser }: Pick<CountedView, 'app_id' | 'user_id' | 'by_superuser'>,
 ) => {
   const db = tables(em);
@@ -212,7 +212,7 @@ type Browser = { address: string; userAgent: string };
 const MAX_USER_AGENT_LENGTH = 255;
 
 /** Records a use, with what applies to it. Returns its id. */
-const insertUse = async (tx: Db, view: CountedView, rawKey: string, now: Date, by: Browser) => {
+const insertUse = async (tx: Em, view: CountedView, rawKey: string, now: Date, by: Browser) => {
   const { user_id, data_permissions, selections, stack_slug, autorotate } = view;
   const { show_header, show_footer, language_code } = view;
   const { id } = await tables(tx)
@@ -232,7 +232,7 @@ const insertUse = async (tx: Db, view: CountedView, rawKey: string, now: Date, b
 };
 
 /** What the page of a refusal shows, in the branding of the app's client. */
-const readRefusalPage = (em: Db, appId: string) =>
+const readRefusalPage = (em: Em, appId: string) =>
   tables(em)
     .selectFrom('apps')
     .innerJoin('clients', 'clients.id', 'apps.client_id')

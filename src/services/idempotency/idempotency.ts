@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -52,7 +52,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
    * @throws Problem `idempotency-key-reused`, `forbidden`
    */
   const claimRow = async (
-    tx: Db,
+    tx: Em,
     actor: Actor,
     request: IdempotentRequest,
   ): Promise<StoredResponse | null> => {
@@ -97,7 +97,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
    * Claims the key and stores the plan of the request, or returns what an earlier request has stored: its plan, or its
    * response if it is finished.
    */
-  const openPlan = <P>(actor: Actor, request: IdempotentRequest, begin: (tx: Db) => Promise<P>) =>
+  const openPlan = <P>(actor: Actor, request: IdempotentRequest, begin: (tx: Em) => Promise<P>) =>
     em.transactional(async (tx): Promise<{ plan: P } | { response: string }> => {
       const stored = await claimRow(tx, actor, request);
       const context = checkpointContextOf(actor, request.idempotencyKey);
@@ -129,12 +129,12 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
       : response;
   };
 
-  const claimIn = async (tx: Db, actor: Actor, request: IdempotentRequest): Promise<string | null> => {
+  const claimIn = async (tx: Em, actor: Actor, request: IdempotentRequest): Promise<string | null> => {
     const stored = await claimRow(tx, actor, request);
     return stored && openResponse(actor, request, stored.response);
   };
 
-  const storeIn = async (tx: Db, actor: Actor, idempotencyKey: IdempotencyKey, response: string) => {
+  const storeIn = async (tx: Em, actor: Actor, idempotencyKey: IdempotencyKey, response: string) => {
     const sealed = await responseEncryption.seal(response, contextOf(actor, idempotencyKey));
     await ownRow(tx, actor, idempotencyKey).set({ response: sealed }).execute();
   };
@@ -193,7 +193,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
     runPlan: async <P, T>(
       actor: Actor,
       request: IdempotentRequest | null,
-      begin: (tx: Db) => Promise<P>,
+      begin: (tx: Em) => Promise<P>,
       work: (plan: P) => Promise<T>,
     ): Promise<T> => {
       if (!request) return work(await em.transactional(begin));
@@ -207,7 +207,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
   };
 };
 
-type Write<T> = (inside: (tx: Db) => Promise<T>) => Promise<T>;
+type Write<T> = (inside: (tx: Em) => Promise<T>) => Promise<T>;
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
@@ -222,10 +222,10 @@ const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id
 const checkpointContextOf = (actor: Actor, key: IdempotencyKey): string =>
   `${contextOf(actor, key)} checkpoint`;
 
-const ownRow = (em: Db, { id }: Actor, { key }: IdempotencyKey) =>
+const ownRow = (em: Em, { id }: Actor, { key }: IdempotencyKey) =>
   tables(em).updateTable('idempotent_responses').where('user_id', '=', id).where('key', '=', key);
 
-const storedResponse = (em: Db, userId: number, key: string, expiredAt: Date) =>
+const storedResponse = (em: Em, userId: number, key: string, expiredAt: Date) =>
   tables(em)
     .selectFrom('idempotent_responses')
     .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])

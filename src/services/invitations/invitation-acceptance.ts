@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
@@ -47,7 +47,7 @@ export const createInvitationAcceptance = (unit: Unit) => {
    * Locks the invitation and closes it, and returns it as it is now: it may have been changed while the password was hashed. Of two
    * concurrent acceptances, the second waits here and then finds the invitation closed.
    */
-  const close = async (tx: Db, { key, signature }: Acceptance, now: Date): Promise<InvitationByLink> => {
+  const close = async (tx: Em, { key, signature }: Acceptance, now: Date): Promise<InvitationByLink> => {
     const locked = await tx.findOneOrFail(Invitation, { key }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!locked.accept(now)) throw new Problem('invitation-closed');
     // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
@@ -140,7 +140,7 @@ type Link = { key: string; signature: string };
  * Finds the invitation of a mailed link, with the contents of its page.
  * @throws Problem `not-found` for an unknown key or a wrong signature
  */
-const findInvitationByLink = async (em: Db, links: SignedLinks, link: Link, now: Date) => {
+const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now: Date) => {
   if (!links.isInvitationSigned(link.key, link.signature)) throw notFound('invitation');
   return (
     tables(em)
@@ -168,7 +168,7 @@ type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date
  * Creates the invited user, with a login at `now`.
  * @throws Problem `login-required` if another invitation of this address was accepted concurrently
  */
-const createInvitee = async (tx: Db, invitation: InvitationByLink, input: NewInvitee) => {
+const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInvitee) => {
   const { firstName, lastName, hash, now } = input;
   const { email, extra, is_demo_user: isDemoUser } = invitation;
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(tables(tx));
@@ -193,7 +193,7 @@ const rethrowAsLoginRequired = (error: unknown): never => {
  * without a role who belong to no other client.
  * @returns what changed of the user's data, and all clients of the user
  */
-const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId: number, now: Date) => {
+const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: number, now: Date) => {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
@@ -215,7 +215,7 @@ const extendInvitee = async (tx: Db, invitation: InvitationByLink, userId: numbe
 };
 
 /** Returns the changed columns, without values: they may be sensitive. */
-const applyInvited = async (tx: Db, user: User, invitation: InvitationByLink): Promise<Changes> => {
+const applyInvited = async (tx: Em, user: User, invitation: InvitationByLink): Promise<Changes> => {
   const changes: Changes = {};
   const extra = { ...user.extra, ...invitation.extra };
   // The merged data may exceed the limit; then the user's data stays unchanged.
@@ -232,7 +232,7 @@ const applyInvited = async (tx: Db, user: User, invitation: InvitationByLink): P
 };
 
 /** The user is new or locked. */
-const joinInvited = async (tx: Db, { id, client_id }: InvitationByLink, userId: number) => {
+const joinInvited = async (tx: Em, { id, client_id }: InvitationByLink, userId: number) => {
   await joinClients(tx, userId, new Set([client_id]));
   const apps = await tables(tx)
     .selectFrom('invitation_apps')

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { Invitation, type InvitationStatus } from '../../../entities/invitation.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
@@ -13,7 +13,7 @@ export const appsInvitedTo = (column: RawBuilder<unknown>, invitationId: RawBuil
     where ia.invitation_id = ${invitationId} order by a.created_at, a.id)`;
 
 /** Invitations with the ids of their apps. */
-export const invitationRows = (em: Db) =>
+export const invitationRows = (em: Em) =>
   tables(em)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'email', 'key', 'inviter_id', 'extra', 'date_invited', 'email_count'])
@@ -35,20 +35,20 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
 
-export const readBareInvitations = (em: Db, ids: readonly number[]): Promise<BareInvitation[]> =>
+export const readBareInvitations = (em: Em, ids: readonly number[]): Promise<BareInvitation[]> =>
   invitationRows(em)
     .where(sql<boolean>`id = any(${[...ids]}::int[])`)
     .execute();
 
 /** @throws Problem `not-found` */
-export const readInvitation = async (em: Db, actor: Actor, id: number) => {
+export const readInvitation = async (em: Em, actor: Actor, id: number) => {
   const [row] = await withInviters(em, actor, await readBareInvitations(em, [id]));
   if (!row) throw notFound('invitation');
   return row;
 };
 
 /** Adds to each invitation its inviter as visible to the actor, with one statement. */
-export const withInviters = async <T extends { inviter_id: number }>(em: Db, actor: Actor, rows: T[]) => {
+export const withInviters = async <T extends { inviter_id: number }>(em: Em, actor: Actor, rows: T[]) => {
   const ids = [...new Set(rows.map((row) => row.inviter_id))];
   const inviters = await userRows(em, actor)
     .select(userVisibleTo(actor).as('is_seen'))
@@ -86,7 +86,7 @@ const nameOnly = (user: UserRow): UserRow => ({
  * Locks an invitation of a client that the actor administers.
  * @throws Problem `not-found`, `forbidden`
  */
-export const lockInvitation = async (tx: Db, actor: Actor, id: number): Promise<Invitation> => {
+export const lockInvitation = async (tx: Em, actor: Actor, id: number): Promise<Invitation> => {
   const row = await tables(tx)
     .selectFrom('invitations')
     .select('client_id')
@@ -104,7 +104,7 @@ type PendingKey = { email: string; client: number | undefined; now: Date };
  * created; several by others are ambiguous. Falls back to invitations that are visible but not managed.
  * @throws Problem `not-found`, `ambiguous-invitation`
  */
-export const findPending = async (em: Db, actor: Actor, { email, client, now }: PendingKey) => {
+export const findPending = async (em: Em, actor: Actor, { email, client, now }: PendingKey) => {
   let pending = tables(em)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'inviter_id'])
@@ -127,7 +127,7 @@ export const findPending = async (em: Db, actor: Actor, { email, client, now }: 
  * Finds and locks one invitation. Locking several in another order than bulk requests do could deadlock.
  * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`
  */
-export const lockPending = async (tx: Db, actor: Actor, key: PendingKey): Promise<Invitation> => {
+export const lockPending = async (tx: Em, actor: Actor, key: PendingKey): Promise<Invitation> => {
   const { id, client_id } = await findPending(tx, actor, key);
   requireClientAdmin(actor, client_id);
   const invitation = await tx.findOne(Invitation, id, { lockMode: LockMode.PESSIMISTIC_WRITE });

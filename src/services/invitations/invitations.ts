@@ -1,6 +1,6 @@
 import { type InferResult, sql } from 'kysely';
 import type { Invitation, InvitationStatus } from '../../../entities/invitation.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
@@ -58,13 +58,13 @@ export type InvitationDetails = DetailedRow & Pick<InvitationRow, 'inviter'>;
 export const createInvitations = (unit: Unit) => {
   const { em, clock, links, audit, mailRoute } = unit;
 
-  const readDetails = async (tx: Db, actor: Actor, id: number) => {
+  const readDetails = async (tx: Em, actor: Actor, id: number) => {
     const rows = await detailedInvitations(tx, actor, clock.now()).where('id', '=', id).execute();
     const [details] = await withInviters(tx, actor, rows);
     if (!details) throw notFound('invitation');
     return details;
   };
-  const record = (tx: Db, action: AuditAction, actor: Actor, invitation: Invitation) =>
+  const record = (tx: Em, action: AuditAction, actor: Actor, invitation: Invitation) =>
     audit.record(tx, [eventOf(action, actor, invitation)]);
 
   return {
@@ -195,7 +195,7 @@ const isMatch = ({ status, client, search }: Search, now: Date) => sql<boolean>`
 type InvitationMail = { id: number; status: MailStatus; last_error: string | null };
 
 /** Invitations with their status and newest mail, newest first, for viewers of their client. */
-export const detailedInvitations = (em: Db, actor: Actor, now: Date) =>
+export const detailedInvitations = (em: Em, actor: Actor, now: Date) =>
   invitationRows(em)
     .select(['expires_at', 'closed_at', statusAt(now).as('status')])
     .select(
@@ -208,7 +208,7 @@ export const detailedInvitations = (em: Db, actor: Actor, now: Date) =>
     .where(clientVisibleTo(actor, sql`client_id`))
     .orderBy('id', 'desc');
 
-const replaceInitialApps = async (tx: Db, { id, client }: Invitation, appIds: string[]) => {
+const replaceInitialApps = async (tx: Em, { id, client }: Invitation, appIds: string[]) => {
   const db = tables(tx);
   const apps = await db
     .selectFrom('apps')

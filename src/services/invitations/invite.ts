@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, soleAdminClient } from '../access/actor.ts';
@@ -96,7 +96,7 @@ const rethrowAsSingle = (error: unknown): never => {
  * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `throttled`
  */
 export const renewInvitation = async (
-  tx: Db,
+  tx: Em,
   { clock, audit, invitationDays }: Omit<Deps, 'em'>,
   actor: Actor,
   id: number,
@@ -123,7 +123,7 @@ const MAX_FAULTS = 1_000;
  * the actor does not manage, only the client error is reported: other errors could reveal that client's apps and users.
  * @throws Problem `invalid-input`
  */
-const checkInvitations = async (em: Db, actor: Actor, elements: readonly InvitationElement[]) => {
+const checkInvitations = async (em: Em, actor: Actor, elements: readonly InvitationElement[]) => {
   const ownClient = soleAdminClient(actor);
   const named = elements.map(({ value }) =>
     value && value.client === undefined ? { ...value, client: ownClient } : value,
@@ -179,7 +179,7 @@ const byAge = (ids: readonly string[], { apps }: Known): string[] =>
  * The named clients that the actor manages; of these, the named apps, with their position by age, and active members as
  * `{client id} {email}`.
  */
-const readKnown = async (em: Db, actor: Actor, items: readonly InvitationInput[]) => {
+const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]) => {
   const db = tables(em);
   const named = [...new Set(items.flatMap(({ client }) => client ?? []))];
   const managed = await db
@@ -227,7 +227,7 @@ type StoredInvitation = { id: number; key: string; client: number; email: string
  * @throws Problem `throttled`, `overloaded`
  */
 const writeInvitations = async (
-  tx: Db,
+  tx: Em,
   actor: Actor,
   items: readonly CheckedInvitation[],
   lifetime: Lifetime,
@@ -259,7 +259,7 @@ const slotKey = ({ client, email }: Pick<StoredInvitation, 'client' | 'email'>):
   `${client} ${email}`;
 
 /** Expired invitations stay in the history and are replaced. */
-const store = async (tx: Db, actor: Actor, asked: KeyedInvitation[], lifetime: Lifetime) => {
+const store = async (tx: Em, actor: Actor, asked: KeyedInvitation[], lifetime: Lifetime) => {
   const stored = await upsert(tx, actor, asked, lifetime);
   const expired = asked.filter((item) => !stored.has(slotKey(item)));
   if (expired.length === 0) return stored;
@@ -271,7 +271,7 @@ const store = async (tx: Db, actor: Actor, asked: KeyedInvitation[], lifetime: L
 };
 
 /** Inserts new invitations and extends pending ones. Locks expired ones, but does not return them. */
-const upsert = async (tx: Db, actor: Actor, asked: KeyedInvitation[], { now, expiresAt }: Lifetime) => {
+const upsert = async (tx: Em, actor: Actor, asked: KeyedInvitation[], { now, expiresAt }: Lifetime) => {
   const { rows } = await sql<StoredInvitation>`
     insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at)
     select client, email, key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
@@ -284,7 +284,7 @@ const upsert = async (tx: Db, actor: Actor, asked: KeyedInvitation[], { now, exp
 };
 
 /** Updates what was given for pending invitations. Omitted fields keep their values, and the first inviter remains. */
-const renew = async (tx: Db, written: readonly WrittenInvitation[]): Promise<void> => {
+const renew = async (tx: Em, written: readonly WrittenInvitation[]): Promise<void> => {
   const renewed = written.filter(({ isNew }) => !isNew);
   if (renewed.length === 0) return;
   await sql`
@@ -294,7 +294,7 @@ const renew = async (tx: Db, written: readonly WrittenInvitation[]): Promise<voi
 };
 
 /** A renewed invitation keeps the apps that it had. */
-const addApps = async (tx: Db, written: readonly WrittenInvitation[]): Promise<void> => {
+const addApps = async (tx: Em, written: readonly WrittenInvitation[]): Promise<void> => {
   await sql`
     insert into invitation_apps (invitation_id, app_id)
     select id, unnest(initial_apps) from ${asRows(written)}
@@ -313,7 +313,7 @@ const asRows = (items: readonly (KeyedInvitation & { id?: number })[]) => {
  * were written.
  */
 const readWritten = async (
-  em: Db,
+  em: Em,
   actor: Actor,
   written: readonly WrittenInvitation[],
   now: Date,

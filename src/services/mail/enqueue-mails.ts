@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -29,7 +29,7 @@ export const tooManyMails = ({ email }: InvitationMail): Problem => {
  * @returns the invitations that exceed the limit and get no mail
  */
 export const enqueueInvitationMails = async <T extends InvitationMail>(
-  tx: Db,
+  tx: Em,
   invitations: readonly T[],
   now: Date,
   operationId: string | null = null,
@@ -58,7 +58,7 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
  * two transactions cannot both find that it has not.
  */
 export const isMailed = async (
-  tx: Db,
+  tx: Em,
   operationId: string,
   to: { recipient: string } | { invitation_id: number },
 ): Promise<boolean> => {
@@ -73,7 +73,7 @@ type Change = { userId: number; now: Date; address: string | null };
  * Enqueues the mail that informs a user of a password change. Call it before the new password is set, in the same
  * transaction: setting the first password is not a change.
  */
-export const enqueuePasswordNotice = async (tx: Db, { userId, now, address }: Change): Promise<void> => {
+export const enqueuePasswordNotice = async (tx: Em, { userId, now, address }: Change): Promise<void> => {
   await sql`
     insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
     select 'password-changed', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
@@ -87,7 +87,7 @@ const FAILED_LOGINS_NOTICE_HOURS = 24;
  * Enqueues the mail that informs a user of failed logins, at most one a day: an attack must not flood the mailbox. Inserts
  * nothing for an unknown or inactive account.
  */
-export const enqueueFailedLoginsNotice = async (tx: Db, { userId, now, address }: Change): Promise<void> => {
+export const enqueueFailedLoginsNotice = async (tx: Em, { userId, now, address }: Change): Promise<void> => {
   const since = new Date(now.getTime() - FAILED_LOGINS_NOTICE_HOURS * HOUR_MS);
   await sql`
     insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)

@@ -1,6 +1,6 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { appsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
@@ -39,7 +39,7 @@ end`;
  * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client: only
  * those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
  */
-export const mailRows = (em: Db, options: MailOptions) =>
+export const mailRows = (em: Em, options: MailOptions) =>
   tables(em)
     .selectFrom('outbox_mails as mail')
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
@@ -60,7 +60,7 @@ export const mailRows = (em: Db, options: MailOptions) =>
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
 /** Mails with everything that their templates need. */
-export const mailContexts = (em: Db, options: MailOptions) =>
+export const mailContexts = (em: Em, options: MailOptions) =>
   mailRows(em, options)
     .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
     .select([

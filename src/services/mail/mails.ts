@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
-import { clientIdsOf, type Db, pickDefined, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, pickDefined, tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
@@ -42,14 +42,14 @@ export type ReadableMail = { row: MailRow & { is_own: boolean }; mail: Mail };
 export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Unit) => {
   const options = () => ({ now: clock.now(), invitationDays });
 
-  const visibleMail = (tx: Db, actor: Actor, id: number) =>
+  const visibleMail = (tx: Em, actor: Actor, id: number) =>
     mailContexts(tx, options())
       .select(concerns(actor, actor.isSuperuser).as('is_own'))
       .where('mail.id', '=', id)
       .where(mailVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('mail'));
 
-  const record = async (tx: Db, action: AuditAction, actor: Actor, row: MailRow) => {
+  const record = async (tx: Em, action: AuditAction, actor: Actor, row: MailRow) => {
     const clients = row.client_id === null ? await clientIdsOf(tx, row.user_id ?? 0) : [row.client_id];
     const details = { id: row.id, kind: row.kind };
     await audit.record(tx, [{ action, actor, target: row.recipient, clients, details }]);
@@ -185,7 +185,7 @@ const concerns = (actor: Actor, isAll: boolean) =>
 /** Rows of the alias `mail` that the actor may see. */
 const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
 
-const lockVisible = (tx: Db, actor: Actor, id: number) =>
+const lockVisible = (tx: Em, actor: Actor, id: number) =>
   tables(tx)
     .selectFrom('outbox_mails as mail')
     .select('mail.id')
@@ -233,7 +233,7 @@ export type TimelineEntry = { key: string; at: Date } & (
   | { mail: null; invitation: InvitationDetails }
 );
 
-const entryKeys = (em: Db, actor: Actor, email: string) =>
+const entryKeys = (em: Em, actor: Actor, email: string) =>
   tables(em)
     .selectFrom(
       sql<EntryKey>`(

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
 import { type MailContext, needsLink } from './mail-context.ts';
 
@@ -15,7 +15,7 @@ type ClaimOptions = { now: Date; limit: number; leaseMs: number; perMinute: numb
  * become due again.
  * @returns their ids
  */
-export const claimDue = async (tx: Db, options: ClaimOptions): Promise<number[]> => {
+export const claimDue = async (tx: Em, options: ClaimOptions): Promise<number[]> => {
   // Under the lock, the next statement sees the claims of the other instances.
   if (options.perMinute > 0)
     await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(tables(tx));
@@ -28,7 +28,7 @@ export const claimDue = async (tx: Db, options: ClaimOptions): Promise<number[]>
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins'))`;
 
 /** Claims due mails in the order of their index. */
-const claimInOrder = async (tx: Db, options: ClaimOptions, condition = sql`true`): Promise<number[]> => {
+const claimInOrder = async (tx: Em, options: ClaimOptions, condition = sql`true`): Promise<number[]> => {
   const { now, limit, leaseMs, perMinute } = options;
   const minuteAgo = new Date(now.getTime() - MINUTE_MS);
   const isRateLimited = perMinute > 0;
@@ -56,7 +56,7 @@ const claimInOrder = async (tx: Db, options: ClaimOptions, condition = sql`true`
 };
 
 /** When the next mail can be sent, by its schedule and the rate limit; null if none is queued. */
-export const nextDue = async (em: Db, now: Date, perMinute: number): Promise<Date | null> => {
+export const nextDue = async (em: Em, now: Date, perMinute: number): Promise<Date | null> => {
   const queued = sql`outbox_mails where sent_at is null and failed_at is null`;
   // Each half of the index is ordered by time.
   const { rows } = await sql<{ due: Date | null }>`
@@ -89,7 +89,7 @@ type Claim = Pick<MailContext, 'id' | 'attempts' | 'invitation_id' | 'invitation
  * Records that the mail server accepted a mail, counts it on its invitation and extends the invitation. A mail that was
  * sent twice counts once. Like every other change of an invitation, this locks the invitation first.
  */
-export const recordSent = (em: Db, claim: Claim, now: Date) =>
+export const recordSent = (em: Em, claim: Claim, now: Date) =>
   sql`
     with locked as materialized (
       select id from invitations where id = ${claim.invitation_id}::int for no key update),
@@ -109,7 +109,7 @@ type Failure = { isPermanent: boolean; reason: string };
  * Records a failed attempt. After a temporary failure, schedules the next one with exponential backoff; a mail that is
  * three days old fails instead.
  */
-export const recordFailure = (em: Db, claim: Claim, failure: Failure, now: Date, baseMs: number) => {
+export const recordFailure = (em: Em, claim: Claim, failure: Failure, now: Date, baseMs: number) => {
   const { isPermanent, reason } = failure;
   const tooOld = new Date(now.getTime() - MAX_AGE_MS);
   const failedAt = sql<Date | null>`case when ${isPermanent}::boolean or created_at <= ${tooOld}::timestamptz
@@ -124,7 +124,7 @@ export const isDueTooLate = (now: Date) =>
     and next_attempt_at > ${new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS)}::timestamptz`;
 
 /** Makes mails due whose stored time is too late, because the clock was ahead. */
-export const rescheduleLateMails = (em: Db, now: Date) =>
+export const rescheduleLateMails = (em: Em, now: Date) =>
   tables(em)
     .updateTable('outbox_mails')
     .set({ next_attempt_at: now, last_attempt_at: null })
@@ -132,13 +132,13 @@ export const rescheduleLateMails = (em: Db, now: Date) =>
     .execute();
 
 /** Releases a claimed mail that was not attempted. */
-export const release = (em: Db, claim: Claim, now: Date) =>
+export const release = (em: Em, claim: Claim, now: Date) =>
   unsent(em, claim)
     .set({ next_attempt_at: now, last_attempt_at: null, attempts: claim.attempts - 1 })
     .execute();
 
 /** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. */
-export const failObsolete = async (tx: Db, mails: readonly { id: number; reason: string }[], now: Date) => {
+export const failObsolete = async (tx: Em, mails: readonly { id: number; reason: string }[], now: Date) => {
   if (mails.length === 0) return;
   await sql`
     update outbox_mails set failed_at = ${now}::timestamptz, last_error = ended.reason, last_attempt_at = null
@@ -147,7 +147,7 @@ export const failObsolete = async (tx: Db, mails: readonly { id: number; reason:
     where outbox_mails.id = ended.id and sent_at is null and failed_at is null`.execute(tables(tx));
 };
 
-const unsent = (em: Db, { id, attempts }: Claim) =>
+const unsent = (em: Em, { id, attempts }: Claim) =>
   tables(em)
     .updateTable('outbox_mails')
     .where('id', '=', id)

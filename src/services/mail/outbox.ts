@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';
 import {
@@ -28,7 +28,7 @@ const LEASE_MS = 5 * MINUTE_MS;
 
 type Deps = {
   /** Forked for each operation. */
-  em: Db;
+  em: Em;
   clock: Clock;
   writer: MailWriter;
   invitationDays: number;
@@ -50,7 +50,7 @@ export const createOutbox = (deps: Deps) => {
   const options = () => ({ now: clock.now(), invitationDays });
 
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
-  const keepDeliverable = async (tx: Db, ids: number[]): Promise<MailContext[]> => {
+  const keepDeliverable = async (tx: Em, ids: number[]): Promise<MailContext[]> => {
     const facts = await mailContexts(tx, options())
       .where(sql<boolean>`mail.id = any(${ids}::bigint[])`)
       .execute();
@@ -125,14 +125,14 @@ const undeliverableReason = ({ obsolete, recipient }: MailContext): string | nul
   obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
 
 /** Deletes mails that were sent or failed before the retention period, and expired links. */
-const pruneOutbox = async (em: Db, now: Date, retentionDays: number): Promise<void> => {
+const pruneOutbox = async (em: Em, now: Date, retentionDays: number): Promise<void> => {
   const before = new Date(now.getTime() - retentionDays * DAY_MS);
   await deleteInBatches(em, 'outbox_mails', sql`coalesce(sent_at, failed_at) < ${before}::timestamptz`);
   await deleteInBatches(em, 'password_links', sql`expires_at <= ${now}::timestamptz`);
 };
 
 /** Marks obsolete unsent mails as failed, for services without a mail server. */
-const failAllObsolete = async (em: Db, options: MailOptions): Promise<void> => {
+const failAllObsolete = async (em: Em, options: MailOptions): Promise<void> => {
   const open = mailRows(em, options).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
   const rows = await tables(em)
     .selectFrom(open.as('open'))
@@ -146,11 +146,11 @@ const failAllObsolete = async (em: Db, options: MailOptions): Promise<void> => {
 /** Mails per transaction. */
 const BATCH = 100;
 
-const anyNeedsLink = async (em: Db): Promise<boolean> =>
+const anyNeedsLink = async (em: Em): Promise<boolean> =>
   (await tables(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
 
 /** Locks up to a batch of these mails, skipping those that another worker has locked. Returns their ids. */
-const lockWithoutLink = async (tx: Db): Promise<number[]> => {
+const lockWithoutLink = async (tx: Em): Promise<number[]> => {
   const rows = await tables(tx)
     .selectFrom('outbox_mails')
     .select('id')
@@ -167,7 +167,7 @@ const lockWithoutLink = async (tx: Db): Promise<number[]> => {
  * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active
  * user.
  */
-export const createLinks = async (tx: Db, ids: readonly number[], options: MailOptions): Promise<void> => {
+export const createLinks = async (tx: Em, ids: readonly number[], options: MailOptions): Promise<void> => {
   if (ids.length === 0) return;
   const db = tables(tx);
   const these = sql`any(${[...ids]}::bigint[])`;

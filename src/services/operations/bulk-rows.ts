@@ -1,4 +1,4 @@
-import type { Db } from '../../db/kysely.ts';
+import type { Em } from '../../db/kysely.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { canAllOf } from '../access/permissions.ts';
@@ -12,7 +12,7 @@ const ROWS_PER_LOOKUP = 50;
  * @param row the index of the row that is changed next
  * @throws Problem `unauthenticated`, `role-lost`, when called
  */
-export const createCurrentActor = (em: Db, actor: Actor) => {
+export const createCurrentActor = (em: Em, actor: Actor) => {
   let current: Actor | null = actor;
   return async (row: number): Promise<Actor> => {
     if (row % ROWS_PER_LOOKUP === 0) current = await reloadActor(em, actor);

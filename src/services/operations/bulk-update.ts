@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isDuplicateOf } from '../../db/database-errors.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -60,7 +60,7 @@ export const MAX_BULK_USERS = 1_000;
 export const createBulkUpdates = (unit: Unit) => {
   const { em, clock, audit, idempotency } = unit;
 
-  const openPlan = async (tx: Db, actor: Actor, request: BulkRequest): Promise<Plan> => {
+  const openPlan = async (tx: Em, actor: Actor, request: BulkRequest): Promise<Plan> => {
     const { selection, change } = request;
     await requireGrantable(tx, actor, change);
     const { emails, next } = await selectUsers(tx, actor, selection, clock.now());
@@ -113,12 +113,12 @@ export const createBulkUpdates = (unit: Unit) => {
 };
 
 /** Rejects the whole request instead of each row. */
-const requireGrantable = async (em: Db, actor: Actor, { apps }: BulkChange): Promise<void> => {
+const requireGrantable = async (em: Em, actor: Actor, { apps }: BulkChange): Promise<void> => {
   const { unknown } = await findGrantable(em, actor, apps);
   if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
 };
 
-const selectUsers = async (em: Db, actor: Actor, selection: Selection, now: Date) => {
+const selectUsers = async (em: Em, actor: Actor, selection: Selection, now: Date) => {
   if ('emails' in selection) return { emails: [...new Set(selection.emails)], next: null };
   const { users } = await findUsers(em, actor, { ...selection.filter, cursor: selection.cursor }, now);
   const rows = await users
@@ -131,7 +131,7 @@ const selectUsers = async (em: Db, actor: Actor, selection: Selection, now: Date
   return { emails, next: rows.length > MAX_BULK_USERS ? (emails.at(-1) ?? null) : null };
 };
 
-const openOperation = async (em: Db, actor: Actor, { change, operation }: BulkRequest, now: Date) => {
+const openOperation = async (em: Em, actor: Actor, { change, operation }: BulkRequest, now: Date) => {
   const text = JSON.stringify(change);
   if (operation === undefined) return em.transactional((tx) => startOperation(tx, actor, text, now));
   const found = await readOperation(em, actor, operation, now);
@@ -197,7 +197,7 @@ const sendPasswordLink = async (
 };
 
 /** Whether the actor sees no user of this address, but may see a pending invitation. */
-const isInvited = async (em: Db, actor: Actor, email: string): Promise<boolean> => {
+const isInvited = async (em: Em, actor: Actor, email: string): Promise<boolean> => {
   const user = tables(em).selectFrom('users').select('id').where('email', '=', email);
   if (await user.where(userVisibleTo(actor)).executeTakeFirst()) return false;
   const invitation = tables(em).selectFrom('invitations').select('id').where('status', '=', 'pending');
@@ -228,7 +228,7 @@ const enqueuePasswordLink = async (
 };
 
 /** @throws Problem `throttled` */
-const requireFewMails = async (tx: Db, email: string, now: Date): Promise<void> => {
+const requireFewMails = async (tx: Em, email: string, now: Date): Promise<void> => {
   const { count } = await tables(tx)
     .selectFrom('outbox_mails')
     .select(sql<number>`count(*)`.as('count'))

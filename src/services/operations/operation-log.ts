@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -11,7 +11,7 @@ const UNDO_MINUTES = 10;
 export type Operation = { id: string; startedAt: Date; undoUntil: Date };
 
 /** @param change what the operation changes, as text */
-export const startOperation = async (em: Db, actor: Actor, change: string, now: Date): Promise<Operation> => {
+export const startOperation = async (em: Em, actor: Actor, change: string, now: Date): Promise<Operation> => {
   const id = randomUUID();
   await tables(em)
     .insertInto('operations')
@@ -24,7 +24,7 @@ export const startOperation = async (em: Db, actor: Actor, change: string, now: 
  * The actor's own operation, while it can be undone.
  * @throws Problem `not-found`, `undo-expired`
  */
-export const readOperation = async (em: Db, actor: Actor, id: string, now: Date) => {
+export const readOperation = async (em: Em, actor: Actor, id: string, now: Date) => {
   const found = await tables(em)
     .selectFrom('operations')
     .select(['id', 'change', 'started_at as startedAt'])
@@ -53,7 +53,7 @@ export type UndoableChange = {
 
 /** Records a change of an operation, at the time `now` of the change. It violates `CHANGED_ONCE` if the operation has changed the user before. */
 export const recordChange = async (
-  tx: Db,
+  tx: Em,
   operationId: string,
   { userId, granted, revoked, joined, isActive }: UndoableChange,
   now: Date,
@@ -67,7 +67,7 @@ export const recordChange = async (
 
 /** Those of these addresses whose user the operation has changed, or to which it has sent a mail. */
 export const findDone = async (
-  em: Db,
+  em: Em,
   operationId: string,
   emails: readonly string[],
 ): Promise<Set<string>> => {
@@ -86,7 +86,7 @@ export type Decision = { userId: number; apps: readonly string[]; clients: reado
  * Keeps the undo of earlier operations from overriding these decisions about locked users. Without it, a grant that was revoked and
  * given again would look like the one of the operation.
  */
-export const supersedeOperations = async (tx: Db, decisions: readonly Decision[]): Promise<void> => {
+export const supersedeOperations = async (tx: Em, decisions: readonly Decision[]): Promise<void> => {
   const rows = decisions.filter(({ apps, clients }) => apps.length + clients.length > 0);
   if (rows.length === 0) return;
   await sql`

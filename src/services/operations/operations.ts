@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { UndoneChange } from '../../../entities/operation.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
@@ -84,7 +84,7 @@ export const createOperations = (unit: Unit) => {
 };
 
 /** Users whose change is to be undone. */
-const changedUsers = (em: Db, id: string) =>
+const changedUsers = (em: Em, id: string) =>
   tables(em)
     .selectFrom('operation_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
@@ -98,7 +98,7 @@ const changedUsers = (em: Db, id: string) =>
 type Changed = Awaited<ReturnType<typeof changedUsers>>[number];
 
 /** Locks a change that was not undone. */
-const lockChange = (tx: Db, id: string, userId: number) =>
+const lockChange = (tx: Em, id: string, userId: number) =>
   tables(tx)
     .selectFrom('operation_changes')
     .select(['user_id', 'granted', 'revoked', 'superseded', 'joined', 'is_active', 'changed_at'])
@@ -111,14 +111,14 @@ const lockChange = (tx: Db, id: string, userId: number) =>
 type Change = NonNullable<Awaited<ReturnType<typeof lockChange>>>;
 
 /** Nothing is left to undo, whichever version of the service tries. */
-const recordUndone = async (tx: Db, id: string, userId: number, undone: UndoneChange): Promise<void> => {
+const recordUndone = async (tx: Em, id: string, userId: number, undone: UndoneChange): Promise<void> => {
   await sql`
     update operation_changes set undone = ${JSON.stringify(undone)}::json,
       granted = '{}', revoked = '{}', superseded = '{}', joined = '{}', is_active = null
     where operation_id = ${id} and user_id = ${userId}`.execute(tables(tx));
 };
 
-const readOutcome = async (em: Db, id: string): Promise<Omit<UndoResult, 'operation'>> => {
+const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operation'>> => {
   const changes = tables(em)
     .selectFrom('operation_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
@@ -141,7 +141,7 @@ const readOutcome = async (em: Db, id: string): Promise<Omit<UndoResult, 'operat
 };
 
 /** Whether the operation was the last to activate or deactivate the locked user. */
-const isAsLeft = async (tx: Db, { user_id, is_active, changed_at }: Change): Promise<boolean> => {
+const isAsLeft = async (tx: Em, { user_id, is_active, changed_at }: Change): Promise<boolean> => {
   if (is_active === null) return false;
   const found = await tables(tx)
     .selectFrom('users')

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import semver from 'semver';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { PackageName } from '../../lib/package-name.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -105,7 +105,7 @@ const neverLoaded = (slug: string, wanted: string | undefined): Problem =>
   });
 
 /** Packages that were fetched from the store. */
-const fetchedPackages = (em: Db) =>
+const fetchedPackages = (em: Em) =>
   tables(em)
     .selectFrom('fetched_packages')
     .select(['fetched_packages.id', 'fetched_packages.version', 'fetched_packages.sha256'])
@@ -117,16 +117,16 @@ export type FetchedPackage = Awaited<ReturnType<ReturnType<typeof fetchedPackage
  * Locks the fetches, loads and rollbacks of a slug until the end of the transaction. Row locks cannot: a new app has no row
  * yet, and the row of a new fetch is not visible to other transactions.
  */
-const lockPackages = async (tx: Db, slug: string): Promise<void> => {
+const lockPackages = async (tx: Em, slug: string): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`packages of ${slug}`}, 0))`.execute(tables(tx));
 };
 
 /** The package that a load applies. */
-const lastFetched = (tx: Db, slug: string): Promise<FetchedPackage | undefined> =>
+const lastFetched = (tx: Em, slug: string): Promise<FetchedPackage | undefined> =>
   fetchedPackages(tx).where('slug', '=', slug).orderBy('id', 'desc').limit(1).executeTakeFirst();
 
 /** The package that was loaded last into an app, among those of `version`, or else of other bytes than `notSha256`. */
-const lastLoaded = (tx: Db, appId: string, version: string | undefined, notSha256: string) => {
+const lastLoaded = (tx: Em, appId: string, version: string | undefined, notSha256: string) => {
   const loaded = fetchedPackages(tx)
     .innerJoin('loaded_packages', 'loaded_packages.package_id', 'fetched_packages.id')
     .where('loaded_packages.app_id', '=', appId)
@@ -146,7 +146,7 @@ type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: stri
  * loads, so that alternating fetches do not grow the table. Requires `lockPackages`.
  * @throws Problem `invalid-package` if the version was fetched before with other bytes
  */
-const saveFetched = async (tx: Db, fetch: Fetch): Promise<void> => {
+const saveFetched = async (tx: Em, fetch: Fetch): Promise<void> => {
   const { slug, version, sha256, manifest } = fetch;
   await requireSameBytes(tx, fetch);
   const when = { fetched_at: fetch.fetchedAt, fetched_by: fetch.fetchedBy };
@@ -175,7 +175,7 @@ const saveFetched = async (tx: Db, fetch: Fetch): Promise<void> => {
 };
 
 /** The store refuses other bytes too, but its files or its bucket may be changed directly. */
-const requireSameBytes = async (tx: Db, { slug, version, sha256 }: Fetch): Promise<void> => {
+const requireSameBytes = async (tx: Em, { slug, version, sha256 }: Fetch): Promise<void> => {
   const other = await tables(tx)
     .selectFrom('fetched_packages')
     .select('sha256')

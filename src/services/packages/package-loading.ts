@@ -2,7 +2,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { App } from '../../../entities/app.ts';
 import { LoadedPackage } from '../../../entities/package.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit, Changes } from '../audit/audit.ts';
@@ -35,7 +35,7 @@ type Load = {
  * Applies a package to an app. Returns the changes, or null if the app already runs this package.
  * @throws Problem `invalid-package` if the package names another client than the app's
  */
-export const applyPackage = async (tx: Db, load: Load): Promise<PackageChanges | null> => {
+export const applyPackage = async (tx: Em, load: Load): Promise<PackageChanges | null> => {
   const { app, fetched, actor, audit, now, isRollback } = load;
   const { version, sha256 } = fetched;
   const before = app.packageInfo;
@@ -96,13 +96,13 @@ const abbreviate = (value: unknown): string => {
 type LoadableApp = InferEntity<typeof App>;
 
 /** Locks the app, so that a load reports exactly what it changed. */
-export const lockApp = async (tx: Db, slug: string): Promise<LoadableApp | null> => {
+export const lockApp = async (tx: Em, slug: string): Promise<LoadableApp | null> => {
   await tables(tx).selectFrom('apps').select('id').where('slug', '=', slug).forNoKeyUpdate().execute();
   return tx.findOne(App, { slug });
 };
 
 /** Creates an app that is empty until its package is applied. */
-export const createApp = async (tx: Db, slug: string, clientId: number, now: Date): Promise<LoadableApp> => {
+export const createApp = async (tx: Em, slug: string, clientId: number, now: Date): Promise<LoadableApp> => {
   const app = tx.create(App, { id: newAppId(), slug, client: clientId, label: '', createdAt: now });
   await tx.flush();
   return app;
@@ -113,7 +113,7 @@ export const createApp = async (tx: Db, slug: string, clientId: number, now: Dat
  * first site.
  * @throws Problem `invalid-package`
  */
-export const clientOfNewApp = async (tx: Db, named: number | undefined, host: string): Promise<number> => {
+export const clientOfNewApp = async (tx: Em, named: number | undefined, host: string): Promise<number> => {
   const clients = tables(tx)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
@@ -147,7 +147,7 @@ type StackChanges = {
  * Replaces the stacks of an app by those of its package. A stack that the package no longer has is not offered any more, but
  * keeps its row, because saved filters belong to it; if it returns, it has the same id.
  */
-const replaceStacks = async (tx: Db, appId: string, wanted: PackageManifest['stacks']) => {
+const replaceStacks = async (tx: Em, appId: string, wanted: PackageManifest['stacks']) => {
   const existing = new Map((await stacksOf(tx, appId)).map((stack) => [stack.slug, stack]));
   const offered = await withIds(tx, wanted, existing);
   const kept = offered.map(({ id }) => id);
@@ -169,7 +169,7 @@ const replaceStacks = async (tx: Db, appId: string, wanted: PackageManifest['sta
   return { offered, changes: compareStacks(offered, existing) };
 };
 
-const stacksOf = (tx: Db, appId: string) =>
+const stacksOf = (tx: Em, appId: string) =>
   tables(tx)
     .selectFrom('stacks')
     .select(['id', 'slug', 'label', 'is_offered'])
@@ -181,7 +181,7 @@ type Known = ReadonlyMap<string, Awaited<ReturnType<typeof stacksOf>>[number]>;
 
 /** Ids have 32 random bits, so collisions happen on a platform with many stacks: then all new ids are drawn again. */
 const withIds = async (
-  tx: Db,
+  tx: Em,
   wanted: PackageManifest['stacks'],
   existing: Known,
 ): Promise<OfferedStack[]> => {
@@ -194,7 +194,7 @@ const withIds = async (
   return (await areFree(tx, drawn)) ? stacks : withIds(tx, wanted, existing);
 };
 
-const areFree = async (tx: Db, ids: readonly string[]): Promise<boolean> => {
+const areFree = async (tx: Em, ids: readonly string[]): Promise<boolean> => {
   if (ids.length === 0) return true;
   const taken = await tables(tx).selectFrom('stacks').select('id').where('id', 'in', ids).execute();
   return taken.length === 0 && new Set(ids).size === ids.length;

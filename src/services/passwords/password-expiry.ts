@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -51,7 +51,7 @@ type Shortened = {
  * too.
  */
 export const enqueueExpiryNotices = async (
-  tx: Db,
+  tx: Em,
   { clientIds, userIds, daysBefore, givesNotice, now }: Shortened,
 ): Promise<void> => {
   const expiry = expiryByClient(sql`users`);
@@ -95,7 +95,7 @@ const NOTICES_PER_DAY = 5;
  * time. The client must be locked.
  * @throws Problem `throttled`
  */
-export const requireFewNotices = async (tx: Db, clientId: number, now: Date): Promise<void> => {
+export const requireFewNotices = async (tx: Em, clientId: number, now: Date): Promise<void> => {
   const mailed = await tables(tx)
     .selectFrom('outbox_mails')
     .select('user_id')
@@ -113,7 +113,7 @@ export const requireFewNotices = async (tx: Db, clientId: number, now: Date): Pr
 
 /** Informs users of the policies of clients that they have joined. */
 export const enqueueJoinNotices = async (
-  tx: Db,
+  tx: Em,
   userIds: readonly number[],
   clientIds: readonly number[],
   now: Date,
@@ -123,7 +123,7 @@ export const enqueueJoinNotices = async (
 };
 
 /** Informs a user who was reactivated of what changed while they were inactive. */
-export const enqueueReactivationNotice = async (tx: Db, userId: number, now: Date): Promise<void> => {
+export const enqueueReactivationNotice = async (tx: Em, userId: number, now: Date): Promise<void> => {
   await sql`
     with told as (
       update memberships m set password_expiry_from = ${endOfNotice(now)}::timestamptz

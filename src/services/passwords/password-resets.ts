@@ -1,4 +1,4 @@
-import { clientIdsOf, type Db, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { setPassword } from '../auth/credentials.ts';
@@ -80,7 +80,7 @@ export const createPasswordResets = (unit: Unit) => {
  * Returns the link of this token and its user.
  * @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive
  */
-const findPasswordLink = async (em: Db, links: SignedLinks, token: string, now: Date) => {
+const findPasswordLink = async (em: Em, links: SignedLinks, token: string, now: Date) => {
   const parsed = parsePasswordToken(token);
   if (!parsed) throw new Problem('invalid-link');
   const link = await tables(em)

@@ -1,6 +1,6 @@
 import { type InferResult, sql } from 'kysely';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
 
 /** In code points, like the limit of the login: a longer password could be set, but not used. */
@@ -107,7 +107,7 @@ const activeRules = (policy: PasswordPolicy): (Omit<Rule, 'message'> & { message
 /** Bounds the comparisons. Keeps every password of valid length, since a code point has at most two UTF-16 units. */
 const truncate = (password: string): string => password.slice(0, 2 * MAX_PASSWORD_LENGTH);
 
-const policyRows = (em: Db) =>
+const policyRows = (em: Em) =>
   tables(em)
     .selectFrom('clients')
     .select(['password_min_length as minLength', 'password_allow_common as allowCommon'])
@@ -141,11 +141,11 @@ const stricterPolicy = (a: PasswordPolicy, b: PasswordPolicy): PasswordPolicy =>
 });
 
 /** Reads the policy for members of this client. */
-export const readPolicyOfClient = async (em: Db, id: number): Promise<PasswordPolicy> =>
+export const readPolicyOfClient = async (em: Em, id: number): Promise<PasswordPolicy> =>
   strictestPolicy(await policyRows(em).where('id', '=', id).execute());
 
 /** Reads the policy for a user, from all clients that they belong to. */
-export const readPolicyOfUser = async (em: Db, userId: number): Promise<PasswordPolicy> => {
+export const readPolicyOfUser = async (em: Em, userId: number): Promise<PasswordPolicy> => {
   const isOwn = sql<boolean>`id in (select client_id from memberships where user_id = ${userId})`;
   return strictestPolicy(await policyRows(em).where(isOwn).execute());
 };

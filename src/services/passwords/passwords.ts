@@ -1,4 +1,4 @@
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
@@ -24,7 +24,7 @@ import {
 } from './password-rules.ts';
 
 type Replacement = { current: string; next: string; kept: Credential | null };
-type Transact<T> = (work: (tx: Db) => Promise<DeviceOwner>) => Promise<T>;
+type Transact<T> = (work: (tx: Em) => Promise<DeviceOwner>) => Promise<T>;
 
 export const createPasswords = (unit: Unit) => {
   const { em, clock, hasher, loadCommonPasswords, passwordVerification, deviceCookies } = unit;
@@ -129,7 +129,7 @@ export const createPasswords = (unit: Unit) => {
   };
 };
 
-const readPerson = (em: Db, userId: number): Promise<Person> =>
+const readPerson = (em: Em, userId: number): Promise<Person> =>
   tables(em)
     .selectFrom('users')
     .select(['email', 'first_name as firstName', 'last_name as lastName'])

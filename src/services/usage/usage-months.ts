@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { ClientBase } from 'pg';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { dayOf, isStaleWindow, LONGEST_WINDOW_DAYS, refreshStaleWindows } from './usage-windows.ts';
 
@@ -47,7 +47,7 @@ type Missing = { table: string; month: string };
  * Creates the missing partitions for these times. Attaching a table does not wait for readers and writers;
  * `create table … partition of` would lock the whole log.
  */
-export const ensureMonths = async (em: Db, times: readonly Date[]): Promise<void> => {
+export const ensureMonths = async (em: Em, times: readonly Date[]): Promise<void> => {
   const months = monthsOf(times);
   if ((await missingPartitions(em, months)).length === 0) return;
   await em.transactional(async (tx) => {
@@ -59,7 +59,7 @@ export const ensureMonths = async (em: Db, times: readonly Date[]): Promise<void
 };
 
 /** Reads the catalog: `to_regclass` may use a cache of the connection. */
-const missingPartitions = async (tx: Db, months: string[]): Promise<Missing[]> => {
+const missingPartitions = async (tx: Em, months: string[]): Promise<Missing[]> => {
   const { rows } = await sql<Missing>`
     select wanted."table", wanted.month
     from (select "table", month from unnest(array['usage_entries', 'usage_days']) as "table", unnest(${months}::text[]) as month)
@@ -68,7 +68,7 @@ const missingPartitions = async (tx: Db, months: string[]): Promise<Missing[]> =
   return rows;
 };
 
-const addPartition = async (tx: Db, table: string, month: Date): Promise<void> => {
+const addPartition = async (tx: Em, table: string, month: Date): Promise<void> => {
   const name = sql.table(await freeName(tx, partitionOf(table, month)));
   const [from, to] = [month, monthOf(month, 1)].map((at) => sql.lit(at.toISOString()));
   // Free space for HOT updates: a row that moves to another page needs new index entries.
@@ -82,7 +82,7 @@ const addPartition = async (tx: Db, table: string, month: Date): Promise<void> =
 };
 
 /** An unrelated table may have this name, for example a restored month. */
-const freeName = async (tx: Db, name: string): Promise<string> => {
+const freeName = async (tx: Em, name: string): Promise<string> => {
   const { rows } = await sql`
     select from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`.execute(
     tables(tx),
@@ -91,7 +91,7 @@ const freeName = async (tx: Db, name: string): Promise<string> => {
 };
 
 /** The months of the log, oldest first. */
-export const logMonths = async (em: Db): Promise<Date[]> => {
+export const logMonths = async (em: Em): Promise<Date[]> => {
   const { rows } = await sql<{ month: string }>`
     select month from ${ATTACHED} as attached
     where "table" = 'usage_entries' and month is not null order by month`.execute(tables(em));
@@ -115,7 +115,7 @@ const DETACHED = `
 /** Months are created before their first entry. */
 const MONTHS_AHEAD = [0, 1, 2];
 
-type Deps = { em: Db; openSession: OpenSession; now: Date; retentionDays: number; signal?: AbortSignal };
+type Deps = { em: Em; openSession: OpenSession; now: Date; retentionDays: number; signal?: AbortSignal };
 
 /** Creates the next months of the log, drops expired ones, and moves windows to the current day. */
 export const maintainUsage = async (deps: Deps): Promise<void> => {

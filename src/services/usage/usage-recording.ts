@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
@@ -34,7 +34,7 @@ export const createUsageRecording = (deps: Unit) => ({
     const { addressDigest } = deps.erasureKeys;
     await requireViewableApp(em, actor, appId);
 
-    const recordIn = async (tx: Db): Promise<RecordingResult> => {
+    const recordIn = async (tx: Em): Promise<RecordingResult> => {
       const now = clock.now();
       // Not earlier: a repeated request gets the first response, even if its entries are too old by now.
       requireValidTimes(submitted, now, usageRetentionDays);
@@ -112,7 +112,7 @@ export type SubmittedEntry = Omit<UsageEntryInput, 'fullName' | 'occurredAt' | '
 type Where = { actor: Actor; appId: string; now: Date; addressDigest: AddressDigest };
 
 /** Fills in the names and times that entries leave out, and the digests of their addresses. */
-const enrichEntries = async (tx: Db, where: Where, submitted: readonly SubmittedEntry[]) => {
+const enrichEntries = async (tx: Em, where: Where, submitted: readonly SubmittedEntry[]) => {
   const { actor, appId, now, addressDigest } = where;
   const names = await namesOf(tx, actor, submitted);
   const times = await timesByKey(tx, appId, submitted, now);
@@ -127,7 +127,7 @@ const enrichEntries = async (tx: Db, where: Where, submitted: readonly Submitted
 };
 
 /** The current names of users that the actor may see, for entries without a name. */
-const namesOf = async (tx: Db, actor: Actor, submitted: readonly SubmittedEntry[]) => {
+const namesOf = async (tx: Em, actor: Actor, submitted: readonly SubmittedEntry[]) => {
   const nameless = new Set(submitted.filter(({ fullName }) => fullName === null).map(({ email }) => email));
   if (nameless.size === 0) return new Map();
   const users = await tables(tx)
@@ -145,7 +145,7 @@ const isUntimedKey = ({ entryKey, occurredAt }: SubmittedEntry) => entryKey !== 
  * Times by id, for entries with an id but without a time: the time of an entry in the log, or of another submitted one, with this id.
  * Duplicates are recognized by id and time, so a repeat needs the time of the first.
  */
-const timesByKey = async (tx: Db, appId: string, submitted: readonly SubmittedEntry[], now: Date) => {
+const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEntry[], now: Date) => {
   const times = new Map<string, Date>();
   const untimedKeys = submitted.filter(isUntimedKey).map(({ entryKey }) => entryKey);
   if (untimedKeys.length === 0) return times;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
@@ -20,7 +20,7 @@ export type UsageFilter = UsageSubject & {
 };
 
 /** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
-export const usageRows = (em: Db, filter: UsageFilter) => {
+export const usageRows = (em: Em, filter: UsageFilter) => {
   const { email, since, until, cursor } = filter;
   let rows = tables(em)
     .selectFrom('usage_entries')
@@ -56,7 +56,7 @@ export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute'
  * Reads a page of at most `limit` entries with at most `maxCharacters` of `extra`, but at least one entry if there is any.
  * `next` is null for the last page.
  */
-export const usagePage = async (em: Db, filter: UsageFilter, limit: number, maxCharacters: number) => {
+export const usagePage = async (em: Em, filter: UsageFilter, limit: number, maxCharacters: number) => {
   const limited = usageRows(em, filter).limit(limit);
   const measured = tables(em)
     .selectFrom(limited.as('entry'))
@@ -81,7 +81,7 @@ type UsageColumn = 'action_description' | 'email' | 'full_name' | 'timestamp' | 
 export type UsageEncoder = RowEncoder<UsageColumn>;
 
 /** Opens the usage log, newest first. */
-export const openUsageList = (em: Db, filter: UsageFilter, encoder: UsageEncoder): OpenList => ({
+export const openUsageList = (em: Em, filter: UsageFilter, encoder: UsageEncoder): OpenList => ({
   encoder,
   page: (after, limit) =>
     usageRows(em, {

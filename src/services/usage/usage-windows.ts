@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 
 const WINDOW_DAYS = [30, 60, 90] as const;
 /** `retention_histogram` looks back as far, see entities/usage-totals.ts. */
@@ -69,7 +69,7 @@ export const refreshWindow = (appId: string, now: Date) => [
 ];
 
 /** Computes stale windows for the current day. Waits for concurrent writers first, so that their entries are counted. */
-export const refreshStaleWindows = (em: Db, appIds: readonly string[], now: Date): Promise<void> =>
+export const refreshStaleWindows = (em: Em, appIds: readonly string[], now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const lock = sql`select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`;
     await lock.execute(tables(tx));

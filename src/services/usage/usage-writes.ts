@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { ensureMonths, logMonths, RETENTION_LOCK } from './usage-months.ts';
 import { LONGEST_WINDOW_DAYS, refreshWindow } from './usage-windows.ts';
 
@@ -24,7 +24,7 @@ export const lockUsage = (appId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${`usage of ${appId}`}, 0))`;
 
 /** Adds entries to the log of an app and to its rollups. Returns how many are new: entries with the same key and time exist. */
-export const writeUsage = (em: Db, appId: string, entries: readonly UsageEntryInput[], now: Date) =>
+export const writeUsage = (em: Em, appId: string, entries: readonly UsageEntryInput[], now: Date) =>
   em.transactional(async (tx) => {
     if (entries.length === 0) return 0;
     await ensureMonths(tx, timesOf(entries));
@@ -66,7 +66,7 @@ const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sq
  * Recomputes the rollups of an app from its log, in one transaction that blocks writes to this app. Rollups of days before
  * the first month of the log stay as they are.
  */
-export const rebuildUsage = (em: Db, appId: string, now: Date): Promise<void> =>
+export const rebuildUsage = (em: Em, appId: string, now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const db = tables(tx);
     // The timeouts are for requests.

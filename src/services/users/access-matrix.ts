@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import {
   type Actor,
@@ -156,7 +156,7 @@ type Target = TargetRoles & { apps: Set<string> };
  * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.
  * @throws Problem `unauthenticated` as `lockSuperuser`
  */
-const lockTargets = async (tx: Db, actor: Actor, client: number, emails: readonly string[]) => {
+const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonly string[]) => {
   const db = tables(tx);
   const visible = db
     .selectFrom('users')
@@ -187,7 +187,7 @@ const lockTargets = async (tx: Db, actor: Actor, client: number, emails: readonl
 
 /** Writes the cells of all users, and what undoing them needs. */
 const writeCells = async (
-  tx: Db,
+  tx: Em,
   operationId: string,
   changes: readonly CellChanges[],
   now: Date,

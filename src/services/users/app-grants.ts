@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -8,7 +7,7 @@ import type { AuditEvent } from '../audit/audit.ts';
 export type GrantableApp = { id: string; client_id: number };
 
 /** Finds the apps that the actor may grant, oldest first. `unknown` are ids of no app, or of an app of another client. */
-export const findGrantable = async (em: SqlEntityManager, actor: Actor, appIds: readonly string[]) => {
+export const findGrantable = async (em: Em, actor: Actor, appIds: readonly string[]) => {
   const apps = await tables(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
@@ -24,7 +23,7 @@ export const findGrantable = async (em: SqlEntityManager, actor: Actor, appIds: 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
 /** Grants apps to a user, who becomes a member of their clients. */
-export const grantApps = async (em: SqlEntityManager, userId: number, apps: readonly GrantableApp[]) => {
+export const grantApps = async (em: Em, userId: number, apps: readonly GrantableApp[]) => {
   if (apps.length === 0) return;
   await tables(em)
     .insertInto('app_grants')
@@ -35,7 +34,7 @@ export const grantApps = async (em: SqlEntityManager, userId: number, apps: read
 };
 
 /** Revokes apps of a user, who stays a member of their clients. */
-export const revokeApps = async (em: SqlEntityManager, userId: number, apps: readonly GrantableApp[]) => {
+export const revokeApps = async (em: Em, userId: number, apps: readonly GrantableApp[]) => {
   if (apps.length === 0) return;
   await tables(em)
     .deleteFrom('app_grants')
@@ -48,7 +47,7 @@ export const revokeApps = async (em: SqlEntityManager, userId: number, apps: rea
     .execute();
 };
 
-export const joinClients = async (em: SqlEntityManager, userId: number, clientIds: Set<number>) => {
+export const joinClients = async (em: Em, userId: number, clientIds: Set<number>) => {
   if (clientIds.size === 0) return;
   await tables(em)
     .insertInto('memberships')

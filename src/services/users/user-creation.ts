@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -65,7 +64,7 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: Unit) =
  * The unique constraint decides whether the address is free. A taken address is reported together with other errors only
  * if the actor may see its user: otherwise a failing request would reveal addresses of other clients.
  */
-const resolveTargets = async (tx: SqlEntityManager, actor: Actor, input: UserInput) => {
+const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
   if (input.client !== undefined && !administersClient(actor, input.client)) {
     throw invalid({ client: [`There is no client ${input.client} to which you may add users.`] });
   }
@@ -90,12 +89,12 @@ const resolveTargets = async (tx: SqlEntityManager, actor: Actor, input: UserInp
 const CLIENT_REQUIRED =
   'There are several clients. Send `client`, the id of the one to join (GET /api/v1/jb/clients/ lists them), or `apps`, ids of its apps.';
 
-const findOnlyClient = async (tx: SqlEntityManager): Promise<number | undefined> => {
+const findOnlyClient = async (tx: Em): Promise<number | undefined> => {
   const [first, second] = await tables(tx).selectFrom('clients').select('id').limit(2).execute();
   return second === undefined ? first?.id : undefined;
 };
 
-const isTaken = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<boolean> => {
+const isTaken = async (tx: Em, actor: Actor, email: string): Promise<boolean> => {
   const holder = tables(tx).selectFrom('users').select('id').where('email', '=', email);
   return (await holder.where(userVisibleTo(actor)).executeTakeFirst()) !== undefined;
 };
@@ -116,7 +115,7 @@ export type NewUser = {
 };
 
 /** Adds a user with defaults to the unit of work. */
-export const addUser = async (tx: SqlEntityManager, input: NewUser, now: Date): Promise<User> =>
+export const addUser = async (tx: Em, input: NewUser, now: Date): Promise<User> =>
   tx.create(User, {
     ...input,
     handle: await findFreeHandle(tx, input.email),
@@ -133,7 +132,7 @@ export const handleBase = (email: string): string =>
  * Locks all handles until the end of the transaction, for bulk inserts: one lock per handle would exceed the lock table of
  * the server.
  */
-export const lockAllHandles = (tx: SqlEntityManager) =>
+export const lockAllHandles = (tx: Em) =>
   sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(tables(tx));
 
 /**
@@ -141,7 +140,7 @@ export const lockAllHandles = (tx: SqlEntityManager) =>
  * may both become `@ada22`) until the end of the transaction, so that concurrent transactions cannot pick the same
  * handle.
  */
-const findFreeHandle = async (tx: SqlEntityManager, email: string): Promise<string> => {
+const findFreeHandle = async (tx: Em, email: string): Promise<string> => {
   const base = handleBase(email);
   const db = tables(tx);
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0))`.execute(db);
@@ -181,7 +180,7 @@ export const createDuplicateLimit = (pool: Pool) => {
      * Call it before and after a creation, in its transaction: requests sent in one burst all pass the first call.
      * @throws Problem `throttled`
      */
-    check: async (em: Db, actorId: number): Promise<void> => {
+    check: async (em: Em, actorId: number): Promise<void> => {
       const { rows } = await sql<{ msLeft: number }>`
         select (expire - extract(epoch from clock_timestamp()) * 1000)::float as "msLeft" from rate_limits
         where key = ${keyOf(actorId)} and points >= ${DUPLICATES_PER_HOUR}`.execute(tables(em));

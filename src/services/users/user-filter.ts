@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
@@ -62,7 +61,7 @@ const SEARCHED = sql<string>`lower(users.email || ' ' || users.first_name || ' '
  * Users that match the filter, with columns as the actor sees them. Callers add the condition on which users are visible.
  * @throws Problem `invalid-input` on `cursor`
  */
-export const usersMatching = async (em: SqlEntityManager, actor: Actor, filter: UserFilter, now: Date) => {
+export const usersMatching = async (em: Em, actor: Actor, filter: UserFilter, now: Date) => {
   let rows = await sortUsers(em, actor, userRows(em, actor), filter);
   for (const condition of conditionsOf(actor, filter, now)) rows = rows.where(condition);
   return rows;
@@ -125,12 +124,7 @@ type Order = { sort?: UserSort | undefined; cursor?: string | undefined };
  * Orders users by a key and their id, or by their id alone, and starts after the user of the cursor.
  * @throws Problem `invalid-input` on `cursor`
  */
-const sortUsers = async (
-  em: SqlEntityManager,
-  actor: Actor,
-  users: Users,
-  { sort, cursor }: Order,
-): Promise<Users> => {
+const sortUsers = async (em: Em, actor: Actor, users: Users, { sort, cursor }: Order): Promise<Users> => {
   if (sort === undefined) {
     const after = cursor === undefined ? undefined : (await findCursor(em, actor, cursor)).id;
     return afterCursor(users, 'users.id', after);
@@ -150,12 +144,7 @@ const keyOf = (sort: UserSort): Key => {
 };
 
 /** Cursors are addresses, because the API does not expose the ids of users. */
-const findCursor = (
-  em: SqlEntityManager,
-  actor: Actor,
-  email: string,
-  key: RawBuilder<unknown> = sql`null`,
-) =>
+const findCursor = (em: Em, actor: Actor, email: string, key: RawBuilder<unknown> = sql`null`) =>
   cursorRow(
     tables(em)
       .selectFrom('users')

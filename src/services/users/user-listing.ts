@@ -1,6 +1,5 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-pages.ts';
 import type { Actor } from '../access/actor.ts';
 import { isNotErased, userClientVisibleTo, userVisibleTo, type Viewer } from '../access/visibility.ts';
@@ -24,12 +23,7 @@ type Listed = {
 };
 
 /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor` */
-export const findUsers = async (
-  em: SqlEntityManager,
-  actor: Actor,
-  filter: Listing,
-  now: Date,
-): Promise<Listed> => {
+export const findUsers = async (em: Em, actor: Actor, filter: Listing, now: Date): Promise<Listed> => {
   const { app, client } = filter;
   if (client !== undefined) await readClient(em, actor, client);
   const appId = app === undefined ? undefined : await requireViewableAppId(em, actor, app);
@@ -60,7 +54,7 @@ export type UserEncoder = RowEncoder<UserColumn>;
 
 /** Opens a whole list of users, ordered by id. */
 export const openUserList = async (
-  em: SqlEntityManager,
+  em: Em,
   viewer: Viewer,
   listed: Listed,
   encoder: UserEncoder,
@@ -83,7 +77,7 @@ export const openUserList = async (
  * Returns a function that makes JSON of ids that are separated by commas, ordered by the age of their apps. PostgreSQL would sort
  * the apps of each user separately, which doubles its time for a list.
  */
-const createAppSort = async (em: SqlEntityManager) => {
+const createAppSort = async (em: Em) => {
   const apps = await tables(em).selectFrom('apps').select('id').orderBy('created_at').orderBy('id').execute();
   const byId = new Map(apps.map(({ id }, position) => [id, { id, position }]));
   return (ids: string | null): string => {

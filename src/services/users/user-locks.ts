@@ -1,7 +1,7 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
 import { ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
@@ -105,14 +105,14 @@ export const lockActiveUser = async (
  * The roles of a user whom the actor may see. Locks nothing.
  * @throws Problem `not-found`
  */
-export const readTarget = (db: Db, actor: Actor, email: string): Promise<TargetRoles> =>
+export const readTarget = (db: Em, actor: Actor, email: string): Promise<TargetRoles> =>
   targets(db)
     .where('email', '=', email)
     .where(userVisibleTo(actor))
     .executeTakeFirstOrThrow(() => notFound('user'));
 
 /** Users with their roles and all of their clients. */
-export const targets = (db: Db) =>
+export const targets = (db: Em) =>
   tables(db)
     .selectFrom('users')
     .select(['users.id', 'users.email'])

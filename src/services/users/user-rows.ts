@@ -1,8 +1,7 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import type { User } from '../../../entities/user.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
@@ -19,7 +18,7 @@ export const USER_COLUMNS = [
  * All users, ordered by id. `apps` (by age) and `clientadmin_of` hold only what the viewer may see; callers add the
  * condition on the users themselves.
  */
-export const userRows = (em: SqlEntityManager, viewer: Viewer) => {
+export const userRows = (em: Em, viewer: Viewer) => {
   const isAppVisible = userClientVisibleTo(viewer, sql`users.id`, sql`a.client_id`);
   const isAdminVisible = userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`);
   return tables(em)
@@ -60,19 +59,19 @@ export const rowOfUser = (user: User, seen: Pick<UserDetail, 'apps' | 'clientadm
 });
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
-export const readUser = async (em: SqlEntityManager, viewer: Viewer, email: string): Promise<UserDetail> =>
+export const readUser = async (em: Em, viewer: Viewer, email: string): Promise<UserDetail> =>
   requireUser(await visibleUsers(em, viewer, [email]).executeTakeFirst());
 
 /** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
 export type LoadAnyUser = (email: string) => Promise<UserDetail | undefined>;
 
-export const createAnyUserLoader = (em: SqlEntityManager, read: Read): LoadAnyUser =>
+export const createAnyUserLoader = (em: Em, read: Read): LoadAnyUser =>
   createBatchLoader(
     async (emails: readonly string[]) =>
       new Map((await read(visibleUsers(em, VIEWS_ALL, emails))).map((row) => [row.email, row])),
   );
 
-type Deps = { em: SqlEntityManager; read: Read; loadAnyUser: LoadAnyUser };
+type Deps = { em: Em; read: Read; loadAnyUser: LoadAnyUser };
 
 /**
  * As `readUser`, but lookups of one event-loop tick share a statement.
@@ -94,7 +93,7 @@ const requireUser = (row: UserDetail | undefined): UserDetail => {
   return row;
 };
 
-const visibleUsers = (em: SqlEntityManager, viewer: Viewer, emails: readonly string[]) =>
+const visibleUsers = (em: Em, viewer: Viewer, emails: readonly string[]) =>
   userRows(em, viewer)
     .where(sql<boolean>`users.email = any(${emails}::varchar[])`)
     .where(userVisibleTo(viewer));

@@ -1,7 +1,6 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { type Db, tables } from '../../db/kysely.ts';
+import { type Em, tables } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import {
@@ -64,7 +63,7 @@ export const createUserUpdates = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock
     }),
 });
 
-type Deps = { tx: SqlEntityManager; now: Date; audit: Audit };
+type Deps = { tx: Em; now: Date; audit: Audit };
 
 /**
  * Changes a user: lock, check, change, record. The result is computed from what was read instead of being read again.
@@ -122,7 +121,7 @@ export const updateUser = async (
  * Deactivates a locked user and revokes their tokens, sessions and password links. An inactive user keeps the first date.
  * @throws Problem `self-modification`, `last-superuser`
  */
-const deactivate = async (tx: SqlEntityManager, actor: Actor, user: User, now: Date): Promise<void> => {
+const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<void> => {
   if (user.id === actor.id) throw new Problem('self-modification');
   if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
   user.deactivate(now);
@@ -160,7 +159,7 @@ const namedApps = ({ apps, grant = [], revoke = [] }: UserChanges): readonly str
 type KnownApp = GrantableApp & { is_granted: boolean };
 
 /** The apps of a user and those of `appIds` that exist, oldest first. */
-const readKnownApps = (tx: Db, userId: number, appIds: readonly string[]): Promise<KnownApp[]> =>
+const readKnownApps = (tx: Em, userId: number, appIds: readonly string[]): Promise<KnownApp[]> =>
   tables(tx)
     .selectFrom('apps')
     .select(['apps.id', 'apps.client_id'])
