@@ -3,7 +3,7 @@ import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { type Orm, openDatabase } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
-import { tables } from '../db/kysely.ts';
+import { kysely } from '../db/kysely.ts';
 import { migrateDatabase } from '../db/migrate.ts';
 import { type MigrationPreview, previewMigrations } from '../db/migration-preview.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -85,7 +85,7 @@ export const createAdminAccount = (
  */
 export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> =>
   withDatabaseForLong(config, async (orm) => {
-    const all = tables(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
+    const all = kysely(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
     const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
     if (slug !== undefined && apps.length === 0) throw notFound(`app: ${slug}`);
     using progress = createProgress('Apps', apps.length);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { AppIds, Extra, NewEmail } from '../../routers/schemas/fields.ts';
 import type { Config } from '../config/config.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { type Em, tables } from '../db/kysely.ts';
+import { type Em, kysely } from '../db/kysely.ts';
 import { systemClock } from '../lib/clock.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import { reasonOf } from '../lib/errno.ts';
@@ -96,7 +96,7 @@ export type Parties = { inviter: Actor; client: { id: number; name: string }; ap
  */
 export const findParties = async (em: Em, clientId: number, email: string | undefined): Promise<Parties> => {
   const inviter = await findInviter(em, email);
-  const client = await tables(em)
+  const client = await kysely(em)
     .selectFrom('clients')
     .select(['id', 'name'])
     .where('id', '=', clientId)
@@ -120,7 +120,7 @@ const noInviter = (email: string | undefined): string =>
 
 /** If an id equals the slug of another app, the id wins. */
 const appNames = async (em: Em, clientId: number): Promise<AppNames> => {
-  const apps = await tables(em)
+  const apps = await kysely(em)
     .selectFrom('apps')
     .select(['id', 'slug'])
     .where('client_id', '=', clientId)

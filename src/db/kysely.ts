@@ -8,7 +8,7 @@ export type Em = SqlEntityManager;
  * Kysely in the transaction of this entity manager, for reads of many rows and for secrets: Kysely binds values, the ORM
  * writes them into the statement's text.
  */
-export const tables = (em: Em) => em.getKysely<Database>();
+export const kysely = (em: Em) => em.getKysely<Database>();
 
 /** The columns that have a value, for the `set` of an update; null if none has. */
 export const pickDefined = <T extends object>(changes: T) => {
@@ -19,7 +19,7 @@ export const pickDefined = <T extends object>(changes: T) => {
 
 /** The clients that a user belongs to. */
 export const clientIdsOf = async (em: Em, userId: number): Promise<number[]> => {
-  const rows = await tables(em)
+  const rows = await kysely(em)
     .selectFrom('memberships')
     .select('client_id')
     .where('user_id', '=', userId)

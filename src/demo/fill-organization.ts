@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely';
 import type { Database } from '../../entities/index.ts';
-import { type Em, tables } from '../db/kysely.ts';
+import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { newInvitationKeys } from '../lib/ids.ts';
 import type { AuditAction } from '../services/audit/audit.ts';
@@ -27,7 +27,7 @@ const daysBefore = (now: Date, days: number, index = 0): Date =>
 
 /** Adds the people of the organization, and makes those of the workspace as old as their usage. */
 export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void> => {
-  const db = tables(tx);
+  const db = kysely(tx);
   const seenAt = daysBefore(now, 0);
   for (const { email, isActive = true } of [...PEOPLE, NORTHWIND_ADMIN]) {
     await db
@@ -109,7 +109,7 @@ const inviterOf = (clientId: number): string =>
 
 /** Adds invitations of every status, and the mails of the last month. Their audit entries are those of the service. */
 export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
-  const db = tables(tx);
+  const db = kysely(tx);
   const people = await db.selectFrom('users').select(['id', 'email']).execute();
   const idOf = new Map(people.map(({ id, email }) => [email, id]));
   const invitations = invitationsOf(now);
@@ -204,7 +204,7 @@ const addMails = async (
   });
   const mails = [...ofInvitations, ...ofPasswords].filter(({ created_at }) => new Date(created_at) > oldest);
   mails.sort((a, b) => Number(new Date(a.created_at)) - Number(new Date(b.created_at)));
-  await tables(tx).insertInto('outbox_mails').values(mails).execute();
+  await kysely(tx).insertInto('outbox_mails').values(mails).execute();
 };
 
 /** A mail that was sent at once, or that the mail server rejected. */
@@ -283,5 +283,5 @@ const addEntries = async (tx: Em, entries: readonly Entry[]): Promise<void> => {
       client_ids: [...clients],
       details,
     }));
-  await tables(tx).insertInto('audit_entries').values(rows).execute();
+  await kysely(tx).insertInto('audit_entries').values(rows).execute();
 };

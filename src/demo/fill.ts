@@ -5,7 +5,7 @@ import { Membership } from '../../entities/membership.ts';
 import { Site } from '../../entities/site.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
-import { type Em, tables } from '../db/kysely.ts';
+import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { defaultBranding } from '../services/clients/clients.ts';
 import { type UsageEntryInput, writeUsage } from '../services/usage/usage-writes.ts';
@@ -117,7 +117,7 @@ const addClients = async (
   await tx.flush();
   for (const table of ['sites', 'clients']) {
     await sql`select setval(pg_get_serial_sequence(${table}, 'id'), (select max(id) from ${sql.table(table)}))`.execute(
-      tables(tx),
+      kysely(tx),
     );
   }
 };

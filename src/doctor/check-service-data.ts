@@ -3,7 +3,7 @@ import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { PUBLISHED_DEMO_PASSWORD } from '../config/settings.ts';
-import { type Em, tables } from '../db/kysely.ts';
+import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { formatCount } from '../lib/format-count.ts';
 import { createKeyVault, type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
@@ -130,7 +130,7 @@ const MAX_CHECKED = 20;
 
 /** Whether an account of the demo workspace accepts the password that the documentation publishes. */
 const checkDemoAccounts = async (em: Em, concurrency: number): Promise<Finding[]> => {
-  const accounts = await tables(em)
+  const accounts = await kysely(em)
     .selectFrom('users')
     .select(['email', 'password_hash', 'is_superuser'])
     // All people of the demo and no others, because this top-level domain is reserved.

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../db/kysely.ts';
+import { type Em, kysely } from '../db/kysely.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { isDueTooLate } from './mail/outbox-claims.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
@@ -14,7 +14,7 @@ const readBackups = async (em: Em, now: Date) => {
     )
     select good.started_at as "startedAt", good.finished_at as "finishedAt", good.size_bytes::float8 as "sizeBytes",
       (select count(*)::int from backups where failed_at is not null and id > coalesce(good.id, 0)) as failures
-    from (select) one left join good on true`.execute(tables(em));
+    from (select) one left join good on true`.execute(kysely(em));
   const [last] = rows;
   const isKnown = last?.startedAt != null;
   return {
@@ -35,7 +35,7 @@ const countFutureTimes = async (em: Em, now: Date): Promise<number> => {
     select (select count(*)::int from usage_windows where ${isFutureWindow(dayOf(now))})
       + (select count(*)::int from outbox_mails where ${isDueTooLate(now)})
       + (select count(*)::int from (select started_at from backups where finished_at is not null order by id desc limit 1)
-          as newest where started_at > ${latest}) as count`.execute(tables(em));
+          as newest where started_at > ${latest}) as count`.execute(kysely(em));
   return rows[0]?.count ?? 0;
 };
 
@@ -44,7 +44,7 @@ export const readOperationalState = async (em: Em, now: Date) => {
   const { rows } = await sql<{ unsent: number; oldest: Date | null; erasures: number }>`
     select (select count(*)::int from outbox_mails where sent_at is null and failed_at is null) as unsent,
       (select min(created_at) from outbox_mails where sent_at is null and failed_at is null) as oldest,
-      (select count(*)::int from erasures where finished_at is null) as erasures`.execute(tables(em));
+      (select count(*)::int from erasures where finished_at is null) as erasures`.execute(kysely(em));
   const [counts] = rows;
   const nextMonth = monthOf(now, 1);
   const months = await logMonths(em);

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
-import { type Em, tables } from '../db/kysely.ts';
+import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isTokenUnexpired } from './auth/credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
@@ -84,10 +84,10 @@ export const deleteInBatches = async (
     delete from ${table} where ctid = any(array(
       select ctid from ${table} where ${condition} limit ${BATCH} for update skip locked))`;
   const deleteBatch = async (tx: Em): Promise<bigint | undefined> => {
-    const { rows } = await tryLock(name).execute(tables(tx));
+    const { rows } = await tryLock(name).execute(kysely(tx));
     if (!rows[0]?.isHeld) return 0n;
-    await prepare?.execute(tables(tx));
-    return (await deletion.execute(tables(tx))).numAffectedRows;
+    await prepare?.execute(kysely(tx));
+    return (await deletion.execute(kysely(tx))).numAffectedRows;
   };
   while ((await em.transactional(deleteBatch)) === BATCH);
 };

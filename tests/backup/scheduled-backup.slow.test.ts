@@ -7,7 +7,7 @@ import { createFolderPackageStore } from '../../src/adapters/package-store/open-
 import { checkBackup } from '../../src/backup/check-backup.ts';
 import { runScheduledBackup } from '../../src/backup/scheduled-backup.ts';
 import { type Orm, openDatabase } from '../../src/db/database.ts';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { HOUR_MS } from '../../src/lib/clock.ts';
 import { readOperationalState } from '../../src/services/operational-state.ts';
 import { makeScratchFolder } from '../support/files.ts';
@@ -61,7 +61,7 @@ const archivesOf = async ({ folder }: Context): Promise<string[]> =>
   (await readdir(folder.join('backups')).catch(() => [])).sort();
 
 const rowsOf = ({ orm }: Context) =>
-  tables(orm.em.fork()).selectFrom('backups').selectAll().orderBy('id').execute();
+  kysely(orm.em.fork()).selectFrom('backups').selectAll().orderBy('id').execute();
 
 const failingStore = (context: Context, error: Error) => {
   const store = createFolderBackupStore(context.folder.join('backups'));
@@ -118,7 +118,7 @@ backups('removes the draft of a killed backup, and makes it again after a pause'
   const backup = instance(context);
   const started_at = context.clock.now();
   const killed = { target: context.folder.join('backups'), name: 'steward-killed.tar', started_at };
-  await tables(context.orm.em.fork()).insertInto('backups').values(killed).execute();
+  await kysely(context.orm.em.fork()).insertInto('backups').values(killed).execute();
   await mkdir(context.folder.join('backups'));
   await writeFile(context.folder.join('backups', 'steward-other.tar'), '');
   await writeFile(context.folder.join('backups', 'steward-killed.tar.partial'), 'half');
@@ -137,7 +137,7 @@ backups('counts a killed backup whose archive was complete', async (context) => 
   const backup = instance(context);
   const started_at = context.clock.now();
   const killed = { target: context.folder.join('backups'), name: 'steward-done.tar', started_at };
-  await tables(context.orm.em.fork()).insertInto('backups').values(killed).execute();
+  await kysely(context.orm.em.fork()).insertInto('backups').values(killed).execute();
   await mkdir(context.folder.join('backups'));
   await writeFile(context.folder.join('backups', 'steward-done.tar'), 'complete');
 

@@ -7,7 +7,7 @@ import { fillDatabase } from '../../bench/data/fill.ts';
 import { PASSWORD } from '../../bench/data/plan.ts';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -38,7 +38,7 @@ const startService = async (): Promise<Context> => {
   const login = { username: 'root@bench.test', password: PASSWORD };
   const { token } = (await app.server.inject({ method: 'POST', url, payload: login })).json();
   return {
-    query: async (text) => (await sql<Row>`${sql.raw(text)}`.execute(tables(app.orm.em.fork()))).rows,
+    query: async (text) => (await sql<Row>`${sql.raw(text)}`.execute(kysely(app.orm.em.fork()))).rows,
     get: async (path) => {
       const headers = { authorization: `Token ${token}` };
       return (await app.server.inject({ method: 'GET', url: `/api/v1${path}`, headers })).json();

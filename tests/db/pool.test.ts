@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import * as assert from 'uvu/assert';
 import { ormConfig } from '../../mikro-orm.config.ts';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { createPool, type DatabasePool } from '../../src/db/pool.ts';
 import { createTimeLimit } from '../../src/lib/time-limit.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -38,7 +38,7 @@ pools('is free again after transactions whose callers had gone before they began
     const work = orm.em
       .fork()
       .transactional(async (tx) => {
-        await sql`select 1`.execute(tables(tx));
+        await sql`select 1`.execute(kysely(tx));
         limit.requireTime();
       })
       .catch((error: unknown) => error);
@@ -80,7 +80,7 @@ pools('is free again after a statement that the server does not answer in time',
   const orm = await MikroORM.init(ormConfig(pool));
   const sleeping = orm.em
     .fork()
-    .transactional((tx) => sql`select pg_sleep(60)`.execute(tables(tx)))
+    .transactional((tx) => sql`select pg_sleep(60)`.execute(kysely(tx)))
     .catch((error: unknown) => error);
 
   assert.match(String(await sleeping), /timeout/);
@@ -105,7 +105,7 @@ pools('ends although connections are being opened for queries', async ({ databas
   for (let round = 0; round < 5; round += 1) {
     const pool = createPool({ ...database.connection, poolSize: SLOTS });
     const orm = await MikroORM.init(ormConfig(pool));
-    const queries = Array.from({ length: SLOTS }, () => sql`select 1`.execute(tables(orm.em.fork())));
+    const queries = Array.from({ length: SLOTS }, () => sql`select 1`.execute(kysely(orm.em.fork())));
     const late = Promise.allSettled(queries);
     await sleep(round * 2);
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createPasswordHasher } from '../../src/adapters/hashing/password-hasher.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { fillDemo } from '../../src/demo/fill.ts';
 import { PEOPLE } from '../../src/demo/workspace.ts';
 import { rebuildUsage } from '../../src/services/usage/usage-writes.ts';
@@ -19,7 +19,7 @@ const openDemo = async () => {
   const database = await createTestDatabase();
   const orm = await openDatabase(database.connection);
   const hasher = await createPasswordHasher(2, CHEAP_HASH);
-  const db = () => tables(orm.em.fork());
+  const db = () => kysely(orm.em.fork());
   const fill = () =>
     fillDemo({
       em: orm.em.fork(),

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openDatabase } from '../../src/db/database.ts';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { rowsWith } from '../support/person.ts';
 import { type Service, startService } from '../support/service-process.ts';
@@ -29,7 +29,7 @@ killed('changes nothing before the commit, and is continued after the next start
   closing.defer(() => holder.end());
   const orm = await openDatabase(connection);
   closing.defer(() => orm.close(true));
-  const db = () => tables(orm.em.fork());
+  const db = () => kysely(orm.em.fork());
   const erasures = () => db().selectFrom('erasures').select(['address', 'scanned_table']).execute();
   const isWaitingFor = (table: string) => async (): Promise<boolean> => {
     const waiting = `select from pg_locks where not granted and relation = '${table}'::regclass`;

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import * as assert from 'uvu/assert';
 import type { Connection } from '../../src/config/connection.ts';
 import { type Orm, openDatabase } from '../../src/db/database.ts';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { listenToDatabase, type Notifications } from '../../src/db/pg-listener.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -41,7 +41,7 @@ away.after(async ({ database, orm, smtp }) => {
 /** A mail to a user, which needs no other rows. */
 const oweMail = async ({ orm }: Context, email: string): Promise<void> => {
   const now = systemClock.now();
-  const db = tables(orm.em.fork());
+  const db = kysely(orm.em.fork());
   const person = { email, handle: email, profile_color: 'aaaaaa', date_joined: now, last_password_set: now };
   await db.insertInto('users').values(person).execute();
   await db
@@ -51,7 +51,7 @@ const oweMail = async ({ orm }: Context, email: string): Promise<void> => {
 };
 
 const isSent = async ({ orm }: Context, email: string): Promise<boolean> => {
-  const [mail] = await tables(orm.em.fork())
+  const [mail] = await kysely(orm.em.fork())
     .selectFrom('outbox_mails')
     .select('sent_at')
     .where('recipient', '=', email)

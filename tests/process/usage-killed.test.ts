@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { errorCodeOf } from '../../src/lib/errno.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
@@ -62,7 +62,7 @@ const end = (pid: number): void => {
 const inspect = async (dataDir: string) => {
   const { connection, stop } = await startEmbeddedPostgres({ dataDir });
   const orm = await openDatabase(connection);
-  const db = () => tables(orm.em.fork());
+  const db = () => kysely(orm.em.fork());
   const rows = await db()
     .selectFrom('usage_entries')
     .select(['action', ({ fn }) => fn.countAll<number>().as('count')])

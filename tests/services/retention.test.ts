@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { pruneAudit, pruneInvitations, pruneOperations } from '../../src/services/pruning.ts';
 import { failureOf } from '../support/rejects.ts';
@@ -35,8 +35,8 @@ retention('allows no delete after the cutoff, and none outside of its transactio
   const deleteAll = sql`delete from audit_entries where target = 'aged'`;
   const deleteRecent = () =>
     app.orm.em.fork().transactional(async (tx) => {
-      await sql`select set_config('steward.audit_cutoff', '2026-11-01', true)`.execute(tables(tx));
-      await deleteAll.execute(tables(tx));
+      await sql`select set_config('steward.audit_cutoff', '2026-11-01', true)`.execute(kysely(tx));
+      await deleteAll.execute(kysely(tx));
     });
 
   assert.match((await failureOf(deleteRecent())).message, /append-only/);
@@ -49,7 +49,7 @@ retention('leaves a table to the instance that is deleting from it, and no other
   const pruneWhileDeletingFrom = (table: string) =>
     app.orm.em.fork().transactional(async (tx) => {
       const key = sql`hashtextextended(${`pruning of ${table}`}, 0)`;
-      await sql`select pg_advisory_xact_lock(${key})`.execute(tables(tx));
+      await sql`select pg_advisory_xact_lock(${key})`.execute(kysely(tx));
       await pruneAuditOf(app, 400);
       return aged(app);
     });

@@ -6,7 +6,7 @@ import type { Argon2Cost } from '../../src/adapters/hashing/password-hashes.ts';
 import { createApp } from '../../src/app.ts';
 import type { Send } from '../../src/client.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { tables } from '../../src/db/kysely.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { newToken } from '../../src/lib/ids.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { Problem } from '../../src/lib/problems.ts';
@@ -75,7 +75,7 @@ export const startTestApp = async (
   const addToken = async (email: string): Promise<string> => {
     const token = newToken();
     const row = { digest: tokenDigest(token), created_at: clock.now(), last_used: clock.now() };
-    const db = tables(em());
+    const db = kysely(em());
     const user = await db
       .selectFrom('users')
       .select('id')
@@ -113,7 +113,7 @@ export const startTestApp = async (
     /** Another instance on the same database. The caller closes it. */
     startTwin: (hashCost: Argon2Cost = CHEAP_HASH) => createApp({ ...deps, hashCost }),
     /** Queries the tables, for state that no endpoint shows. */
-    db: () => tables(em()),
+    db: () => kysely(em()),
 
     /** Calls procedures in-process; null sends no credentials. */
     as: (email: string | null) => createCaller(contextOf(email)),

@@ -1,4 +1,4 @@
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../../services/audit/audit.ts';
@@ -192,7 +192,7 @@ const handleRemark = ({
 });
 
 const refuseUnknownClient = async (em: Em, id: number): Promise<void> => {
-  const row = await tables(em).selectFrom('clients').select('id').where('id', '=', id).executeTakeFirst();
+  const row = await kysely(em).selectFrom('clients').select('id').where('id', '=', id).executeTakeFirst();
   if (!row) throw invalid({ client: [`There is no client ${id}.`] });
 };
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { DumpRecord } from './dump.ts';
 import type { Remark, Sources } from './fields.ts';
 import { keyOf } from './user.ts';
@@ -28,7 +28,7 @@ export const openProfiles = async (tx: Em, sources: Sources, remark: (remark: Re
       position int not null,
       "values" text not null,
       primary key (user_key, model)
-    ) on commit drop`.execute(tables(tx));
+    ) on commit drop`.execute(kysely(tx));
   let chunk: Profile[] = [];
   let faulty = 0;
 
@@ -74,7 +74,7 @@ export const openProfiles = async (tx: Em, sources: Sources, remark: (remark: Re
       if (fieldsOf.size === 0) return new Map();
       const { rows } = await sql<{ model: string; user_key: string; values: string }>`
         select model, user_key, "values" from dumped_profiles
-        where user_key = any(${[...userKeys]}::text[])`.execute(tables(tx));
+        where user_key = any(${[...userKeys]}::text[])`.execute(kysely(tx));
       const byUser = Map.groupBy(rows, (row) => row.user_key);
       return new Map([...byUser].map(([key, profiles]) => [key, new Map(profiles.flatMap(entriesOf))]));
     },
@@ -97,7 +97,7 @@ const insert = async (tx: Em, profiles: Profile[]): Promise<Profile[]> => {
       ${profiles.map(({ position }) => position)}::int[],
       ${profiles.map(({ values }) => values)}::text[])
     on conflict do nothing
-    returning position`.execute(tables(tx));
+    returning position`.execute(kysely(tx));
   const staged = new Set(rows.map(({ position }) => position));
   return profiles.filter(({ position }) => !staged.has(position));
 };

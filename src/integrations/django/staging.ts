@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { handleBase, lockAllHandles, profileColorOf } from '../../services/users/user-creation.ts';
 import type { DjangoUser } from './user.ts';
 
@@ -36,7 +36,7 @@ export const openStaging = (tx: Em) =>
       last_activated timestamptz(3) null,
       last_deactivated timestamptz(3) null,
       last_password_set timestamptz(3) null
-    ) on commit drop`.execute(tables(tx));
+    ) on commit drop`.execute(kysely(tx));
 
 /** Stages users. Returns those with the address or handle of an earlier record. */
 export const stage = async (tx: Em, dumped: DumpedUser[]): Promise<Repetition[]> => {
@@ -66,7 +66,7 @@ const insert = async (tx: Em, dumped: DumpedUser[]): Promise<Set<number>> => {
     insert into dumped_users
     select * from json_populate_recordset(null::dumped_users, ${JSON.stringify(records)}::json)
     on conflict do nothing
-    returning position`.execute(tables(tx));
+    returning position`.execute(kysely(tx));
   return new Set(rows.map(({ position }) => position));
 };
 
@@ -77,7 +77,7 @@ const firstsOf = async (tx: Em, users: DjangoUser[]): Promise<Map<string, number
     where email = any(${users.map(({ email }) => email)}::varchar[])
     union all
     select 'handle ' || handle, position from dumped_users
-    where handle = any(${users.map(({ handle }) => handle)}::varchar[])`.execute(tables(tx));
+    where handle = any(${users.map(({ handle }) => handle)}::varchar[])`.execute(kysely(tx));
   return new Map(rows.map(({ key, position }) => [key, position]));
 };
 
@@ -89,7 +89,7 @@ export const takenHandles = async (tx: Em): Promise<TakenHandle[]> => {
     select d.position, d.pk, d.email, d.handle from dumped_users d
     join users other on other.handle = d.handle
     where not exists (select from users u where u.email = d.email)
-    order by d.position`.execute(tables(tx));
+    order by d.position`.execute(kysely(tx));
   return rows;
 };
 
@@ -97,7 +97,7 @@ export const takenHandles = async (tx: Em): Promise<TakenHandle[]> => {
 export const stagedHashKinds = async (tx: Em): Promise<string[]> => {
   const { rows } = await sql<{ kind: string }>`
     select distinct ${sql.raw(PASSWORD_HASH_KIND)} as kind from dumped_users
-    where is_active and password_hash is not null`.execute(tables(tx));
+    where is_active and password_hash is not null`.execute(kysely(tx));
   return rows.flatMap(({ kind }) => kind ?? []);
 };
 
@@ -117,12 +117,12 @@ export const nextStaged = async (tx: Em, after: number, size: number): Promise<S
     select d.position, d.pk, d.email, d.handle, d.password_hash, u.id is not null as exists
     from dumped_users d left join users u on u.email = d.email
     where d.position > ${after}::int
-    order by d.position limit ${size}::int`.execute(tables(tx));
+    order by d.position limit ${size}::int`.execute(kysely(tx));
   return rows;
 };
 
 /** Autovacuum does not analyze temporary tables. */
-export const analyzeStaging = (tx: Em) => sql`analyze dumped_users`.execute(tables(tx));
+export const analyzeStaging = (tx: Em) => sql`analyze dumped_users`.execute(kysely(tx));
 
 type InsertOptions = { clientId: number | null; now: Date };
 
@@ -154,7 +154,7 @@ const takenAmong = async (tx: Em, handles: string[]): Promise<string[]> => {
   const { rows } = await sql<{ handle: string }>`
     select handle from users where handle = any(${handles}::varchar[])
     union
-    select handle from dumped_users where handle = any(${handles}::varchar[])`.execute(tables(tx));
+    select handle from dumped_users where handle = any(${handles}::varchar[])`.execute(kysely(tx));
   return rows.map(({ handle }) => handle);
 };
 
@@ -174,7 +174,7 @@ const insertUsers = (tx: Em, positions: number[], handles: string[], { clientId,
       returning id
     )
     insert into memberships (client_id, user_id)
-    select ${clientId}::int, id from added where ${clientId}::int is not null`.execute(tables(tx));
+    select ${clientId}::int, id from added where ${clientId}::int is not null`.execute(kysely(tx));
 
 /** Bases that have used fewer numbers are not kept between calls: most have one user. */
 const MIN_REMEMBERED = 64;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { lockPending } from '../invitations/invitation-rows.ts';
 import type { Unit } from '../unit.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
@@ -20,11 +20,11 @@ const ACCESS_OF_USER = 7_305;
  * An advisory lock, because all superusers are locked before other users: a lock of the actor's row, taken last, could deadlock.
  */
 export const lockAccess = (tx: Em, userId: number) =>
-  sql`select pg_advisory_xact_lock_shared(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(tables(tx));
+  sql`select pg_advisory_xact_lock_shared(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(kysely(tx));
 
 /** Waits for transactions that rely on the access of a user, before this one commits and takes it away. Call it last, too. */
 export const lockAccessChange = (tx: Em, userId: number) =>
-  sql`select pg_advisory_xact_lock(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(tables(tx));
+  sql`select pg_advisory_xact_lock(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(kysely(tx));
 
 /** The validated input of the query that returns the resource. */
 type Key = Record<string, unknown>;
@@ -36,7 +36,7 @@ type Key = Record<string, unknown>;
  */
 export const createResourceLocks = ({ em, clock }: Unit) => {
   const lock = (table: keyof Database, condition: RawBuilder<unknown>) =>
-    sql`select from ${sql.table(table)} where ${condition} for no key update`.execute(tables(em));
+    sql`select from ${sql.table(table)} where ${condition} for no key update`.execute(kysely(em));
   return {
     'users.get': (actor: Actor, { email }: Key) => lockVisibleUser(em, actor, String(email)),
     'clients.get': (actor: Actor, { id }: Key) =>

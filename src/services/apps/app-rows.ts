@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest } from '../../db/pagination.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -10,7 +10,7 @@ export type ItemPageRequest = PageRequest & { cursor?: string | undefined };
 
 /** The apps that the actor may see, oldest first. `shows_usage`: whether they may see its usage. */
 export const appRows = (em: Em, actor: Viewer) =>
-  tables(em)
+  kysely(em)
     .selectFrom('apps')
     .select([
       'apps.id',

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { App } from '../../../entities/app.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import {
   afterCursor,
@@ -82,7 +82,7 @@ export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
           page: (after, limit) => {
             const [createdAt = '', id = ''] = after ?? [];
             const rows = after ? apps.where(isAfterApp({ createdAt, id })) : apps;
-            return tables(em)
+            return kysely(em)
               .selectFrom(rows.select('apps.created_at').limit(limit).as('app'))
               .select(encoder.columns.map((name) => sql.ref(name).as(`output_${name}`)))
               .select(['created_at', 'id'])
@@ -109,7 +109,7 @@ export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
      * @throws Problem `not-found`
      */
     getStatus: async (actor: Actor, id: string) => {
-      const status = await tables(em)
+      const status = await kysely(em)
         .selectFrom('apps')
         .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url'])
         .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
@@ -138,7 +138,7 @@ export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
      */
     listStacks: async (actor: Actor, appId: string, { cursor, ...page }: ItemPageRequest) => {
       const { id } = await appRow(em, actor, appId);
-      const stacks = tables(em)
+      const stacks = kysely(em)
         .selectFrom('stacks')
         .select(['stacks.id', 'stacks.slug', 'stacks.label'])
         .where('stacks.app_id', '=', id)
@@ -156,12 +156,12 @@ export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
      */
     listVersions: async (actor: Actor, appId: string, page: CursorPageRequest) => {
       const { id, slug, package_info: running } = await requireViewableApp(em, actor, appId);
-      const fetched = tables(em)
+      const fetched = kysely(em)
         .selectFrom('fetched_packages')
         .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
         .select(sql<boolean>`id = max(id) over ()`.as('is_staged'))
         .where('slug', '=', slug);
-      const rows = tables(em).selectFrom(fetched.as('version')).selectAll().orderBy('id', 'desc');
+      const rows = kysely(em).selectFrom(fetched.as('version')).selectAll().orderBy('id', 'desc');
       const versions = await readPage(
         afterCursor(rows, 'version.id', page.cursor, 'desc'),
         'version.id',
@@ -213,13 +213,13 @@ export type AppWithUsage = Awaited<ReturnType<ReturnType<typeof createApps>['get
 
 /** The last loads of these packages into the app by the id of the package, newest first. */
 const readLoads = async (em: Em, appId: string, packageIds: readonly number[]) => {
-  const loads = tables(em)
+  const loads = kysely(em)
     .selectFrom('loaded_packages')
     .select(['id', 'package_id', 'loaded_at', 'loaded_by', 'is_rollback'])
     .select(sql<number>`row_number() over (partition by package_id order by id desc)`.as('nth'))
     .where('app_id', '=', appId)
     .where(sql<boolean>`package_id = any(${[...packageIds]}::bigint[])`);
-  const rows = await tables(em)
+  const rows = await kysely(em)
     .selectFrom(loads.as('load'))
     .selectAll()
     .where('nth', '<=', MAX_LOADS)

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { SavedFilter } from '../../../entities/saved-filter.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -44,7 +44,7 @@ export const createSavedFilters = ({ em, clock, audit }: Unit) => ({
   create: (actor: Actor, input: SavedFilterInput): Promise<SavedFilterRow> =>
     em.transactional(async (tx) => {
       // Serializes the count of concurrent requests.
-      await tables(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
+      await kysely(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
       const stack = await requireValidInput(tx, actor, input);
       const now = clock.now();
       const { stack_id, hash, name } = input;
@@ -85,7 +85,7 @@ const eventOf = (action: AuditAction, actor: Actor, hash: string) => {
 };
 
 const filterRows = (em: Em, actor: Actor) =>
-  tables(em)
+  kysely(em)
     .selectFrom('saved_filters')
     .innerJoin('stacks', 'stacks.id', 'saved_filters.stack_id')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
@@ -116,7 +116,7 @@ const lockFilter = async (tx: Em, actor: Actor, hash: string) => {
 
 /** The stack of an app that the actor may see, if the app offers it or the filter already uses it. */
 const findUsableStack = async (em: Em, actor: Actor, stackId: string, presentId?: string) => {
-  const found = await tables(em)
+  const found = await kysely(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
     .select(['stacks.is_offered', 'stacks.label as stack_label', 'apps.label as app_label'])
@@ -138,7 +138,7 @@ const requireValidInput = async (em: Em, actor: Actor, input: SavedFilterInput, 
   const fields: FieldErrors = {};
   const stack = await findUsableStack(em, actor, input.stack_id, present?.stackId);
   if (!stack) fields.stack_id = [`There is no stack ${input.stack_id} of an app that you can open.`];
-  const own = await tables(em)
+  const own = await kysely(em)
     .selectFrom('saved_filters')
     .select('hash')
     .where('user_id', '=', actor.id)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
@@ -66,7 +66,7 @@ const isOfOperation = (id: string) => sql<boolean>`
     and occurred_at < (select started_at + interval '1 day' from operations where id = ${id}))`;
 
 const auditRows = (em: Em) =>
-  tables(em)
+  kysely(em)
     .selectFrom('audit_entries')
     .select(['id', 'occurred_at', 'action', 'actor_email', 'target', 'client_ids'])
     .select(['details', 'request_id', 'address'])

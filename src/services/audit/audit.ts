@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
@@ -125,7 +125,7 @@ export const createAudit = (
       from (select exists (select from erasures)) as erased (has_erasures),
         json_to_recordset(${JSON.stringify(rows)}::json) as event
           (action text, actor text, actor_digest text, target text, target_digest text, clients int[],
-            details json)`.execute(tables(tx));
+            details json)`.execute(kysely(tx));
   },
   withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
 });

@@ -1,4 +1,4 @@
-import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Problem } from '../../lib/problems.ts';
@@ -48,7 +48,7 @@ export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit,
    * @throws Problem `throttled` to report instead
    */
   recordRevealed: async (actor: Actor, request: string, { code, revealed = '' }: Problem): Promise<void> => {
-    const holder = tables(em).selectFrom('users').select('id').where('email', '=', revealed);
+    const holder = kysely(em).selectFrom('users').select('id').where('email', '=', revealed);
     if (await holder.where(userVisibleTo(actor)).executeTakeFirst()) return;
     await duplicateLimit.consume(actor.id);
     const details = { request, problem: code };

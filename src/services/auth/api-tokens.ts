@@ -1,5 +1,5 @@
 import { type InferResult, sql } from 'kysely';
-import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
@@ -57,14 +57,14 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
   revoke: (actor: Actor, id: number, email?: string): Promise<void> =>
     em.transactional(async (tx) => {
       const owner = await lockOwner(tx, actor, email);
-      const revoked = await tables(tx)
+      const revoked = await kysely(tx)
         .deleteFrom('api_tokens')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
         .returning('name')
         .executeTakeFirstOrThrow(() => notFound('token'));
       // A token that the revoked one has replaced would be valid for the rest of its minute.
-      await tables(tx)
+      await kysely(tx)
         .deleteFrom('api_tokens')
         .where('user_id', '=', owner.id)
         .where('expires_at', 'is not', null)
@@ -87,7 +87,7 @@ const lockSelf = async (tx: Em, actor: Actor): Promise<void> => {
 
 /** Deletes expired tokens, which frees their names. */
 const deleteIdle = (tx: Em, actor: Actor, now: Date, idleDays: number) =>
-  tables(tx)
+  kysely(tx)
     .deleteFrom('api_tokens')
     .where('user_id', '=', actor.id)
     .where('last_used', '<=', idleCutoff(now, idleDays))
@@ -98,7 +98,7 @@ const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
 const tokenRows = (em: Em, userId: number, now: Date, idleDays: number) =>
-  tables(em)
+  kysely(em)
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
     .where('user_id', '=', userId)
@@ -127,7 +127,7 @@ export const createTokenRefresh = (unit: Unit) => {
 
   const replace = async (tx: Em, { id, user_id: userId, name, email }: TokenRow, token: string) => {
     const replacement = newToken();
-    const db = tables(tx);
+    const db = kysely(tx);
     await db
       .updateTable('api_tokens')
       .set({ name: '', expires_at: GRACE, replacement: seal(token, replacement) })
@@ -177,7 +177,7 @@ export const createTokenRefresh = (unit: Unit) => {
  * may be revoked or refreshed concurrently.
  */
 const lockToken = async (tx: Em, token: string) => {
-  const tokens = tables(tx)
+  const tokens = kysely(tx)
     .selectFrom('api_tokens')
     .innerJoin('users', 'users.id', 'api_tokens.user_id')
     .select([
@@ -198,7 +198,7 @@ type TokenRow = NonNullable<Awaited<ReturnType<typeof lockToken>>>;
 
 /** Whether the token was not revoked, nor refreshed more than a minute ago. */
 const isUsable = async (tx: Em, token: string): Promise<boolean> => {
-  const usable = tables(tx).selectFrom('api_tokens').select('id').where('digest', '=', tokenDigest(token));
+  const usable = kysely(tx).selectFrom('api_tokens').select('id').where('digest', '=', tokenDigest(token));
   return (await usable.where(isTokenUnexpired).executeTakeFirst()) !== undefined;
 };
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
 import { ROLE_COLUMNS } from '../access/visibility.ts';
@@ -26,7 +26,7 @@ export const createCredentialLookup = (em: Em, read: Read) => {
 };
 
 export const activeUsers = (em: Em) =>
-  tables(em)
+  kysely(em)
     .selectFrom('users')
     .select(['users.id', 'users.email'])
     .select(ROLE_COLUMNS)

@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
@@ -27,7 +27,7 @@ export const tokenDigest = (secret: string): string => digest('sha256', secret);
 
 /** Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id. */
 export const addToken = async (tx: Em, { userId, token, now, address, name = '' }: NewToken) => {
-  const { id } = await tables(tx)
+  const { id } = await kysely(tx)
     .insertInto('api_tokens')
     .values({
       user_id: userId,
@@ -42,7 +42,7 @@ export const addToken = async (tx: Em, { userId, token, now, address, name = '' 
   await sql`
     delete from api_tokens where id in (
       select id from api_tokens where user_id = ${userId} and name = '' and expires_at is null
-      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
+      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(kysely(tx));
   return id;
 };
 
@@ -51,7 +51,7 @@ export const addSession = async (
   tx: Em,
   { userId, secret, now, address, userAgent, maxDays }: NewSession,
 ): Promise<void> => {
-  await tables(tx)
+  await kysely(tx)
     .insertInto('sessions')
     .values({
       user_id: userId,
@@ -67,7 +67,7 @@ export const addSession = async (
   await sql`
     delete from sessions where id in (
       select id from sessions where user_id = ${userId}
-      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(tables(tx));
+      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(kysely(tx));
 };
 
 /** Uses the database clock, which all instances share. */
@@ -80,7 +80,7 @@ type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential 
  * into the text of its statements, where logs would show the hash.
  */
 export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: NewPassword) => {
-  await tables(tx)
+  await kysely(tx)
     .updateTable('users')
     .set({ password_hash: hash, last_password_set: now })
     .where('id', '=', userId)
@@ -90,7 +90,7 @@ export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: Ne
 
 /** Deletes the tokens, sessions and password links of a user, except the credential to keep. */
 export const revokeCredentials = async (tx: Em, userId: number, kept: Credential | null = null) => {
-  const db = tables(tx);
+  const db = kysely(tx);
   for (const kind of ['token', 'session'] as const) {
     const keptId = kept?.kind === kind ? kept.id : 0;
     await sql`delete from ${CREDENTIAL_TABLES[kind]} where user_id = ${userId} and id <> ${keptId}`.execute(
@@ -105,7 +105,7 @@ export const isStillLoggedIn = async (tx: Em, { id, credential }: Actor): Promis
   if (credential === null) return true;
   const { rows } = await sql`
     select from ${CREDENTIAL_TABLES[credential.kind]}
-    where id = ${credential.id} and user_id = ${id}`.execute(tables(tx));
+    where id = ${credential.id} and user_id = ${id}`.execute(kysely(tx));
   return rows.length > 0;
 };
 

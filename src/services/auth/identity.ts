@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
@@ -84,4 +84,4 @@ export const confirmActor = async (tx: Em, actor: Actor): Promise<void> => {
 const touch = (em: Em, { kind, id }: Credential, now: Date, address: string) =>
   sql`update ${CREDENTIAL_TABLES[kind]}
     set last_used = ${now}::timestamptz, last_address = ${address}
-    where id = ${id} and last_used < ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`.execute(tables(em));
+    where id = ${id} and last_used < ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`.execute(kysely(em));

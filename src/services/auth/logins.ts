@@ -1,4 +1,4 @@
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
@@ -80,7 +80,7 @@ const outcomeOf = (attempt: PromiseSettledResult<void>): Outcome => {
  * It also serializes concurrent logins of one user, which delete the oldest credentials.
  */
 const recordLogin = (tx: Em, user: VerifiedUser, now: Date) =>
-  tables(tx)
+  kysely(tx)
     .updateTable('users')
     .set({ last_login: now })
     .where('id', '=', user.id)

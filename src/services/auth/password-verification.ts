@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { isStorableText } from '../../lib/json-value.ts';
@@ -122,7 +122,7 @@ const orNullIfOverloaded = (error: unknown): null => {
 const findAccount = async (em: Em, email: string, now: Date) =>
   !isStorableText(email)
     ? undefined
-    : tables(em)
+    : kysely(em)
         .selectFrom('users')
         .select(['id', 'email', 'is_active as isActive', 'password_hash as passwordHash'])
         .select('last_password_set as lastPasswordSet')
@@ -139,7 +139,7 @@ type Account = NonNullable<Awaited<ReturnType<typeof findAccount>>>;
 
 /** Replaces only the hash that was verified: a concurrent password change wins. */
 const replaceHash = (em: Em, userId: number, verified: string, renewed: string) =>
-  tables(em)
+  kysely(em)
     .updateTable('users')
     .set({ password_hash: renewed })
     .where('id', '=', userId)
@@ -164,7 +164,7 @@ export const passwordHashKinds = async (em: Em): Promise<string[]> => {
         order by 1 limit 1)
       from kinds where kinds.kind is not null
     )
-    select kind from kinds where kind is not null`.execute(tables(em));
+    select kind from kinds where kind is not null`.execute(kysely(em));
   return rows.map(({ kind }) => kind);
 };
 

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import { Session } from '../../../entities/session.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -74,7 +74,7 @@ export const createSessions = ({
   revoke: (actor: Actor, id: number, email?: string): Promise<void> =>
     em.transactional(async (tx) => {
       const owner = await lockOwner(tx, actor, email);
-      const deleted = await tables(tx)
+      const deleted = await kysely(tx)
         .deleteFrom('sessions')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
@@ -86,12 +86,12 @@ export const createSessions = ({
 
   /** Deletes the session that a new login replaces in the browser. */
   replace: async (secret: string): Promise<void> => {
-    await tables(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
+    await kysely(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
   },
 
   /** A device cookie for the browser with this session, or null if the session has ended. */
   issueDeviceCookie: async (secret: string): Promise<string | null> => {
-    const owner = await tables(em)
+    const owner = await kysely(em)
       .selectFrom('sessions')
       .innerJoin('users', 'users.id', 'sessions.user_id')
       .select(['users.id', 'users.last_password_set as lastPasswordSet'])
@@ -115,7 +115,7 @@ export const createSessions = ({
 });
 
 const sessionRows = (em: Em, userId: number, now: Date) =>
-  tables(em)
+  kysely(em)
     .selectFrom('sessions')
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent'])
     .where('user_id', '=', userId)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible } from '../../lib/clock.ts';
 
 export type BackupHistory = {
@@ -31,7 +31,7 @@ export const readBackupHistory = async (em: Em, target: string, now: Date): Prom
     select (select started_at from good) as "lastGoodAt", count(*)::int as failures, max(failed_at) as "lastFailureAt"
     from backups
     where target = ${target} and failed_at <= ${latest}::timestamptz and id > coalesce((select id from good), 0)`.execute(
-    tables(em),
+    kysely(em),
   );
   return rows[0] ?? { lastGoodAt: null, failures: 0, lastFailureAt: null };
 };
@@ -40,7 +40,7 @@ type Begun = { target: string; name: string; now: Date };
 
 /** Records a backup that begins. @returns its id */
 export const recordStart = async (em: Em, { target, name, now }: Begun): Promise<number> => {
-  const row = await tables(em)
+  const row = await kysely(em)
     .insertInto('backups')
     .values({ target, name, started_at: now })
     .returning('id')
@@ -51,7 +51,7 @@ export const recordStart = async (em: Em, { target, name, now }: Begun): Promise
 type Success = { sizeBytes: number; rows: number | null; now: Date };
 
 export const recordSuccess = async (em: Em, id: number, { sizeBytes, rows, now }: Success) => {
-  await tables(em)
+  await kysely(em)
     .updateTable('backups')
     .set({ finished_at: now, size_bytes: sizeBytes, row_count: rows })
     .where('id', '=', id)
@@ -60,17 +60,17 @@ export const recordSuccess = async (em: Em, id: number, { sizeBytes, rows, now }
 
 export const recordFailure = async (em: Em, id: number, reason: string, now: Date) => {
   const error = reason.slice(0, MAX_ERROR_LENGTH).toWellFormed();
-  await tables(em).updateTable('backups').set({ failed_at: now, error }).where('id', '=', id).execute();
+  await kysely(em).updateTable('backups').set({ failed_at: now, error }).where('id', '=', id).execute();
 };
 
 /** Forgets a backup that was stopped together with the service. */
 export const forgetBackup = async (em: Em, id: number): Promise<void> => {
-  await tables(em).deleteFrom('backups').where('id', '=', id).execute();
+  await kysely(em).deleteFrom('backups').where('id', '=', id).execute();
 };
 
 /** Backups that neither finished nor failed. With the lock of backups, none of them is running. */
 export const findInterrupted = (em: Em, target: string) =>
-  tables(em)
+  kysely(em)
     .selectFrom('backups')
     .select(['id', 'name', 'started_at'])
     .where('target', '=', target)
@@ -84,7 +84,7 @@ export const recordInterruption = (em: Em, id: number, startedAt: Date): Promise
 
 /** The archives of a target that were not removed, newest first. */
 export const listArchives = (em: Em, target: string) =>
-  tables(em)
+  kysely(em)
     .selectFrom('backups')
     .select(['id', 'name', 'started_at', 'size_bytes'])
     .where('target', '=', target)
@@ -94,13 +94,13 @@ export const listArchives = (em: Em, target: string) =>
     .execute();
 
 export const recordRemoval = async (em: Em, id: number, now: Date): Promise<void> => {
-  await tables(em).updateTable('backups').set({ removed_at: now }).where('id', '=', id).execute();
+  await kysely(em).updateTable('backups').set({ removed_at: now }).where('id', '=', id).execute();
 };
 
 /** Deletes the rows of old failures and removed archives. */
 export const pruneBackups = async (em: Em, now: Date): Promise<void> => {
   const before = new Date(now.getTime() - KEPT_ROWS_MS);
-  await tables(em)
+  await kysely(em)
     .deleteFrom('backups')
     .where((row) => row.or([row('removed_at', '<', before), row('failed_at', '<', before)]))
     .execute();

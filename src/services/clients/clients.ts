@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
-import { type Em, pickDefined, tables } from '../../db/kysely.ts';
+import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -108,7 +108,7 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
    * @throws Problem `not-found`
    */
   gate: (actor: Actor, id: number) =>
-    tables(em)
+    kysely(em)
       .selectFrom('clients')
       .select(['is_open', 'embed_origins'])
       .where('id', '=', id)
@@ -135,7 +135,7 @@ export const createClients = ({ em, audit, clock }: Unit) => ({
 });
 
 const visibleClients = (em: Em, actor: Actor) =>
-  tables(em)
+  kysely(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
     .select(['clients.id', 'sites.domain as site_domain'])

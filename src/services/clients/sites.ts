@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { Site } from '../../../entities/site.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -39,7 +39,7 @@ export const createSites = ({ em, audit }: Unit) => ({
 });
 
 const visibleSites = (em: Em, actor: Actor) =>
-  tables(em)
+  kysely(em)
     .selectFrom('sites')
     .select(['sites.id', 'sites.domain', 'sites.name'])
     .where(siteVisibleTo(actor))
@@ -53,7 +53,7 @@ export const createBranding = ({ em }: Unit) => ({ get: (host: string) => findCl
  * @throws Problem `not-found` if there are no clients
  */
 export const findClientByHost = (em: Em, host: string) =>
-  tables(em)
+  kysely(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
     .select(['clients.id', 'clients.name as client_name', 'login_title', 'login_subtitle'])
@@ -72,7 +72,7 @@ export type Environment = { environment: string; upload_bucket_name: string };
 export const createEnvironment = ({ em, environment: defaults }: Unit) => ({
   /** Admins of a client with its own bucket get that bucket. */
   read: async (actor: Actor): Promise<Environment> => {
-    const own = await tables(em)
+    const own = await kysely(em)
       .selectFrom('clients')
       .select('upload_bucket_name')
       .where(sql<boolean>`id = any(${actor.adminOf}::int[])`)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -32,7 +32,7 @@ export const findPerson = async (
   email: string,
   { isLocked }: { isLocked: boolean },
 ) => {
-  const db = tables(tx);
+  const db = kysely(tx);
   const superusers = await db
     .selectFrom('users')
     .select(['id', 'is_active'])
@@ -65,7 +65,7 @@ export const eraseAccount = async (
   person: LockedPerson,
 ): Promise<{ erasure: RunningErasure; replaced: ReplacedRows }> => {
   // Writers of usage hold these until they commit, and see the erasure afterwards.
-  for (const appId of await usedApps(tx, person.email)) await lockUsage(appId).execute(tables(tx));
+  for (const appId of await usedApps(tx, person.email)) await lockUsage(appId).execute(kysely(tx));
   const erasure = await addErasure(tx, person, await digestOf(tx, person, addressDigest), now);
   await replaceUser(tx, erasure, now);
   await deleteAccess(tx, person);
@@ -81,12 +81,12 @@ export const eraseAccount = async (
 /** The digest of the person's own address: if they were erased before, it moves from the earlier erasure to the new one. */
 const digestOf = async (tx: Em, { email }: LockedPerson, addressDigest: AddressDigest) => {
   if (!isPseudonym(email)) return addressDigest(email);
-  const earlier = tables(tx).selectFrom('erasures').select('digest').where('pseudonym', '=', email);
+  const earlier = kysely(tx).selectFrom('erasures').select('digest').where('pseudonym', '=', email);
   return (await earlier.executeTakeFirst())?.digest ?? null;
 };
 
 const addErasure = async (tx: Em, person: LockedPerson, digest: string | null, now: Date) => {
-  const db = tables(tx);
+  const db = kysely(tx);
   // The person was erased before: this account, or an earlier one.
   await db.updateTable('erasures').set({ digest: null }).where('digest', '=', digest).execute();
   const { email: address, handle, first_name: firstName, last_name: lastName } = person;
@@ -113,7 +113,7 @@ const replaceUser = async (tx: Em, { user_id: id, pseudonym }: RunningErasure, n
   const user = await tx.findOneOrFail(User, id, { refresh: true });
   user.erase(pseudonym, now);
   await tx.flush();
-  await tables(tx).updateTable('users').set({ password_hash: null }).where('id', '=', id).execute();
+  await kysely(tx).updateTable('users').set({ password_hash: null }).where('id', '=', id).execute();
 };
 
 /** Tables whose rows belong to one user, in `user_id`. */
@@ -128,7 +128,7 @@ const OWNED_TABLES = [
 ] as const;
 
 const deleteAccess = async (tx: Em, { id, email }: LockedPerson): Promise<void> => {
-  const db = tables(tx);
+  const db = kysely(tx);
   await revokeCredentials(tx, id);
   for (const table of OWNED_TABLES) await db.deleteFrom(table).where('user_id', '=', id).execute();
   await db.deleteFrom('rate_limits').where('key', 'in', accountKeys(email)).execute();

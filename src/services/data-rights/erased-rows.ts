@@ -1,6 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 
 /** An erasure with work left. */
@@ -25,15 +25,15 @@ export const replaceRows = async (
   { now, limit }: Options,
 ): Promise<ReplacedRows> => {
   const count = async (statement: RawBuilder<unknown>): Promise<number> =>
-    Number((await statement.execute(tables(tx))).numAffectedRows ?? 0);
+    Number((await statement.execute(kysely(tx))).numAffectedRows ?? 0);
   const apps = await appIds(tx);
   await sql`update clients set default_from_email = '' where lower(default_from_email) = ${erasure.address}`.execute(
-    tables(tx),
+    kysely(tx),
   );
   await sql`update clients set support_email = '' where lower(support_email) = ${erasure.address}`.execute(
-    tables(tx),
+    kysely(tx),
   );
-  await moveUsageDays(erasure, apps).execute(tables(tx));
+  await moveUsageDays(erasure, apps).execute(kysely(tx));
   return {
     usage_entries: await count(replaceUsage(erasure, apps, limit)),
     audit_entries: await count(replaceAudit(erasure, limit)),
@@ -43,7 +43,7 @@ export const replaceRows = async (
 };
 
 const appIds = async (tx: Em): Promise<string[]> => {
-  const apps = await tables(tx).selectFrom('apps').select('id').orderBy('id').execute();
+  const apps = await kysely(tx).selectFrom('apps').select('id').orderBy('id').execute();
   return apps.map(({ id }) => id);
 };
 
@@ -51,7 +51,7 @@ const appIds = async (tx: Em): Promise<string[]> => {
 export const usedApps = async (tx: Em, address: string): Promise<string[]> => {
   const { rows } = await sql<{ id: string }>`
     select id from apps where exists (select from usage_days d where d.app_id = apps.id and d.email = ${address})
-    order by id`.execute(tables(tx));
+    order by id`.execute(kysely(tx));
   return rows.map(({ id }) => id);
 };
 
@@ -78,7 +78,7 @@ const moveUsageDays = ({ address, pseudonym }: RunningErasure, apps: string[]) =
  * To be run after the log was searched, so that totals that were recomputed in between are found, too.
  */
 export const replaceStackTotals = async (tx: Em, { id }: RunningErasure): Promise<void> => {
-  const db = tables(tx);
+  const db = kysely(tx);
   const { rows } = await sql<{ app_id: string }>`
     select distinct app_id from usage_stack_days d join erasures e on e.id = ${id}
     where lower(d.stack) like any (e.needles) order by app_id`.execute(db);

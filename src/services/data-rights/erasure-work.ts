@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { IsolationLevel, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { tables } from '../../db/kysely.ts';
+import { kysely } from '../../db/kysely.ts';
 import { type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
 import { SEARCHED } from './personal-columns.ts';
 
@@ -48,7 +48,7 @@ export const resumeErasures = async (
   now: () => Date,
   signal?: AbortSignal,
 ): Promise<void> => {
-  const unfinished = tables(em).selectFrom('erasures').select('id').where('finished_at', 'is', null);
+  const unfinished = kysely(em).selectFrom('erasures').select('id').where('finished_at', 'is', null);
   for (const { id } of await unfinished.orderBy('id').execute()) await finishErasure(em, id, now, signal);
 };
 
@@ -76,7 +76,7 @@ const conclude = async (tx: SqlEntityManager, id: number, now: Date): Promise<Pr
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
   if (Math.max(replaced.usage_entries, replaced.audit_entries) === LOG_LIMIT) return 'more';
   await replaceStackTotals(tx, erasure);
-  await tables(tx)
+  await kysely(tx)
     .updateTable('erasures')
     .set({
       address: null,
@@ -93,7 +93,7 @@ const conclude = async (tx: SqlEntityManager, id: number, now: Date): Promise<Pr
 
 /** Two instances take turns. */
 const lockErasure = async (tx: SqlEntityManager, id: number): Promise<RunningErasure | undefined> => {
-  const row = await tables(tx)
+  const row = await kysely(tx)
     .selectFrom('erasures')
     .selectAll()
     .where('id', '=', id)
@@ -115,7 +115,7 @@ const isSettled = async (tx: SqlEntityManager, { transaction_id: id }: RunningEr
         select from pg_locks held join pg_stat_activity session on session.pid = held.pid
         where held.locktype = 'transactionid' and held.mode = 'ExclusiveLock' and held.granted
           and held.transactionid = running.id::xid and session.datname <> current_database())
-    ) as "isSettled"`.execute(tables(tx));
+    ) as "isSettled"`.execute(kysely(tx));
   return rows[0]?.isSettled === true;
 };
 
@@ -147,7 +147,7 @@ const searchNextPages = async (tx: SqlEntityManager, erasure: RunningErasure): P
         range,
         sql`${inPages(page, page + NEW_ROW_PAGES)} and ${isNew(erasure)}`,
       );
-  await tables(tx)
+  await kysely(tx)
     .updateTable('erasures')
     .set({ scanned_table: range.name, scanned_block: isLast ? ALL_PAGES : end })
     .where('id', '=', erasure.id)
@@ -190,7 +190,7 @@ const nextRanges = async (tx: SqlEntityManager, erasure: RunningErasure): Promis
       coalesce(part_start, 0)::int as start, least(pages, coalesce(part_start, 0) + ${PAGES})::int as end, pages
     from parts left join lateral (select ${block}::bigint as part_start where parts.name = ${scanned}) as current on true
     where (${scanned}::text is null or parts.name >= ${scanned}) and coalesce(part_start, 0) < pages
-    order by parts.name limit 1`.execute(tables(tx));
+    order by parts.name limit 1`.execute(kysely(tx));
   return rows;
 };
 
@@ -224,5 +224,5 @@ const replaceTexts = async (
         );
   await sql`
     update ${sql.table(name)} t set ${changes} from erasures e
-    where e.id = ${id} and ${isWanted} and (${isNamed})`.execute(tables(tx));
+    where e.id = ${id} and ${isWanted} and (${isNamed})`.execute(kysely(tx));
 };

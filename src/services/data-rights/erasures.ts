@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
@@ -94,7 +94,7 @@ export const countRows = async (em: Em, { id, email }: Pick<LockedPerson, 'id' |
     (select count(*)::int from invitations where inviter_id = ${id}) as invitations_sent,
     (select count(*)::int from outbox_mails where recipient = ${email} or user_id = ${id}) as mails,
     ${own('sessions')} as sessions, ${own('api_tokens')} as tokens, ${own('saved_filters')} as saved_filters,
-    ${own('memberships')} as memberships, ${own('app_grants')} as app_grants`.execute(tables(em));
+    ${own('memberships')} as memberships, ${own('app_grants')} as app_grants`.execute(kysely(em));
   const [counts] = rows;
   if (!counts) throw new Error('A query without a table returns one row.');
   return counts;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
@@ -34,7 +34,7 @@ async function* byId(read: (after: number) => Promise<(ExportRow & { id: number 
 /** The parts of an export, which are files of its archive. Columns are listed one by one: secrets and hashes stay out. */
 export const EXPORT_PARTS = {
   profile: async function* ({ em, person }: Exported): Pages {
-    yield await tables(em)
+    yield await kysely(em)
       .selectFrom('users')
       .select([...USER_COLUMNS, 'is_staff', 'is_superuser'])
       .select(sql<boolean>`password_hash is not null`.as('has_password'))
@@ -43,7 +43,7 @@ export const EXPORT_PARTS = {
   },
 
   memberships: async function* ({ em, person }: Exported): Pages {
-    yield await tables(em)
+    yield await kysely(em)
       .selectFrom('memberships as m')
       .innerJoin('clients', 'clients.id', 'm.client_id')
       .select(['m.client_id', 'clients.name as client', 'm.is_admin'])
@@ -53,7 +53,7 @@ export const EXPORT_PARTS = {
   },
 
   app_grants: async function* ({ em, person }: Exported): Pages {
-    yield await tables(em)
+    yield await kysely(em)
       .selectFrom('app_grants as g')
       .innerJoin('apps', 'apps.id', 'g.app_id')
       .select(['g.app_id', 'apps.slug', 'apps.label'])
@@ -95,7 +95,7 @@ export const EXPORT_PARTS = {
 
   sessions: ({ em, person }: Exported): Pages =>
     byId((after) =>
-      tables(em)
+      kysely(em)
         .selectFrom('sessions')
         .select([
           'id',
@@ -115,7 +115,7 @@ export const EXPORT_PARTS = {
 
   tokens: ({ em, person }: Exported): Pages =>
     byId((after) =>
-      tables(em)
+      kysely(em)
         .selectFrom('api_tokens')
         .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
         .where('user_id', '=', person.id)
@@ -127,7 +127,7 @@ export const EXPORT_PARTS = {
 
   saved_filters: ({ em, person }: Exported): Pages =>
     byId((after) =>
-      tables(em)
+      kysely(em)
         .selectFrom('saved_filters')
         .select(['id', 'stack_id', 'hash', 'name', 'created', 'modified'])
         .where('user_id', '=', person.id)
@@ -140,7 +140,7 @@ export const EXPORT_PARTS = {
   /** Without their keys, which open apps. */
   access_views: ({ em, person }: Exported): Pages =>
     byId((after) =>
-      tables(em)
+      kysely(em)
         .selectFrom('access_views as view')
         .innerJoin('apps', 'apps.id', 'view.app_id')
         .select(['view.id', 'apps.slug as app', 'is_active', 'allowed_uses', 'uses', 'expires_at'])
@@ -156,7 +156,7 @@ export const EXPORT_PARTS = {
 
   access_view_uses: ({ em, person }: Exported): Pages =>
     byId((after) =>
-      tables(em)
+      kysely(em)
         .selectFrom('access_view_uses as used')
         .innerJoin('access_views as view', 'view.id', 'used.access_view_id')
         .innerJoin('apps', 'apps.id', 'view.app_id')
@@ -171,7 +171,7 @@ export const EXPORT_PARTS = {
     ),
 
   usage: async function* ({ em, person }: Exported): Pages {
-    for (const app of await tables(em).selectFrom('apps').select(['id', 'slug']).orderBy('id').execute())
+    for (const app of await kysely(em).selectFrom('apps').select(['id', 'slug']).orderBy('id').execute())
       yield* usageOf(em, person.email, app);
   },
 
@@ -186,7 +186,7 @@ export type ExportPart = keyof typeof EXPORT_PARTS;
 export const EXPORT_PART_NAMES = Object.keys(EXPORT_PARTS) as ExportPart[]; // its keys are literals
 
 const invitations = (em: Em, now: Date) =>
-  tables(em)
+  kysely(em)
     .selectFrom('invitations')
     .innerJoin('clients', 'clients.id', 'invitations.client_id')
     .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
@@ -200,7 +200,7 @@ const invitations = (em: Em, now: Date) =>
 async function* usageOf(em: Em, email: string, app: { id: string; slug: string }): Pages {
   let after: { occurred_at: Date; id: number } | undefined;
   for (;;) {
-    let query = tables(em)
+    let query = kysely(em)
       .selectFrom('usage_entries')
       .select(['id', 'occurred_at', 'action', 'action_description', 'full_name', 'entry_key', 'extra'])
       .where('app_id', '=', app.id)
@@ -221,7 +221,7 @@ async function* usageOf(em: Em, email: string, app: { id: string; slug: string }
 async function* auditOf(em: Em, email: string, isActor: boolean): Pages {
   let after: { occurred_at: Date; id: number } | undefined;
   for (;;) {
-    let query = tables(em)
+    let query = kysely(em)
       .selectFrom('audit_entries')
       .select(['id', 'occurred_at', 'action', 'actor_email as actor', 'target', 'details'])
       .select(

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
-import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
@@ -60,7 +60,7 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
  * who answers requests of people for their data.
  */
 const findPerson = async (em: Em, actor: Actor | null, email: string) => {
-  const users = tables(em).selectFrom('users').select(['id', 'email']).where('email', '=', email);
+  const users = kysely(em).selectFrom('users').select(['id', 'email']).where('email', '=', email);
   const visible = actor ? users.where(userVisibleTo(actor)) : users;
   const person = await visible.executeTakeFirstOrThrow(() => notFound('user'));
   if (!mayExport(actor, person.id)) throw roleRequired('superuser, except for your own data');

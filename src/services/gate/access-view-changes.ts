@@ -1,7 +1,7 @@
 import type { InsertObject, Selectable } from 'kysely';
 import { AccessView } from '../../../entities/access-view.ts';
 import type { Database } from '../../../entities/index.ts';
-import { type Em, pickDefined, tables } from '../../db/kysely.ts';
+import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireRecentPassword } from '../access/actor.ts';
@@ -118,7 +118,7 @@ type NewView = Omit<InsertObject<Database, 'access_views'>, 'key' | 'created_at'
 
 /** Adds a view with a new key. Kysely binds it; the ORM would write it into the text of the statement. */
 export const insertView = (tx: Em, view: NewView, now: Date): Promise<{ id: number; key: string }> =>
-  tables(tx)
+  kysely(tx)
     .insertInto('access_views')
     .values({ ...view, key: newAccessViewKey(), created_at: now, modified_at: now })
     .returning(['id', 'key'])
@@ -187,7 +187,7 @@ export const findSubject = async (
   appId: string,
   email: string,
 ): Promise<{ id: number; isPrivileged: boolean } | { fault: SubjectFault }> => {
-  const row = await openableAppsOfUsers(tables(tx))
+  const row = await openableAppsOfUsers(kysely(tx))
     .where('apps.id', '=', appId)
     .where('users.email', '=', email)
     .where(userVisibleTo(actor))
@@ -208,7 +208,7 @@ const faultOf = (row: OpenableAppOfUser, actor: Actor): SubjectFault | null => {
 /** @returns why the app has no stack to open with this slug, or null */
 const stackFault = async (em: Em, appId: string, slug: string | null | undefined) => {
   if (slug == null) return null;
-  const stack = await tables(em)
+  const stack = await kysely(em)
     .selectFrom('stacks')
     .select('id')
     .where('app_id', '=', appId)

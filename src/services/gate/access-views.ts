@@ -1,5 +1,5 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -90,7 +90,7 @@ const keyFor = (manager: Roles, key: RawBuilder<string>) =>
 
 /** The access views that the viewer may see, newest first, with the names of the API. */
 export const accessViewRows = (em: Em, viewer: Viewer) =>
-  tables(em)
+  kysely(em)
     .selectFrom('access_views')
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
     .leftJoin('users', 'users.id', 'access_views.user_id')
@@ -143,7 +143,7 @@ const openAccessViewList = (
 ): OpenList => ({
   encoder,
   page: (after, limit) =>
-    tables(em)
+    kysely(em)
       .selectFrom(
         afterCursor(listedAccessViews(em, viewer, filter), 'access_views.id', idOf(after), 'desc')
           .limit(limit)
@@ -158,7 +158,7 @@ const idOf = (key: readonly string[] | undefined): number | undefined => key && 
 
 /** The uses of a view that the viewer may see, newest first, with the names of the API. */
 const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
-  tables(em)
+  kysely(em)
     .selectFrom('access_view_uses as used')
     .innerJoin('access_views', 'access_views.id', 'used.access_view_id')
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
@@ -178,7 +178,7 @@ export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'i
 const openUseList = (em: Em, viewer: Viewer, viewId: number, encoder: AccessViewUseEncoder): OpenList => ({
   encoder,
   page: (after, limit) =>
-    tables(em)
+    kysely(em)
       .selectFrom(
         afterCursor(accessViewUses(em, viewer, viewId), 'used.id', idOf(after), 'desc')
           .limit(limit)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -68,7 +68,7 @@ export const createEmbedSession = async (
   viewExpiresAt: Date | null,
 ): Promise<EmbedSession> => {
   const secret = newSessionSecret();
-  const { maxAgeSeconds } = await tables(tx)
+  const { maxAgeSeconds } = await kysely(tx)
     .insertInto('embed_sessions')
     .values({
       digest: tokenDigest(secret),
@@ -95,7 +95,7 @@ export const findEmbeddedUse = async (
   em: Em,
   { secret, now, slug, address }: { secret: string; now: Date; slug: string; address: string | null },
 ) => {
-  const use = await tables(em)
+  const use = await kysely(em)
     .selectFrom('embed_sessions')
     .innerJoin('access_view_uses', 'access_view_uses.id', 'embed_sessions.access_view_use_id')
     .innerJoin('access_views', 'access_views.id', 'access_view_uses.access_view_id')

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { isSlug } from '../../lib/package-name.ts';
@@ -125,7 +125,7 @@ const lastRevocation = sql<number>`coalesce((
     or num_nonnulls(r.user_id, r.app_id, r.access_view_id) = 0), 0)`;
 
 const openings = (em: Em, userIds: number[], slugs: string[]) =>
-  openableAppsOfUsers(tables(em))
+  openableAppsOfUsers(kysely(em))
     .select(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`.as('issued_ms'))
     .select(lastRevocation.as('revoked_ms'))
     .where(

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { newLaunchCode } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
@@ -59,7 +59,7 @@ export const createLaunches = (unit: Unit) => {
  */
 export const createLaunchCode = async (tx: Em, subject: TicketSubject): Promise<string> => {
   const code = newLaunchCode();
-  await tables(tx)
+  await kysely(tx)
     .insertInto('launch_codes')
     .values({
       digest: tokenDigest(code),
@@ -88,7 +88,7 @@ const redeemCode = async (em: Em, code: string): Promise<UsedCode | undefined> =
       delete from launch_codes using apps
       where launch_codes.digest = ${tokenDigest(code)} and apps.id = launch_codes.app_id
       returning app_id, apps.slug, user_id, access_view_use_id::float8 as access_view_use_id, stack_slug,
-        expires_at > clock_timestamp() as is_unexpired`.execute(tables(em));
+        expires_at > clock_timestamp() as is_unexpired`.execute(kysely(em));
   return rows[0];
 };
 

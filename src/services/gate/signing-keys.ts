@@ -11,7 +11,7 @@ import {
   SignJWT,
 } from 'jose';
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { MAX_TICKET_SECONDS, TICKET_ALGORITHM, type TicketClaims } from '../../lib/ticket-claims.ts';
@@ -66,7 +66,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
   const rate = (rows: readonly SigningKeyRow[]): RatedKey[] => rateKeys(rows, clock.now(), vault.canOpen);
   const add = async (tx: Em, signsFrom: Date): Promise<string> => {
     const key = await vault.create();
-    await tables(tx)
+    await kysely(tx)
       .insertInto('signing_keys')
       .values({ ...key, created_at: clock.now(), signs_from: signsFrom })
       .execute();
@@ -154,7 +154,7 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       const retired = rate(await readSigningKeys(tx)).filter(({ isPublished }) => !isPublished);
       if (retired.length === 0) return;
       const ids = retired.map(({ id }) => id);
-      await tables(tx).deleteFrom('signing_keys').where('id', 'in', ids).execute();
+      await kysely(tx).deleteFrom('signing_keys').where('id', 'in', ids).execute();
     },
   };
 };
@@ -185,7 +185,7 @@ export type RatedKey = SigningKeyRow & { state: SigningKeyState; isPublished: bo
 
 /** Newest first. */
 export const readSigningKeys = async (em: Em): Promise<SigningKeyRow[]> =>
-  tables(em)
+  kysely(em)
     .selectFrom('signing_keys')
     .select(['id', 'sealed_key', 'public_key', 'created_at', 'signs_from'])
     .orderBy('signs_from', 'desc')
@@ -215,7 +215,7 @@ export const rateKeys = (
 
 /** Serializes changes of the keys by all instances, until the end of the transaction. */
 const lockSigningKeys = async (tx: Em): Promise<void> => {
-  await sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`.execute(tables(tx));
+  await sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`.execute(kysely(tx));
 };
 
 type KeyLogger = { warn: (line: string) => unknown };

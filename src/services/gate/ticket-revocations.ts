@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -23,7 +23,7 @@ type Named = {
 
 export const createTicketRevocations = ({ em, audit }: Unit) => {
   const findView = (tx: Em, actor: Actor, idOrKey: string) =>
-    tables(tx)
+    kysely(tx)
       .selectFrom('access_views')
       .innerJoin('apps', 'apps.id', 'access_views.app_id')
       .select(['access_views.id', 'apps.slug', 'apps.client_id'])
@@ -72,7 +72,7 @@ export const createTicketRevocations = ({ em, audit }: Unit) => {
  * it would not see.
  */
 const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
-  const db = tables(tx);
+  const db = kysely(tx);
   await sql`
     select from access_views v
     where (${viewId ?? null}::bigint is null or v.id = ${viewId ?? null})

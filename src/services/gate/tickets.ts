@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
@@ -100,7 +100,7 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
 };
 
 const offeredStack = (em: Em, appId: string, slug: string) =>
-  tables(em)
+  kysely(em)
     .selectFrom('stacks')
     .select('id')
     .where('app_id', '=', appId)
@@ -111,7 +111,7 @@ type Issued = { issuedMs: number; appId: string; userId: number; viewId: number 
 
 /** Times of revocations are whole milliseconds, like `issued_ms`. A ticket of the same millisecond is revoked. */
 const revocations = (em: Em, { issuedMs, appId, userId, viewId }: Issued) =>
-  tables(em)
+  kysely(em)
     .selectFrom('ticket_revocations')
     .select('id')
     .where(sql<boolean>`extract(epoch from revoked_at) * 1000 >= ${issuedMs}::numeric`)
@@ -234,7 +234,7 @@ type Reading = { em: Em; read: Read; now: Date };
 /** Null if the user, the app or the view does not exist. */
 export const readFacts = async (deps: Reading, subject: TicketSubject): Promise<TicketFacts | null> => {
   const { em, read, now } = deps;
-  const db = tables(em);
+  const db = kysely(em);
   const { appId } = subject;
   if (subject.kind === 'user') {
     const users = openableAppsOfUsers(db).select(issuedMs).where('users.id', '=', subject.userId);
@@ -254,7 +254,7 @@ export const readFacts = async (deps: Reading, subject: TicketSubject): Promise<
 const readFactsOfTicket = async (deps: Reading, ticket: TicketClaims): Promise<TicketFacts | null> => {
   const { em, read, now } = deps;
   const { aud: slug, sub: handle, access_view: viewId } = ticket;
-  const db = tables(em);
+  const db = kysely(em);
   if (viewId === null) {
     const users = openableAppsOfUsers(db).select(issuedMs).where('users.handle', '=', handle);
     const [row] = await read(users.where('apps.slug', '=', slug));

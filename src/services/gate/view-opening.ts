@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { leadsToApi } from '../../lib/app-link.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
@@ -62,8 +62,8 @@ export const createViewOpening = (unit: Unit) => {
   /** Takes the locks of the user and the usage log before that of the view, as an erasure does. */
   const use = async (tx: Em, key: string, known: KnownView, userAgent: string): Promise<OpenedView> => {
     if (known.user_id !== null)
-      await tables(tx).selectFrom('users').select('id').where('id', '=', known.user_id).forShare().execute();
-    await lockUsage(known.app_id).execute(tables(tx));
+      await kysely(tx).selectFrom('users').select('id').where('id', '=', known.user_id).forShare().execute();
+    await lockUsage(known.app_id).execute(kysely(tx));
     const view = await countUse(tx, key, address);
     // Another request has used it up, changed it, or given it another key.
     if (!view) throw new Refused((await findView(tx, key, address))?.refusal ?? 'used-up');
@@ -143,7 +143,7 @@ const recordUse = async (
 /** Usage is counted by the ids of stacks. */
 const stackId = async (tx: Em, appId: string, slug: string): Promise<string | undefined> => {
   const { rows } = await sql<{ id: string }>`
-    select id from stacks where app_id = ${appId} and slug = ${slug}`.execute(tables(tx));
+    select id from stacks where app_id = ${appId} and slug = ${slug}`.execute(kysely(tx));
   return rows[0]?.id;
 };
 
@@ -157,7 +157,7 @@ const isUsedUp = sql<boolean>`(allowed_uses > 0 and uses >= allowed_uses)`;
 
 /** Finds a view by its key, with the reason why it does not open its app, if the view alone is the reason. */
 export const findView = (em: Em, key: string, address: string | null) =>
-  tables(em)
+  kysely(em)
     .selectFrom('access_views')
     .select(['id', 'app_id', 'user_id', 'allowed_uses', 'expires_at'])
     .select(
@@ -174,7 +174,7 @@ export const findView = (em: Em, key: string, address: string | null) =>
  * check the conditions again, so that only as many get the row as uses are left.
  */
 const countUse = (tx: Em, key: string, address: string | null) =>
-  tables(tx)
+  kysely(tx)
     .updateTable('access_views')
     .set({
       uses: sql`uses + 1`,
@@ -193,7 +193,7 @@ const readOpenedApp = async (
   em: Em,
   { app_id: appId, user_id: userId, by_superuser }: Pick<CountedView, 'app_id' | 'user_id' | 'by_superuser'>,
 ) => {
-  const db = tables(em);
+  const db = kysely(em);
   if (userId === null) {
     const app = await openableApps(db).where('apps.id', '=', appId).executeTakeFirstOrThrow();
     return { app, user: null, access: decideAccess({ ...app, user: null }) };
@@ -215,7 +215,7 @@ const MAX_USER_AGENT_LENGTH = 255;
 const insertUse = async (tx: Em, view: CountedView, rawKey: string, now: Date, by: Browser) => {
   const { user_id, data_permissions, selections, stack_slug, autorotate } = view;
   const { show_header, show_footer, language_code } = view;
-  const { id } = await tables(tx)
+  const { id } = await kysely(tx)
     .insertInto('access_view_uses')
     .values({
       access_view_id: view.id,
@@ -233,7 +233,7 @@ const insertUse = async (tx: Em, view: CountedView, rawKey: string, now: Date, b
 
 /** What the page of a refusal shows, in the branding of the app's client. */
 const readRefusalPage = (em: Em, appId: string) =>
-  tables(em)
+  kysely(em)
     .selectFrom('apps')
     .innerJoin('clients', 'clients.id', 'apps.client_id')
     .select(['clients.name as client_name', 'support_email', 'embed_origins'])

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -66,7 +66,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
         set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
           is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
         where idempotent_responses.created_at <= ${expiredAt(now)}
-      returning 1`.execute(tables(tx));
+      returning 1`.execute(kysely(tx));
     if (claimed.rows.length > 0) return null;
     const stored = await storedResponse(tx, userId, key, expiredAt(now));
     // Pruned or expired since the insert: the client may retry.
@@ -223,10 +223,10 @@ const checkpointContextOf = (actor: Actor, key: IdempotencyKey): string =>
   `${contextOf(actor, key)} checkpoint`;
 
 const ownRow = (em: Em, { id }: Actor, { key }: IdempotencyKey) =>
-  tables(em).updateTable('idempotent_responses').where('user_id', '=', id).where('key', '=', key);
+  kysely(em).updateTable('idempotent_responses').where('user_id', '=', id).where('key', '=', key);
 
 const storedResponse = (em: Em, userId: number, key: string, expiredAt: Date) =>
-  tables(em)
+  kysely(em)
     .selectFrom('idempotent_responses')
     .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])
     .where('user_id', '=', userId)

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
@@ -143,7 +143,7 @@ type Link = { key: string; signature: string };
 const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now: Date) => {
   if (!links.isInvitationSigned(link.key, link.signature)) throw notFound('invitation');
   return (
-    tables(em)
+    kysely(em)
       .selectFrom('invitations')
       .innerJoin('clients', 'clients.id', 'invitations.client_id')
       .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
@@ -171,7 +171,7 @@ type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date
 const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInvitee) => {
   const { firstName, lastName, hash, now } = input;
   const { email, extra, is_demo_user: isDemoUser } = invitation;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(tables(tx));
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
 
   const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
@@ -197,7 +197,7 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
-  const memberships = await tables(tx)
+  const memberships = await kysely(tx)
     .selectFrom('memberships')
     .select(['client_id', 'is_admin'])
     .where('user_id', '=', userId)
@@ -234,7 +234,7 @@ const applyInvited = async (tx: Em, user: User, invitation: InvitationByLink): P
 /** The user is new or locked. */
 const joinInvited = async (tx: Em, { id, client_id }: InvitationByLink, userId: number) => {
   await joinClients(tx, userId, new Set([client_id]));
-  const apps = await tables(tx)
+  const apps = await kysely(tx)
     .selectFrom('invitation_apps')
     .innerJoin('apps', 'apps.id', 'invitation_apps.app_id')
     .select(['apps.id', 'apps.client_id'])

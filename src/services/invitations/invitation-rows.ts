@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { Invitation, type InvitationStatus } from '../../../entities/invitation.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
@@ -14,7 +14,7 @@ export const appsInvitedTo = (column: RawBuilder<unknown>, invitationId: RawBuil
 
 /** Invitations with the ids of their apps. */
 export const invitationRows = (em: Em) =>
-  tables(em)
+  kysely(em)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'email', 'key', 'inviter_id', 'extra', 'date_invited', 'email_count'])
     .select(['is_demo_user', appsInvitedTo(sql`a.id`, sql`invitations.id`).as('initial_apps')]);
@@ -87,7 +87,7 @@ const nameOnly = (user: UserRow): UserRow => ({
  * @throws Problem `not-found`, `forbidden`
  */
 export const lockInvitation = async (tx: Em, actor: Actor, id: number): Promise<Invitation> => {
-  const row = await tables(tx)
+  const row = await kysely(tx)
     .selectFrom('invitations')
     .select('client_id')
     .where('id', '=', id)
@@ -105,7 +105,7 @@ type PendingKey = { email: string; client: number | undefined; now: Date };
  * @throws Problem `not-found`, `ambiguous-invitation`
  */
 export const findPending = async (em: Em, actor: Actor, { email, client, now }: PendingKey) => {
-  let pending = tables(em)
+  let pending = kysely(em)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'inviter_id'])
     .where('email', '=', email)

@@ -1,6 +1,6 @@
 import { type InferResult, sql } from 'kysely';
 import type { Invitation, InvitationStatus } from '../../../entities/invitation.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
@@ -209,7 +209,7 @@ export const detailedInvitations = (em: Em, actor: Actor, now: Date) =>
     .orderBy('id', 'desc');
 
 const replaceInitialApps = async (tx: Em, { id, client }: Invitation, appIds: string[]) => {
-  const db = tables(tx);
+  const db = kysely(tx);
   const apps = await db
     .selectFrom('apps')
     .select(['id as app_id', sql.lit(id).as('invitation_id')])

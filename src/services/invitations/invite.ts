@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, soleAdminClient } from '../access/actor.ts';
@@ -180,7 +180,7 @@ const byAge = (ids: readonly string[], { apps }: Known): string[] =>
  * `{client id} {email}`.
  */
 const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]) => {
-  const db = tables(em);
+  const db = kysely(em);
   const named = [...new Set(items.flatMap(({ client }) => client ?? []))];
   const managed = await db
     .selectFrom('clients')
@@ -266,7 +266,7 @@ const store = async (tx: Em, actor: Actor, asked: KeyedInvitation[], lifetime: L
   await sql`
     update invitations i set status = 'expired' from ${asRows(expired)}
     where i.client_id = asked.client and i.email = asked.email
-      and i.status = 'pending' and i.expires_at <= ${lifetime.now}`.execute(tables(tx));
+      and i.status = 'pending' and i.expires_at <= ${lifetime.now}`.execute(kysely(tx));
   return new Map([...stored, ...(await upsert(tx, actor, expired, lifetime))]);
 };
 
@@ -279,7 +279,7 @@ const upsert = async (tx: Em, actor: Actor, asked: KeyedInvitation[], { now, exp
     from ${asRows(asked)}
     on conflict (client_id, email) where status = 'pending'
       do update set expires_at = excluded.expires_at where invitations.expires_at > excluded.date_invited
-    returning id, key, client_id as client, email`.execute(tables(tx));
+    returning id, key, client_id as client, email`.execute(kysely(tx));
   return new Map(rows.map((row) => [slotKey(row), row]));
 };
 
@@ -290,7 +290,7 @@ const renew = async (tx: Em, written: readonly WrittenInvitation[]): Promise<voi
   await sql`
     update invitations i
     set extra = coalesce(asked.extra::json, i.extra), is_demo_user = coalesce(asked.is_demo_user, i.is_demo_user)
-    from ${asRows(renewed)} where i.id = asked.id`.execute(tables(tx));
+    from ${asRows(renewed)} where i.id = asked.id`.execute(kysely(tx));
 };
 
 /** A renewed invitation keeps the apps that it had. */
@@ -298,7 +298,7 @@ const addApps = async (tx: Em, written: readonly WrittenInvitation[]): Promise<v
   await sql`
     insert into invitation_apps (invitation_id, app_id)
     select id, unnest(initial_apps) from ${asRows(written)}
-    on conflict do nothing`.execute(tables(tx));
+    on conflict do nothing`.execute(kysely(tx));
 };
 
 /** `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -49,7 +49,7 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
       select 'invitation', email, client_id, invitation_id, ${operationId}::uuid, ${now}::timestamptz, ${now}::timestamptz,
         ${tracing.traceparent()}::varchar
       from requested where earlier < ${MAILS_PER_HOUR} order by n)
-    select n::int - 1 as n from requested where earlier >= ${MAILS_PER_HOUR} order by n`.execute(tables(tx));
+    select n::int - 1 as n from requested where earlier >= ${MAILS_PER_HOUR} order by n`.execute(kysely(tx));
   return rejected.flatMap(({ n }) => invitations[n] ?? []);
 };
 
@@ -62,7 +62,7 @@ export const isMailed = async (
   operationId: string,
   to: { recipient: string } | { invitation_id: number },
 ): Promise<boolean> => {
-  const mails = tables(tx).selectFrom('outbox_mails').select('id').where('operation_id', '=', operationId);
+  const mails = kysely(tx).selectFrom('outbox_mails').select('id').where('operation_id', '=', operationId);
   return (await mails.where((row) => row.and(to)).executeTakeFirst()) !== undefined;
 };
 
@@ -78,7 +78,7 @@ export const enqueuePasswordNotice = async (tx: Em, { userId, now, address }: Ch
     insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
     select 'password-changed', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
       ${tracing.traceparent()}::varchar
-    from users where id = ${userId}::int and password_hash is not null`.execute(tables(tx));
+    from users where id = ${userId}::int and password_hash is not null`.execute(kysely(tx));
 };
 
 const FAILED_LOGINS_NOTICE_HOURS = 24;
@@ -95,5 +95,5 @@ export const enqueueFailedLoginsNotice = async (tx: Em, { userId, now, address }
       ${tracing.traceparent()}::varchar
     from users where id = ${userId}::int and is_active and not exists (select from outbox_mails earlier
       where earlier.user_id = users.id and earlier.kind = 'failed-logins'
-        and earlier.created_at > ${since}::timestamptz)`.execute(tables(tx));
+        and earlier.created_at > ${since}::timestamptz)`.execute(kysely(tx));
 };

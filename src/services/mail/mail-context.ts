@@ -1,6 +1,6 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { appsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
@@ -40,7 +40,7 @@ end`;
  * those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
  */
 export const mailRows = (em: Em, options: MailOptions) =>
-  tables(em)
+  kysely(em)
     .selectFrom('outbox_mails as mail')
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
     .leftJoin('users as person', 'person.id', 'mail.user_id')

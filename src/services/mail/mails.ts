@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
-import { clientIdsOf, type Em, pickDefined, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
@@ -116,7 +116,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
           mail.nextAttemptAt = earliestRetry(row, now, mailRoute.perMinute);
           mail.failedAt = null;
           await tx.flush();
-          await sql`select pg_notify('outbox_mails', '')`.execute(tables(tx));
+          await sql`select pg_notify('outbox_mails', '')`.execute(kysely(tx));
           await record(tx, 'mail.retry', actor, row);
         }
         const after = await visibleMail(tx, actor, id);
@@ -186,7 +186,7 @@ const concerns = (actor: Actor, isAll: boolean) =>
 const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
 
 const lockVisible = (tx: Em, actor: Actor, id: number) =>
-  tables(tx)
+  kysely(tx)
     .selectFrom('outbox_mails as mail')
     .select('mail.id')
     .where('mail.id', '=', id)
@@ -234,7 +234,7 @@ export type TimelineEntry = { key: string; at: Date } & (
 );
 
 const entryKeys = (em: Em, actor: Actor, email: string) =>
-  tables(em)
+  kysely(em)
     .selectFrom(
       sql<EntryKey>`(
         select 'mail-' || mail.id as key, 'mail' as type, mail.id, mail.created_at as at

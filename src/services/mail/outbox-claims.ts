@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
 import { type MailContext, needsLink } from './mail-context.ts';
 
@@ -18,7 +18,7 @@ type ClaimOptions = { now: Date; limit: number; leaseMs: number; perMinute: numb
 export const claimDue = async (tx: Em, options: ClaimOptions): Promise<number[]> => {
   // Under the lock, the next statement sees the claims of the other instances.
   if (options.perMinute > 0)
-    await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(tables(tx));
+    await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(kysely(tx));
   const urgent = await claimInOrder(tx, options, sql`(kind = 'invitation') is false and not ${isNotice}`);
   const left = options.limit - urgent.length;
   return left === 0 ? urgent : [...urgent, ...(await claimInOrder(tx, { ...options, limit: left }))];
@@ -51,7 +51,7 @@ const claimInOrder = async (tx: Em, options: ClaimOptions, condition = sql`true`
     update outbox_mails set attempts = attempts + 1, last_error = null, last_attempt_at = ${now}::timestamptz,
       next_attempt_at = ${new Date(now.getTime() + leaseMs)}::timestamptz
     from due where outbox_mails.id = due.id
-    returning outbox_mails.id`.execute(tables(tx));
+    returning outbox_mails.id`.execute(kysely(tx));
   return rows.map(({ id }) => id);
 };
 
@@ -66,7 +66,7 @@ export const nextDue = async (em: Em, now: Date, perMinute: number): Promise<Dat
     from (select least(
       (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is false),
       (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is true)) as due) next`.execute(
-    tables(em),
+    kysely(em),
   );
   return rows[0]?.due ?? null;
 };
@@ -101,7 +101,7 @@ export const recordSent = (em: Em, claim: Claim, now: Date) =>
       expires_at = case when status = 'pending'
         then greatest(expires_at, ${invitationExpiry(now, claim.invitation_days)}::timestamptz)
         else expires_at end
-    from sent where invitations.id = sent.invitation_id`.execute(tables(em));
+    from sent where invitations.id = sent.invitation_id`.execute(kysely(em));
 
 type Failure = { isPermanent: boolean; reason: string };
 
@@ -125,7 +125,7 @@ export const isDueTooLate = (now: Date) =>
 
 /** Makes mails due whose stored time is too late, because the clock was ahead. */
 export const rescheduleLateMails = (em: Em, now: Date) =>
-  tables(em)
+  kysely(em)
     .updateTable('outbox_mails')
     .set({ next_attempt_at: now, last_attempt_at: null })
     .where(isDueTooLate(now))
@@ -144,11 +144,11 @@ export const failObsolete = async (tx: Em, mails: readonly { id: number; reason:
     update outbox_mails set failed_at = ${now}::timestamptz, last_error = ended.reason, last_attempt_at = null
     from unnest(${mails.map(({ id }) => id)}::bigint[], ${mails.map(({ reason }) => reason)}::text[])
       as ended (id, reason)
-    where outbox_mails.id = ended.id and sent_at is null and failed_at is null`.execute(tables(tx));
+    where outbox_mails.id = ended.id and sent_at is null and failed_at is null`.execute(kysely(tx));
 };
 
 const unsent = (em: Em, { id, attempts }: Claim) =>
-  tables(em)
+  kysely(em)
     .updateTable('outbox_mails')
     .where('id', '=', id)
     .where('attempts', '=', attempts)

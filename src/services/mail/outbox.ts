@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';
 import {
@@ -134,7 +134,7 @@ const pruneOutbox = async (em: Em, now: Date, retentionDays: number): Promise<vo
 /** Marks obsolete unsent mails as failed, for services without a mail server. */
 const failAllObsolete = async (em: Em, options: MailOptions): Promise<void> => {
   const open = mailRows(em, options).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
-  const rows = await tables(em)
+  const rows = await kysely(em)
     .selectFrom(open.as('open'))
     .select(['id', 'obsolete as reason'])
     .where('obsolete', 'is not', null)
@@ -147,11 +147,11 @@ const failAllObsolete = async (em: Em, options: MailOptions): Promise<void> => {
 const BATCH = 100;
 
 const anyNeedsLink = async (em: Em): Promise<boolean> =>
-  (await tables(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
+  (await kysely(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
 
 /** Locks up to a batch of these mails, skipping those that another worker has locked. Returns their ids. */
 const lockWithoutLink = async (tx: Em): Promise<number[]> => {
-  const rows = await tables(tx)
+  const rows = await kysely(tx)
     .selectFrom('outbox_mails')
     .select('id')
     .where(needsLink)
@@ -169,7 +169,7 @@ const lockWithoutLink = async (tx: Em): Promise<number[]> => {
  */
 export const createLinks = async (tx: Em, ids: readonly number[], options: MailOptions): Promise<void> => {
   if (ids.length === 0) return;
-  const db = tables(tx);
+  const db = kysely(tx);
   const these = sql`any(${[...ids]}::bigint[])`;
   // Locks users before their links, in the same order as revoking access does: no link may outlive the access. Mails with a
   // link are never locked here, so deleting a link cannot deadlock.

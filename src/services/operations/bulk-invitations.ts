@@ -1,4 +1,4 @@
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { createInvitations } from '../invitations/invitations.ts';
@@ -67,7 +67,7 @@ export const createBulkInvitations = (unit: Unit) => {
 
 /** The invitations that the operation has mailed. */
 const findMailed = async (em: Em, operation: string): Promise<Set<number | null>> => {
-  const rows = await tables(em)
+  const rows = await kysely(em)
     .selectFrom('outbox_mails')
     .select('invitation_id')
     .where('operation_id', '=', operation)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isDuplicateOf } from '../../db/database-errors.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -198,9 +198,9 @@ const sendPasswordLink = async (
 
 /** Whether the actor sees no user of this address, but may see a pending invitation. */
 const isInvited = async (em: Em, actor: Actor, email: string): Promise<boolean> => {
-  const user = tables(em).selectFrom('users').select('id').where('email', '=', email);
+  const user = kysely(em).selectFrom('users').select('id').where('email', '=', email);
   if (await user.where(userVisibleTo(actor)).executeTakeFirst()) return false;
-  const invitation = tables(em).selectFrom('invitations').select('id').where('status', '=', 'pending');
+  const invitation = kysely(em).selectFrom('invitations').select('id').where('status', '=', 'pending');
   const visible = invitation.where('email', '=', email).where(clientVisibleTo(actor, sql`client_id`));
   return (await visible.executeTakeFirst()) !== undefined;
 };
@@ -222,14 +222,14 @@ const enqueuePasswordLink = async (
       ${now}::timestamptz, ${tracing.traceparent()}::varchar
     from (select *, case when password_hash is null then 'password-setup' else 'password-reset' end as kind
       from users where id = ${user.id}::int) as person
-    returning kind`.execute(tables(tx));
+    returning kind`.execute(kysely(tx));
   const details = { kind: rows[0]?.kind };
   await audit.record(tx, [{ action: 'password.request-reset', actor, target: email, clients, details }]);
 };
 
 /** @throws Problem `throttled` */
 const requireFewMails = async (tx: Em, email: string, now: Date): Promise<void> => {
-  const { count } = await tables(tx)
+  const { count } = await kysely(tx)
     .selectFrom('outbox_mails')
     .select(sql<number>`count(*)`.as('count'))
     .where(sql<boolean>`kind in ('password-setup', 'password-reset')`)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -13,7 +13,7 @@ export type Operation = { id: string; startedAt: Date; undoUntil: Date };
 /** @param change what the operation changes, as text */
 export const startOperation = async (em: Em, actor: Actor, change: string, now: Date): Promise<Operation> => {
   const id = randomUUID();
-  await tables(em)
+  await kysely(em)
     .insertInto('operations')
     .values({ id, user_id: actor.id, change, started_at: now })
     .execute();
@@ -25,7 +25,7 @@ export const startOperation = async (em: Em, actor: Actor, change: string, now: 
  * @throws Problem `not-found`, `undo-expired`
  */
 export const readOperation = async (em: Em, actor: Actor, id: string, now: Date) => {
-  const found = await tables(em)
+  const found = await kysely(em)
     .selectFrom('operations')
     .select(['id', 'change', 'started_at as startedAt'])
     .where('id', '=', id)
@@ -62,7 +62,7 @@ export const recordChange = async (
   await sql`
     insert into operation_changes (operation_id, user_id, granted, revoked, joined, is_active, changed_at)
     values (${operationId}, ${userId}, ${granted}::varchar[], ${revoked}::varchar[], ${joined}::int[],
-      ${isActive}::boolean, ${now})`.execute(tables(tx));
+      ${isActive}::boolean, ${now})`.execute(kysely(tx));
 };
 
 /** Those of these addresses whose user the operation has changed, or to which it has sent a mail. */
@@ -75,7 +75,7 @@ export const findDone = async (
     select email from users where email = any(${[...emails]}::varchar[]) and id in (
       select user_id from operation_changes where operation_id = ${operationId})
     union select recipient from outbox_mails
-      where operation_id = ${operationId} and recipient = any(${[...emails]}::varchar[])`.execute(tables(em));
+      where operation_id = ${operationId} and recipient = any(${[...emails]}::varchar[])`.execute(kysely(em));
   return new Set(rows.map(({ email }) => email));
 };
 
@@ -99,6 +99,6 @@ export const supersedeOperations = async (tx: Em, decisions: readonly Decision[]
     from json_to_recordset(${JSON.stringify(rows)}::json) as decision ("userId" int, apps varchar[], clients int[])
     where c.user_id = decision."userId" and c.undone is null
       and (c.granted && decision.apps or c.revoked && decision.apps or c.joined && decision.clients)`.execute(
-    tables(tx),
+    kysely(tx),
   );
 };

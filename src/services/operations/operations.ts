@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { UndoneChange } from '../../../entities/operation.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { Unit } from '../unit.ts';
@@ -43,7 +43,7 @@ export const createOperations = (unit: Unit) => {
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
-      await leaveClients(change).execute(tables(tx));
+      await leaveClients(change).execute(kysely(tx));
       await recordUndone(tx, id, userId, undoneBy(undoable, change));
     });
 
@@ -85,7 +85,7 @@ export const createOperations = (unit: Unit) => {
 
 /** Users whose change is to be undone. */
 const changedUsers = (em: Em, id: string) =>
-  tables(em)
+  kysely(em)
     .selectFrom('operation_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
     .select(['change.user_id', 'users.email'])
@@ -99,7 +99,7 @@ type Changed = Awaited<ReturnType<typeof changedUsers>>[number];
 
 /** Locks a change that was not undone. */
 const lockChange = (tx: Em, id: string, userId: number) =>
-  tables(tx)
+  kysely(tx)
     .selectFrom('operation_changes')
     .select(['user_id', 'granted', 'revoked', 'superseded', 'joined', 'is_active', 'changed_at'])
     .where('operation_id', '=', id)
@@ -115,11 +115,11 @@ const recordUndone = async (tx: Em, id: string, userId: number, undone: UndoneCh
   await sql`
     update operation_changes set undone = ${JSON.stringify(undone)}::json,
       granted = '{}', revoked = '{}', superseded = '{}', joined = '{}', is_active = null
-    where operation_id = ${id} and user_id = ${userId}`.execute(tables(tx));
+    where operation_id = ${id} and user_id = ${userId}`.execute(kysely(tx));
 };
 
 const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operation'>> => {
-  const changes = tables(em)
+  const changes = kysely(em)
     .selectFrom('operation_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
     .where('change.operation_id', '=', id);
@@ -143,7 +143,7 @@ const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operat
 /** Whether the operation was the last to activate or deactivate the locked user. */
 const isAsLeft = async (tx: Em, { user_id, is_active, changed_at }: Change): Promise<boolean> => {
   if (is_active === null) return false;
-  const found = await tables(tx)
+  const found = await kysely(tx)
     .selectFrom('users')
     .select('id')
     .where('id', '=', user_id)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import semver from 'semver';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { PackageName } from '../../lib/package-name.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -106,7 +106,7 @@ const neverLoaded = (slug: string, wanted: string | undefined): Problem =>
 
 /** Packages that were fetched from the store. */
 const fetchedPackages = (em: Em) =>
-  tables(em)
+  kysely(em)
     .selectFrom('fetched_packages')
     .select(['fetched_packages.id', 'fetched_packages.version', 'fetched_packages.sha256'])
     .select(['fetched_packages.manifest', 'fetched_packages.fetched_at']);
@@ -118,7 +118,7 @@ export type FetchedPackage = Awaited<ReturnType<ReturnType<typeof fetchedPackage
  * yet, and the row of a new fetch is not visible to other transactions.
  */
 const lockPackages = async (tx: Em, slug: string): Promise<void> => {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`packages of ${slug}`}, 0))`.execute(tables(tx));
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`packages of ${slug}`}, 0))`.execute(kysely(tx));
 };
 
 /** The package that a load applies. */
@@ -152,31 +152,31 @@ const saveFetched = async (tx: Em, fetch: Fetch): Promise<void> => {
   const when = { fetched_at: fetch.fetchedAt, fetched_by: fetch.fetchedBy };
   const last = await lastFetched(tx, slug);
   if (last?.sha256 === sha256) {
-    await tables(tx).updateTable('fetched_packages').set(when).where('id', '=', last.id).execute();
+    await kysely(tx).updateTable('fetched_packages').set(when).where('id', '=', last.id).execute();
     return;
   }
-  const { id } = await tables(tx)
+  const { id } = await kysely(tx)
     .insertInto('fetched_packages')
     .values({ slug, version, sha256, size_bytes: fetch.sizeBytes, manifest, ...when })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const former = tables(tx)
+  const former = kysely(tx)
     .selectFrom('fetched_packages')
     .select('id')
     .where('slug', '=', slug)
     .where('sha256', '=', sha256)
     .where('id', '<', id);
-  await tables(tx)
+  await kysely(tx)
     .updateTable('loaded_packages')
     .set({ package_id: id })
     .where('package_id', 'in', former)
     .execute();
-  await tables(tx).deleteFrom('fetched_packages').where('id', 'in', former).execute();
+  await kysely(tx).deleteFrom('fetched_packages').where('id', 'in', former).execute();
 };
 
 /** The store refuses other bytes too, but its files or its bucket may be changed directly. */
 const requireSameBytes = async (tx: Em, { slug, version, sha256 }: Fetch): Promise<void> => {
-  const other = await tables(tx)
+  const other = await kysely(tx)
     .selectFrom('fetched_packages')
     .select('sha256')
     .where('slug', '=', slug)

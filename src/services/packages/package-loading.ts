@@ -2,7 +2,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { App } from '../../../entities/app.ts';
 import { LoadedPackage } from '../../../entities/package.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit, Changes } from '../audit/audit.ts';
@@ -97,7 +97,7 @@ type LoadableApp = InferEntity<typeof App>;
 
 /** Locks the app, so that a load reports exactly what it changed. */
 export const lockApp = async (tx: Em, slug: string): Promise<LoadableApp | null> => {
-  await tables(tx).selectFrom('apps').select('id').where('slug', '=', slug).forNoKeyUpdate().execute();
+  await kysely(tx).selectFrom('apps').select('id').where('slug', '=', slug).forNoKeyUpdate().execute();
   return tx.findOne(App, { slug });
 };
 
@@ -114,7 +114,7 @@ export const createApp = async (tx: Em, slug: string, clientId: number, now: Dat
  * @throws Problem `invalid-package`
  */
 export const clientOfNewApp = async (tx: Em, named: number | undefined, host: string): Promise<number> => {
-  const clients = tables(tx)
+  const clients = kysely(tx)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
     .select('clients.id');
@@ -151,7 +151,7 @@ const replaceStacks = async (tx: Em, appId: string, wanted: PackageManifest['sta
   const existing = new Map((await stacksOf(tx, appId)).map((stack) => [stack.slug, stack]));
   const offered = await withIds(tx, wanted, existing);
   const kept = offered.map(({ id }) => id);
-  await tables(tx)
+  await kysely(tx)
     .updateTable('stacks')
     .set({ is_offered: false })
     .where('app_id', '=', appId)
@@ -159,7 +159,7 @@ const replaceStacks = async (tx: Em, appId: string, wanted: PackageManifest['sta
     .where(sql<boolean>`id <> all(${kept}::varchar[])`)
     .execute();
   if (offered.length > 0)
-    await tables(tx)
+    await kysely(tx)
       .insertInto('stacks')
       .values(offered.map((stack) => ({ ...stack, app_id: appId, is_offered: true })))
       .onConflict((conflict) =>
@@ -170,7 +170,7 @@ const replaceStacks = async (tx: Em, appId: string, wanted: PackageManifest['sta
 };
 
 const stacksOf = (tx: Em, appId: string) =>
-  tables(tx)
+  kysely(tx)
     .selectFrom('stacks')
     .select(['id', 'slug', 'label', 'is_offered'])
     .where('app_id', '=', appId)
@@ -196,7 +196,7 @@ const withIds = async (
 
 const areFree = async (tx: Em, ids: readonly string[]): Promise<boolean> => {
   if (ids.length === 0) return true;
-  const taken = await tables(tx).selectFrom('stacks').select('id').where('id', 'in', ids).execute();
+  const taken = await kysely(tx).selectFrom('stacks').select('id').where('id', 'in', ids).execute();
   return taken.length === 0 && new Set(ids).size === ids.length;
 };
 

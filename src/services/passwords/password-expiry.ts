@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -84,7 +84,7 @@ export const enqueueExpiryNotices = async (
     from affected where is_active and not exists (select from outbox_mails queued
       where queued.kind = 'password-expiry' and queued.user_id = affected.user_id
         and queued.client_id = affected.client_id and queued.sent_at is null and queued.failed_at is null)
-    order by user_id`.execute(tables(tx));
+    order by user_id`.execute(kysely(tx));
 };
 
 /** Mails about one policy to one person in a day that client admins may cause. */
@@ -96,7 +96,7 @@ const NOTICES_PER_DAY = 5;
  * @throws Problem `throttled`
  */
 export const requireFewNotices = async (tx: Em, clientId: number, now: Date): Promise<void> => {
-  const mailed = await tables(tx)
+  const mailed = await kysely(tx)
     .selectFrom('outbox_mails')
     .select('user_id')
     .where('kind', '=', 'password-expiry')
@@ -133,5 +133,5 @@ export const enqueueReactivationNotice = async (tx: Em, userId: number, now: Dat
     insert into outbox_mails (kind, recipient, client_id, user_id, created_at, next_attempt_at, traceparent)
     select 'password-expiry', email, client_id, user_id, ${now}::timestamptz, ${now}::timestamptz,
       ${tracing.traceparent()}::varchar
-    from told`.execute(tables(tx));
+    from told`.execute(kysely(tx));
 };

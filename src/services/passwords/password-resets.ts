@@ -1,4 +1,4 @@
-import { clientIdsOf, type Em, tables } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { setPassword } from '../auth/credentials.ts';
@@ -27,7 +27,7 @@ export const createPasswordResets = (unit: Unit) => {
       await em.transactional(async (tx) => {
         const now = clock.now();
         const due = { created_at: now, next_attempt_at: now };
-        await tables(tx)
+        await kysely(tx)
           .insertInto('outbox_mails')
           .values({ kind: 'password-reset', recipient: email, traceparent: tracing.traceparent(), ...due })
           .execute();
@@ -57,7 +57,7 @@ export const createPasswordResets = (unit: Unit) => {
       const owner = await em.transactional(async (tx) => {
         // Locks the user before the link, in the same order as deactivation.
         const isActive = await lockActiveUser(tx, link.userId);
-        const used = await tables(tx)
+        const used = await kysely(tx)
           .deleteFrom('password_links')
           .where('id', '=', link.id)
           .executeTakeFirst();
@@ -83,7 +83,7 @@ export const createPasswordResets = (unit: Unit) => {
 const findPasswordLink = async (em: Em, links: SignedLinks, token: string, now: Date) => {
   const parsed = parsePasswordToken(token);
   if (!parsed) throw new Problem('invalid-link');
-  const link = await tables(em)
+  const link = await kysely(em)
     .selectFrom('password_links as link')
     .innerJoin('users', 'users.id', 'link.user_id')
     .select(['link.id', 'link.user_id as userId', 'link.created_at as createdAt'])

@@ -1,6 +1,6 @@
 import { type InferResult, sql } from 'kysely';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
 
 /** In code points, like the limit of the login: a longer password could be set, but not used. */
@@ -108,7 +108,7 @@ const activeRules = (policy: PasswordPolicy): (Omit<Rule, 'message'> & { message
 const truncate = (password: string): string => password.slice(0, 2 * MAX_PASSWORD_LENGTH);
 
 const policyRows = (em: Em) =>
-  tables(em)
+  kysely(em)
     .selectFrom('clients')
     .select(['password_min_length as minLength', 'password_allow_common as allowCommon'])
     .select(['password_require_numeric as requireNumeric', 'password_require_upper as requireUpper'])

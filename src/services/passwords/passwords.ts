@@ -1,4 +1,4 @@
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
@@ -108,7 +108,7 @@ export const createPasswords = (unit: Unit) => {
     previewExpiry: async (actor: Actor, clientId: number, days: number, limit: number) => {
       await readClient(em, actor, clientId);
       const since = new Date(clock.now().getTime() - days * DAY_MS);
-      const affected = tables(em)
+      const affected = kysely(em)
         .selectFrom('users')
         .innerJoin('memberships', 'memberships.user_id', 'users.id')
         .where('memberships.client_id', '=', clientId)
@@ -130,7 +130,7 @@ export const createPasswords = (unit: Unit) => {
 };
 
 const readPerson = (em: Em, userId: number): Promise<Person> =>
-  tables(em)
+  kysely(em)
     .selectFrom('users')
     .select(['email', 'first_name as firstName', 'last_name as lastName'])
     .where('id', '=', userId)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { ClientBase } from 'pg';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { dayOf, isStaleWindow, LONGEST_WINDOW_DAYS, refreshStaleWindows } from './usage-windows.ts';
 
@@ -51,7 +51,7 @@ export const ensureMonths = async (em: Em, times: readonly Date[]): Promise<void
   const months = monthsOf(times);
   if ((await missingPartitions(em, months)).length === 0) return;
   await em.transactional(async (tx) => {
-    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tables(tx));
+    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(kysely(tx));
     // Another transaction may have created them in between.
     for (const { table, month } of await missingPartitions(tx, months))
       await addPartition(tx, table, new Date(month));
@@ -64,7 +64,7 @@ const missingPartitions = async (tx: Em, months: string[]): Promise<Missing[]> =
     select wanted."table", wanted.month
     from (select "table", month from unnest(array['usage_entries', 'usage_days']) as "table", unnest(${months}::text[]) as month)
       as wanted left join ${ATTACHED} as attached using ("table", month)
-    where attached.month is null order by 1, 2`.execute(tables(tx));
+    where attached.month is null order by 1, 2`.execute(kysely(tx));
   return rows;
 };
 
@@ -75,9 +75,9 @@ const addPartition = async (tx: Em, table: string, month: Date): Promise<void> =
   const room = table === 'usage_days' ? sql`with (fillfactor = 80)` : sql``;
   const parent = sql.table(table);
   const create = sql`create table ${name} (like ${parent} including defaults including constraints) ${room}`;
-  await create.execute(tables(tx));
+  await create.execute(kysely(tx));
   await sql`alter table ${parent} attach partition ${name} for values from (${from}) to (${to})`.execute(
-    tables(tx),
+    kysely(tx),
   );
 };
 
@@ -85,7 +85,7 @@ const addPartition = async (tx: Em, table: string, month: Date): Promise<void> =
 const freeName = async (tx: Em, name: string): Promise<string> => {
   const { rows } = await sql`
     select from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`.execute(
-    tables(tx),
+    kysely(tx),
   );
   return rows.length === 0 ? name : `${name}_${randomBytes(4).toString('hex')}`;
 };
@@ -94,7 +94,7 @@ const freeName = async (tx: Em, name: string): Promise<string> => {
 export const logMonths = async (em: Em): Promise<Date[]> => {
   const { rows } = await sql<{ month: string }>`
     select month from ${ATTACHED} as attached
-    where "table" = 'usage_entries' and month is not null order by month`.execute(tables(em));
+    where "table" = 'usage_entries' and month is not null order by month`.execute(kysely(em));
   return rows.map(({ month }) => new Date(month));
 };
 
@@ -122,7 +122,7 @@ export const maintainUsage = async (deps: Deps): Promise<void> => {
   const { em, openSession, now, retentionDays, signal } = deps;
   const months = MONTHS_AHEAD.map((ahead) => monthOf(now, ahead));
   await ensureMonths(em, months);
-  const windows = tables(em).selectFrom('usage_windows').select('app_id');
+  const windows = kysely(em).selectFrom('usage_windows').select('app_id');
   const stale = await windows.where(isStaleWindow(dayOf(now))).execute();
   const staleIds = stale.map(({ app_id }) => app_id);
   await refreshStaleWindows(em, staleIds, now);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
@@ -130,7 +130,7 @@ const enrichEntries = async (tx: Em, where: Where, submitted: readonly Submitted
 const namesOf = async (tx: Em, actor: Actor, submitted: readonly SubmittedEntry[]) => {
   const nameless = new Set(submitted.filter(({ fullName }) => fullName === null).map(({ email }) => email));
   if (nameless.size === 0) return new Map();
-  const users = await tables(tx)
+  const users = await kysely(tx)
     .selectFrom('users')
     .select(['email', sql<string>`trim(first_name || ' ' || last_name)`.as('name')])
     .where(sql<boolean>`email = any(${[...nameless]}::varchar[])`)
@@ -154,8 +154,8 @@ const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEn
     tx,
     submitted.map(({ occurredAt }) => occurredAt ?? now),
   );
-  await lockUsage(appId).execute(tables(tx));
-  const known = await tables(tx)
+  await lockUsage(appId).execute(kysely(tx));
+  const known = await kysely(tx)
     .selectFrom('usage_entries')
     .select(['entry_key as entryKey', 'occurred_at as occurredAt'])
     .where('app_id', '=', appId)

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { kysely } from '../../db/kysely.ts';
 import type { PageRequest } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
@@ -41,7 +41,7 @@ export const createUsageReports = ({ em, clock }: Unit) => ({
 
     const compared = comparedPeriods(interval, periods, clock.now());
     const { rows } = await countsOf(usageOf(actor, subject, interval), interval, compared).execute(
-      tables(em),
+      kysely(em),
     );
     const none: Counts = { actions: 0, users: hasUsers(subject) ? 0 : null };
     const found = new Map(rows.map(({ start, ...counts }) => [start, counts]));

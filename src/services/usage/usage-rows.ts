@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
@@ -22,7 +22,7 @@ export type UsageFilter = UsageSubject & {
 /** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
 export const usageRows = (em: Em, filter: UsageFilter) => {
   const { email, since, until, cursor } = filter;
-  let rows = tables(em)
+  let rows = kysely(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
     .select(sql<string>`extra::text`.as('extra'))
@@ -58,14 +58,14 @@ export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute'
  */
 export const usagePage = async (em: Em, filter: UsageFilter, limit: number, maxCharacters: number) => {
   const limited = usageRows(em, filter).limit(limit);
-  const measured = tables(em)
+  const measured = kysely(em)
     .selectFrom(limited.as('entry'))
     .selectAll()
     .select(sql<number>`count(*) over ()`.as('found'))
     .select(
       sql<number>`sum(length(extra)) over (order by occurred_at desc, id desc) - length(extra)`.as('before'),
     );
-  const rows = await tables(em)
+  const rows = await kysely(em)
     .selectFrom(measured.as('entry'))
     .selectAll()
     .where('before', '<', maxCharacters)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { tables } from '../../db/kysely.ts';
+import { kysely } from '../../db/kysely.ts';
 import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
@@ -57,7 +57,7 @@ export const createUsageStats = (unit: Unit) => {
         from (select ${today()}::date - ago as day from generate_series(0, ${windowDays}::int - 1) as ago) as all_days
         left join (${counted} and ${inWindow(windowDays)} group by day) as counted using (day)
         order by all_days.day
-        limit ${page?.size ?? null} offset ${page ? (page.number - 1) * page.size : 0}`.execute(tables(em));
+        limit ${page?.size ?? null} offset ${page ? (page.number - 1) * page.size : 0}`.execute(kysely(em));
       page?.tellCount(windowDays);
       return rows;
     },
@@ -74,14 +74,14 @@ export const createUsageStats = (unit: Unit) => {
           select email, sum(actions)::bigint as actions, count(*) as days from usage_days
           where app_id = ${appId} and ${inWindow(windowDays)} group by email order by actions desc, email limit ${limit}
         ) as top left join users on users.email = top.email and ${userVisibleTo(actor)}
-        order by actions desc, top.email`.execute(tables(em));
+        order by actions desc, top.email`.execute(kysely(em));
       const stacks = await sql<TopStack>`
         select stack, coalesce(label, stack) as label, actions
         from (
           select stack, sum(actions)::bigint as actions from usage_stack_days
           where app_id = ${appId} and ${inWindow(windowDays)} group by stack order by actions desc, stack limit ${limit}
         ) as top left join stacks on stacks.id = top.stack and stacks.app_id = ${appId}
-        order by actions desc, stack`.execute(tables(em));
+        order by actions desc, stack`.execute(kysely(em));
       return { users: users.rows, stacks: stacks.rows };
     },
 
@@ -97,7 +97,7 @@ export const createUsageStats = (unit: Unit) => {
           select app_id, sum(actions)::bigint as actions from usage_app_days
           where app_id = any(${viewableAppIds(actor, client)}) and ${inWindow(windowDays)} group by app_id
         ) as used join apps on apps.id = used.app_id where actions > 0
-        order by actions desc, label, apps.id limit ${limit}`.execute(tables(em));
+        order by actions desc, label, apps.id limit ${limit}`.execute(kysely(em));
       return rows;
     },
 
@@ -141,7 +141,7 @@ export const createUsageStats = (unit: Unit) => {
         select email, max(day)::text as day from usage_days
         where email = any(${users.map(({ email }) => email)}::varchar[])
           and app_id = any(${viewableAppIds(actor)})
-        group by email`.execute(tables(em));
+        group by email`.execute(kysely(em));
       const lastUses = new Map(rows.map(({ email, day }) => [email, day]));
       return users.map((user) => ({ ...user, last_used_day: lastUses.get(user.email) ?? null }));
     },

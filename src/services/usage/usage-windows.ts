@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 
 const WINDOW_DAYS = [30, 60, 90] as const;
 /** `retention_histogram` looks back as far, see entities/usage-totals.ts. */
@@ -72,6 +72,6 @@ export const refreshWindow = (appId: string, now: Date) => [
 export const refreshStaleWindows = (em: Em, appIds: readonly string[], now: Date): Promise<void> =>
   em.transactional(async (tx) => {
     const lock = sql`select from usage_windows where app_id = any(${[...appIds]}::varchar[]) order by app_id for update`;
-    await lock.execute(tables(tx));
-    await sql`${upsertWindows(appIds, now)} where ${isStaleWindow(dayOf(now))}`.execute(tables(tx));
+    await lock.execute(kysely(tx));
+    await sql`${upsertWindows(appIds, now)} where ${isStaleWindow(dayOf(now))}`.execute(kysely(tx));
   });

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { ensureMonths, logMonths, RETENTION_LOCK } from './usage-months.ts';
 import { LONGEST_WINDOW_DAYS, refreshWindow } from './usage-windows.ts';
 
@@ -28,9 +28,9 @@ export const writeUsage = (em: Em, appId: string, entries: readonly UsageEntryIn
   em.transactional(async (tx) => {
     if (entries.length === 0) return 0;
     await ensureMonths(tx, timesOf(entries));
-    await lockUsage(appId).execute(tables(tx));
-    const { rows } = await insertWithRollups(appId, insertEntries(appId, entries)).execute(tables(tx));
-    for (const statement of refreshWindow(appId, now)) await statement.execute(tables(tx));
+    await lockUsage(appId).execute(kysely(tx));
+    const { rows } = await insertWithRollups(appId, insertEntries(appId, entries)).execute(kysely(tx));
+    for (const statement of refreshWindow(appId, now)) await statement.execute(kysely(tx));
     return rows[0]?.entries ?? 0;
   });
 
@@ -68,7 +68,7 @@ const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sq
  */
 export const rebuildUsage = (em: Em, appId: string, now: Date): Promise<void> =>
   em.transactional(async (tx) => {
-    const db = tables(tx);
+    const db = kysely(tx);
     // The timeouts are for requests.
     await sql`set local statement_timeout = 0`.execute(db);
     await sql`set local lock_timeout = 0`.execute(db);

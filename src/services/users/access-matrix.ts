@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import {
   type Actor,
@@ -40,7 +40,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<Unit, 'em' | 'cloc
     const isChangeable = administersClient(actor, client) ? userAppsManagedBy(actor) : sql<boolean>`false`;
     const { users } = await findUsers(em, actor, filter, clock.now());
     const [apps, rows] = await Promise.all([
-      tables(em)
+      kysely(em)
         .selectFrom('apps')
         .select(['id', 'slug', 'label', 'in_maintenance'])
         .where('client_id', '=', client)
@@ -93,13 +93,13 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<Unit, 'em' | 'cloc
    * @throws Problem `not-found`
    */
   listByUser: async (actor: Actor, email: string): Promise<UserGrant[]> => {
-    const { id } = await tables(em)
+    const { id } = await kysely(em)
       .selectFrom('users')
       .select('id')
       .where('email', '=', email)
       .where(userVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('user'));
-    const { rows } = await grantsOf(actor, { id, email }).execute(tables(em));
+    const { rows } = await grantsOf(actor, { id, email }).execute(kysely(em));
     return rows;
   },
 });
@@ -157,7 +157,7 @@ type Target = TargetRoles & { apps: Set<string> };
  * @throws Problem `unauthenticated` as `lockSuperuser`
  */
 const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonly string[]) => {
-  const db = tables(tx);
+  const db = kysely(tx);
   const visible = db
     .selectFrom('users')
     .where(sql<boolean>`users.email = any(${[...emails]}::varchar[])`)
@@ -198,7 +198,7 @@ const writeCells = async (
     revoked: revoked.map(({ id }) => id),
     joined,
   }));
-  const db = tables(tx);
+  const db = kysely(tx);
   const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json)
     as changed (user_id int, granted varchar[], revoked varchar[], joined int[])`;
   await supersedeOperations(

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -8,7 +8,7 @@ export type GrantableApp = { id: string; client_id: number };
 
 /** Finds the apps that the actor may grant, oldest first. `unknown` are ids of no app, or of an app of another client. */
 export const findGrantable = async (em: Em, actor: Actor, appIds: readonly string[]) => {
-  const apps = await tables(em)
+  const apps = await kysely(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
     .where(sql<boolean>`id = any(${[...appIds]}::varchar[])`)
@@ -25,7 +25,7 @@ export const unknownApp = (id: string): string => `There is no app ${id} to gran
 /** Grants apps to a user, who becomes a member of their clients. */
 export const grantApps = async (em: Em, userId: number, apps: readonly GrantableApp[]) => {
   if (apps.length === 0) return;
-  await tables(em)
+  await kysely(em)
     .insertInto('app_grants')
     .values(apps.map(({ id }) => ({ user_id: userId, app_id: id })))
     .onConflict((conflict) => conflict.doNothing())
@@ -36,7 +36,7 @@ export const grantApps = async (em: Em, userId: number, apps: readonly Grantable
 /** Revokes apps of a user, who stays a member of their clients. */
 export const revokeApps = async (em: Em, userId: number, apps: readonly GrantableApp[]) => {
   if (apps.length === 0) return;
-  await tables(em)
+  await kysely(em)
     .deleteFrom('app_grants')
     .where('user_id', '=', userId)
     .where(
@@ -49,7 +49,7 @@ export const revokeApps = async (em: Em, userId: number, apps: readonly Grantabl
 
 export const joinClients = async (em: Em, userId: number, clientIds: Set<number>) => {
   if (clientIds.size === 0) return;
-  await tables(em)
+  await kysely(em)
     .insertInto('memberships')
     .values([...clientIds].map((clientId) => ({ client_id: clientId, user_id: userId })))
     .onConflict((conflict) => conflict.doNothing())

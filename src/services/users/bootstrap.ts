@@ -4,7 +4,7 @@ import { Client } from '../../../entities/client.ts';
 import { Site } from '../../../entities/site.ts';
 import { User } from '../../../entities/user.ts';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { tables } from '../../db/kysely.ts';
+import { kysely } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -46,7 +46,7 @@ export const bootstrap = (
 
 /** Holds an advisory lock until the end of the transaction. */
 export const lockBootstrap = (tx: SqlEntityManager) =>
-  sql`select pg_advisory_xact_lock(hashtextextended('bootstrap', 0))`.execute(tables(tx));
+  sql`select pg_advisory_xact_lock(hashtextextended('bootstrap', 0))`.execute(kysely(tx));
 
 /**
  * Creates an active superuser, or promotes and activates an existing user. Without a hash, an existing password is
@@ -118,7 +118,7 @@ export const createAdmin = async (
 ): Promise<AdminPassword> => {
   const hash = await hasher.hash(password || generated);
   return em.transactional(async (tx) => {
-    const existing = await tables(tx)
+    const existing = await kysely(tx)
       .selectFrom('users')
       .select(['id', 'password_hash', 'first_name as firstName', 'last_name as lastName'])
       .where('email', '=', email)

@@ -1,4 +1,4 @@
-import { tables } from '../../db/kysely.ts';
+import { kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import {
   type Actor,
@@ -23,7 +23,7 @@ export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boole
 export const createRoles = ({ em, clock, audit }: Unit) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, email: string): Promise<{ is_staff: boolean; is_superuser: boolean }> =>
-    tables(em)
+    kysely(em)
       .selectFrom('users')
       .select(['is_staff', 'is_superuser'])
       .where('email', '=', email)
@@ -63,7 +63,7 @@ export const createRoles = ({ em, clock, audit }: Unit) => ({
       const { user, clientIds, adminOf } = await lockUser(tx, actor, email);
       if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, email);
       if (isAdmin || clientIds.includes(clientId)) {
-        await tables(tx)
+        await kysely(tx)
           .insertInto('memberships')
           .values({ client_id: clientId, user_id: user.id, is_admin: isAdmin })
           .onConflict((conflict) =>

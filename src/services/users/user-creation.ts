@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -90,12 +90,12 @@ const CLIENT_REQUIRED =
   'There are several clients. Send `client`, the id of the one to join (GET /api/v1/jb/clients/ lists them), or `apps`, ids of its apps.';
 
 const findOnlyClient = async (tx: Em): Promise<number | undefined> => {
-  const [first, second] = await tables(tx).selectFrom('clients').select('id').limit(2).execute();
+  const [first, second] = await kysely(tx).selectFrom('clients').select('id').limit(2).execute();
   return second === undefined ? first?.id : undefined;
 };
 
 const isTaken = async (tx: Em, actor: Actor, email: string): Promise<boolean> => {
-  const holder = tables(tx).selectFrom('users').select('id').where('email', '=', email);
+  const holder = kysely(tx).selectFrom('users').select('id').where('email', '=', email);
   return (await holder.where(userVisibleTo(actor)).executeTakeFirst()) !== undefined;
 };
 
@@ -133,7 +133,7 @@ export const handleBase = (email: string): string =>
  * the server.
  */
 export const lockAllHandles = (tx: Em) =>
-  sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(tables(tx));
+  sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(kysely(tx));
 
 /**
  * Appends the lowest free number from 2, if the handle is taken. Locks the base without trailing digits (`@ada` and `@ada2`
@@ -142,7 +142,7 @@ export const lockAllHandles = (tx: Em) =>
  */
 const findFreeHandle = async (tx: Em, email: string): Promise<string> => {
   const base = handleBase(email);
-  const db = tables(tx);
+  const db = kysely(tx);
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0))`.execute(db);
   await sql`select pg_advisory_xact_lock(hashtextextended(${`handle ${base.replace(/\d+$/, '')}`}, 0))`.execute(
     db,
@@ -183,7 +183,7 @@ export const createDuplicateLimit = (pool: Pool) => {
     check: async (em: Em, actorId: number): Promise<void> => {
       const { rows } = await sql<{ msLeft: number }>`
         select (expire - extract(epoch from clock_timestamp()) * 1000)::float as "msLeft" from rate_limits
-        where key = ${keyOf(actorId)} and points >= ${DUPLICATES_PER_HOUR}`.execute(tables(em));
+        where key = ${keyOf(actorId)} and points >= ${DUPLICATES_PER_HOUR}`.execute(kysely(em));
       const msLeft = rows[0]?.msLeft ?? 0;
       if (msLeft > 0) throw tooManyDuplicates(Math.min(msLeft, HOUR_MS));
     },

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
@@ -146,7 +146,7 @@ const keyOf = (sort: UserSort): Key => {
 /** Cursors are addresses, because the API does not expose the ids of users. */
 const findCursor = (em: Em, actor: Actor, email: string, key: RawBuilder<unknown> = sql`null`) =>
   cursorRow(
-    tables(em)
+    kysely(em)
       .selectFrom('users')
       .select(['users.id', sql<string>`${key}::text`.as('key')])
       .where('users.email', '=', email)

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-pages.ts';
 import type { Actor } from '../access/actor.ts';
 import { isNotErased, userClientVisibleTo, userVisibleTo, type Viewer } from '../access/visibility.ts';
@@ -78,7 +78,7 @@ export const openUserList = async (
  * the apps of each user separately, which doubles its time for a list.
  */
 const createAppSort = async (em: Em) => {
-  const apps = await tables(em).selectFrom('apps').select('id').orderBy('created_at').orderBy('id').execute();
+  const apps = await kysely(em).selectFrom('apps').select('id').orderBy('created_at').orderBy('id').execute();
   const byId = new Map(apps.map(({ id }, position) => [id, { id, position }]));
   return (ids: string | null): string => {
     if (ids === null) return '[]';

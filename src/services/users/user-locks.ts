@@ -1,7 +1,7 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
 import { ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
@@ -32,7 +32,7 @@ export const lockUser = async (
  * @throws Problem `not-found`, `unauthenticated`
  */
 export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<User> => {
-  const { is_superuser } = await tables(tx)
+  const { is_superuser } = await kysely(tx)
     .selectFrom('users')
     .select('is_superuser')
     .where('email', '=', email)
@@ -60,7 +60,7 @@ export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email:
  * @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock
  */
 export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
-  const superusers = await tables(tx)
+  const superusers = await kysely(tx)
     .selectFrom('users')
     .select(['id', 'is_active'])
     .where('is_superuser', '=', true)
@@ -73,7 +73,7 @@ export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promis
 
 /** Requires the lock of all superusers, so that the count is still correct at commit. @throws Problem `last-superuser` */
 export const requireAnotherSuperuser = async (tx: SqlEntityManager, user: User): Promise<void> => {
-  await tables(tx)
+  await kysely(tx)
     .selectFrom('users')
     .select('id')
     .where('is_superuser', '=', true)
@@ -92,7 +92,7 @@ export const lockActiveUser = async (
   id: number,
   passwordSet?: Date,
 ): Promise<boolean> => {
-  const active = tables(tx)
+  const active = kysely(tx)
     .selectFrom('users')
     .select('id')
     .where('id', '=', id)
@@ -113,7 +113,7 @@ export const readTarget = (db: Em, actor: Actor, email: string): Promise<TargetR
 
 /** Users with their roles and all of their clients. */
 export const targets = (db: Em) =>
-  tables(db)
+  kysely(db)
     .selectFrom('users')
     .select(['users.id', 'users.email'])
     .select(ROLE_COLUMNS)

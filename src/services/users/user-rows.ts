@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import type { User } from '../../../entities/user.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
@@ -21,7 +21,7 @@ export const USER_COLUMNS = [
 export const userRows = (em: Em, viewer: Viewer) => {
   const isAppVisible = userClientVisibleTo(viewer, sql`users.id`, sql`a.client_id`);
   const isAdminVisible = userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`);
-  return tables(em)
+  return kysely(em)
     .selectFrom('users')
     .select('users.id')
     .select(USER_COLUMNS.map((column) => `users.${column}` as const))

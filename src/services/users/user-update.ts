@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { type Em, tables } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import {
@@ -160,7 +160,7 @@ type KnownApp = GrantableApp & { is_granted: boolean };
 
 /** The apps of a user and those of `appIds` that exist, oldest first. */
 const readKnownApps = (tx: Em, userId: number, appIds: readonly string[]): Promise<KnownApp[]> =>
-  tables(tx)
+  kysely(tx)
     .selectFrom('apps')
     .select(['apps.id', 'apps.client_id'])
     .select(

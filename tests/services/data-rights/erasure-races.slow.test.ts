@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { tables } from '../../../src/db/kysely.ts';
+import { kysely } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { eraseAccount, findPerson } from '../../../src/services/data-rights/erase-account.ts';
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
@@ -38,7 +38,7 @@ races(
       await writeUsage(tx, CHURN, [{ ...logEntry(0, PERSON), fullName: 'Zephyrine' }], app.clock.now());
       await sql`insert into invitations (client_id, email, key, inviter_id, extra, date_invited, expires_at)
       select 1, ${PERSON}, 'a-key', 1, '{"name":"Zephyrine"}', now(), now() + interval '1 day'`.execute(
-        tables(tx),
+        kysely(tx),
       );
       erasing = erase(app);
       await until('the account is replaced', () => isErased(app, PERSON));

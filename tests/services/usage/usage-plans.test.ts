@@ -1,6 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { tables } from '../../../src/db/kysely.ts';
+import { kysely } from '../../../src/db/kysely.ts';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { VIEWS_ALL } from '../../../src/services/access/visibility.ts';
 import { appRows } from '../../../src/services/apps/app-rows.ts';
@@ -50,7 +50,7 @@ plans.before(async ({ app }) => {
 });
 
 plans('show a scan of the log for a query without an app', async ({ app }) => {
-  const query = tables(app.orm.em.fork()).selectFrom('usage_entries').select('id').where('action', '=', 'X');
+  const query = kysely(app.orm.em.fork()).selectFrom('usage_entries').select('id').where('action', '=', 'X');
   const scans = await scansOf(query as unknown as SelectQueryBuilder<never, never, unknown>); // only explained
 
   assert.ok(scans.some(({ how }) => how === 'Seq Scan'));

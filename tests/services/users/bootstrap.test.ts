@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openDatabase } from '../../../src/db/database.ts';
-import { tables } from '../../../src/db/kysely.ts';
+import { kysely } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { bootstrap } from '../../../src/services/users/bootstrap.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
@@ -21,7 +21,7 @@ bootstrapping('records the site, client and superuser, and does nothing the next
     );
 
   const created = [await start(), await start()];
-  const entries = await tables(orm.em.fork())
+  const entries = await kysely(orm.em.fork())
     .selectFrom('audit_entries')
     .select(['action', 'target'])
     .orderBy('id')

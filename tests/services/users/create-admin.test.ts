@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { loadCommonPasswords } from '../../../src/adapters/hashing/common-passwords.ts';
-import { tables } from '../../../src/db/kysely.ts';
+import { kysely } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { createAdmin } from '../../../src/services/users/bootstrap.ts';
 import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
@@ -30,7 +30,7 @@ admin('does not revive a person who is erased at the same time', async ({ app })
   const pseudonym = 'erased-0123456789abcdef@erased.invalid';
   const erasure = app.orm.em.fork();
   await erasure.begin();
-  await tables(erasure)
+  await kysely(erasure)
     .updateTable('users')
     .set({ email: pseudonym, handle: '@erased-0123456789abcdef', is_active: false })
     .where('email', '=', GRACE)
