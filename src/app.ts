@@ -43,7 +43,7 @@ import {
 } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { createSharedParts } from './services/shared-parts.ts';
-import type { ServiceDeps } from './services/unit.ts';
+import type { ServiceDeps } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
 
 type AppDeps = {

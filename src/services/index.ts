@@ -34,7 +34,7 @@ import { createOperations } from './operations/operations.ts';
 import { createAppPackages } from './packages/app-packages.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
-import type { ServiceDeps, Unit } from './unit.ts';
+import type { ServiceDeps, UnitOfWork } from './unit-of-work.ts';
 import { createUsage } from './usage/usage.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageReports } from './usage/usage-report.ts';
@@ -46,7 +46,7 @@ import { createUserTables } from './users/user-tables.ts';
 import { createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
 
-const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): Unit => {
+const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): UnitOfWork => {
   const common = {
     ...deps,
     em,
@@ -105,7 +105,7 @@ const factories = {
   accessViewChanges: createAccessViewChanges,
   oneTimeViews: createOneTimeViews,
   viewOpening: createViewOpening,
-  idempotency: ({ idempotency }: Unit) => idempotency,
+  idempotency: ({ idempotency }: UnitOfWork) => idempotency,
   resourceLocks: createResourceLocks,
 };
 

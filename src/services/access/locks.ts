@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { lockPending } from '../invitations/invitation-rows.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import type { Actor } from './actor.ts';
 import { accessViewManagedBy, appVisibleTo, clientVisibleTo, hasIdOrKey } from './visibility.ts';
@@ -34,7 +34,7 @@ type Key = Record<string, unknown>;
  * resource locks the same row. Rows that do not exist, or that the actor may not see, are not locked. `for no key update`
  * lets other transactions add usage or members, which only reference the row.
  */
-export const createResourceLocks = ({ em, clock }: Unit) => {
+export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
   const lock = (table: keyof Database, condition: RawBuilder<unknown>) =>
     sql`select from ${sql.table(table)} where ${condition} for no key update`.execute(kysely(em));
   return {

@@ -17,7 +17,7 @@ import { appVisibleTo, clientVisibleTo } from '../access/visibility.ts';
 import { isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { editEntity, requireExpected } from '../edits.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
 import { type AppFilter, appMatches } from './app-filter.ts';
 import {
@@ -40,7 +40,7 @@ type StreamFilter = AppFilter & { cursor?: string | undefined };
 
 export type AppEncoder = RowEncoder<Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage'>;
 
-export const createApps = ({ em, clock, audit, copyLines }: Unit) => {
+export const createApps = ({ em, clock, audit, copyLines }: UnitOfWork) => {
   /** The apps with their usage windows, of which those of an earlier day are computed again. */
   const withUsage = async (tx: Em, actor: Actor, apps: ReturnType<typeof appRows>) => {
     const now = clock.now();

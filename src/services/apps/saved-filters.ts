@@ -6,7 +6,7 @@ import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { appVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import type { ItemPageRequest } from './app-rows.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
@@ -15,7 +15,7 @@ export type SavedFilterInput = { stack_id: string; hash: string; name: string };
 const MAX_FILTERS = 1_000;
 
 /** Reads and changes the actor's own filters; those of other users are not found. */
-export const createSavedFilters = ({ em, clock, audit }: Unit) => ({
+export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
   /** @throws Problem `invalid-input` on `cursor` */
   list: async (actor: Actor, page: ItemPageRequest): Promise<SavedFilterRow[]> =>
     readPage(await filtersAfter(em, actor, page.cursor), 'saved_filters.id', page),

@@ -4,7 +4,7 @@ import { type Actor, canViewAll, soleAdminClient } from '../access/actor.ts';
 import { createApps } from '../apps/apps.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { createMails } from '../mail/mails.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { dayOf } from '../usage/usage-windows.ts';
 import type { Listing } from '../users/user-listing.ts';
 import { createUsers } from '../users/users.ts';
@@ -15,7 +15,7 @@ const IDLE_DAYS = 90;
 const SHOWN_ITEMS = 5;
 
 /** What administrators should look at. Reads through the services of the lists, so that counts and lists agree. */
-export const createAttention = (unit: Unit) => ({
+export const createAttention = (unit: UnitOfWork) => ({
   read: async (actor: Actor) => {
     const now = unit.clock.now().getTime();
     const failed = { status: 'failed' as const };

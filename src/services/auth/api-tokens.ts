@@ -6,7 +6,7 @@ import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { lockOwner, readOwnerId } from './credential-owner.ts';
 import { addToken, isStillLoggedIn, isTokenUnexpired, tokenDigest } from './credentials.ts';
@@ -15,7 +15,7 @@ import { createIdentity } from './identity.ts';
 const MAX_NAMED_TOKENS = 50;
 
 /** API tokens, named ones and those issued by logins: of the actor, and of users whom the actor may change. */
-export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Unit) => ({
+export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: UnitOfWork) => ({
   /**
    * Lists the valid tokens of the actor, or of the user with this address, newest first.
    * @throws Problem `not-found`, `forbidden`
@@ -112,7 +112,7 @@ export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];
 const GRACE = sql<Date>`now() + interval '1 minute'`;
 
 /** Checks tokens, and exchanges them for new ones. Callers are anonymous: they prove to know the token. */
-export const createTokenRefresh = (unit: Unit) => {
+export const createTokenRefresh = (unit: UnitOfWork) => {
   const { em, clock, audit, origin, tokenThrottle } = unit;
   const address = origin.address ?? '';
 

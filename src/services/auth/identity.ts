@@ -5,7 +5,7 @@ import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { lockAccess } from '../access/locks.ts';
 import { canAllOf } from '../access/permissions.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { activeUsers } from './credential-lookup.ts';
 import { CREDENTIAL_TABLES, tokenDigest } from './credentials.ts';
 import { SESSION_IDLE_DAYS } from './sessions.ts';
@@ -14,7 +14,7 @@ const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
 const SESSION_PATTERN = /^[\w-]{43}$/;
 
 /** Authenticates credentials. Returns null if one is unknown or idle for too long, or its owner is inactive. */
-export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Unit) => {
+export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: UnitOfWork) => {
   const findValid = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await lookUpCredential(em, kind, tokenDigest(secret));
     if (!row) return null;

@@ -3,7 +3,7 @@ import { newSessionSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { AuditAction } from '../audit/audit.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, addToken } from './credentials.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 
@@ -15,7 +15,7 @@ type Login = { username: string; password: string; entry: PasswordEntry };
 type LoginBrowser = { userAgent: string; device: string | null };
 
 /** Exchanges passwords for tokens and sessions. */
-export const createLogins = (unit: Unit) => {
+export const createLogins = (unit: UnitOfWork) => {
   const { em, clock, passwordVerification, audit, origin, sessionMaxDays } = unit;
   const address = origin.address ?? '';
   const logIn = async (action: AuditAction, login: Login, grant: Grant) => {

@@ -11,11 +11,11 @@ import type { AuditEvent } from '../audit/audit.ts';
 import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/counters.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import type { AdmittedLogin, LoginSource } from './login-limits.ts';
 
 type Deps = Pick<
-  Unit,
+  UnitOfWork,
   'em' | 'clock' | 'hasher' | 'throttle' | 'loginConcurrency' | 'deviceCookies' | 'audit' | 'origin'
 >;
 

@@ -8,7 +8,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { lockOwner, readOwnerId } from './credential-owner.ts';
 import { isStillLoggedIn, revokeCredentials, tokenDigest } from './credentials.ts';
@@ -28,7 +28,7 @@ export const createSessions = ({
   passwordVerification,
   deviceCookies,
   idempotency,
-}: Unit) => ({
+}: UnitOfWork) => ({
   /**
    * Lists the valid sessions of the actor, or of the user with this address, last used first.
    * @throws Problem `invalid-input` on `cursor`, `not-found`, `forbidden`

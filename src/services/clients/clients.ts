@@ -10,7 +10,7 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, isEmpty } from '../audit/audit.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import { enqueueExpiryNotices, requireFewNotices } from '../passwords/password-expiry.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** Limit of the database columns. */
 const MAX_LINE_LENGTH = 255;
@@ -57,7 +57,7 @@ const MAX_OWN_LENGTH = 64;
 
 type GateChanges = { is_open?: boolean | undefined; embed_origins?: string[] | undefined };
 
-export const createClients = ({ em, audit, clock }: Unit) => ({
+export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
   list: (actor: Actor, part: CursorPageRequest): Promise<ClientRow[]> =>
     readPage(afterCursor(visibleClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
 

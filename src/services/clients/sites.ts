@@ -5,11 +5,11 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { siteVisibleTo } from '../access/visibility.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 
 export type SiteRow = { id: number; domain: string; name: string };
 
-export const createSites = ({ em, audit }: Unit) => ({
+export const createSites = ({ em, audit }: UnitOfWork) => ({
   /** Lists the sites of the actor's clients; staff and superusers get all sites. */
   list: (actor: Actor, part: CursorPageRequest): Promise<SiteRow[]> =>
     readPage(afterCursor(visibleSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
@@ -46,7 +46,7 @@ const visibleSites = (em: Em, actor: Actor) =>
     .orderBy('sites.id');
 
 /** Texts of the pages for visitors who are not logged in. */
-export const createBranding = ({ em }: Unit) => ({ get: (host: string) => findClientByHost(em, host) });
+export const createBranding = ({ em }: UnitOfWork) => ({ get: (host: string) => findClientByHost(em, host) });
 
 /**
  * Finds the client of the site with this host, or else of the site with the lowest id.
@@ -69,7 +69,7 @@ const toPrintable = (host: string): string => host.replaceAll(/[^\x20-\x7e]/g, '
 
 export type Environment = { environment: string; upload_bucket_name: string };
 
-export const createEnvironment = ({ em, environment: defaults }: Unit) => ({
+export const createEnvironment = ({ em, environment: defaults }: UnitOfWork) => ({
   /** Admins of a client with its own bucket get that bucket. */
   read: async (actor: Actor): Promise<Environment> => {
     const own = await kysely(em)

@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { eraseAccount, findPerson, type LockedPerson } from './erase-account.ts';
 import { finishErasure } from './erasure-work.ts';
 
@@ -23,7 +23,14 @@ type ErasureOutcome = { pseudonym: string; is_finished: boolean };
 type Confirmation = { confirmation: string; confirm_email: string };
 
 /** Erases people. Routers admit only superusers. */
-export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, resumeErasures }: Unit) => ({
+export const createErasures = ({
+  em,
+  clock,
+  audit,
+  idempotency,
+  erasureKeys,
+  resumeErasures,
+}: UnitOfWork) => ({
   /**
    * Counts what would be replaced and deleted, and issues the code that `erase` asks for.
    * @throws Problem as `erase`, except `invalid-input` on the confirmation

@@ -6,7 +6,7 @@ import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { reloadActor } from '../auth/identity.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from './export-rows.ts';
 
 /** How long an answer about the reader's access stays valid. */
@@ -20,7 +20,7 @@ type Export = {
   archive: () => Readable;
 };
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationDays'>;
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationDays'>;
 
 /** Exports the data of people: for themselves, and by superusers. */
 export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays }: Deps) => ({

@@ -10,7 +10,7 @@ import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { editEntity } from '../edits.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
 import { decideAccess, factsOf, type OpenableAppOfUser, openableAppsOfUsers } from './app-access.ts';
 
@@ -33,7 +33,7 @@ const COMPARED = [
 const FREE_FORM = ['data_permissions', 'selections', 'flags'] as const;
 
 /** Creates, changes and deactivates access views of the apps of clients that the actor administers. */
-export const createAccessViewChanges = ({ em, clock, audit }: Unit) => {
+export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
   const record = async (
     tx: Em,
     actor: Actor,

@@ -13,7 +13,7 @@ import {
   type Viewer,
 } from '../access/visibility.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** `app` is a slug. */
 type Filter = {
@@ -26,7 +26,7 @@ type Filter = {
  * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
  * found. A view is named by its id, or, by those who may see it, its key.
  */
-export const createAccessViews = ({ em, copyLines }: Unit) => {
+export const createAccessViews = ({ em, copyLines }: UnitOfWork) => {
   const toRowFilter = async (reader: Actor, { app, ...filter }: Filter) => ({
     ...filter,
     appId: app === undefined ? undefined : await requireViewableAppId(em, reader, app),

@@ -6,14 +6,14 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import { deleteInBatches } from '../pruning.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { findSubject, insertView, SUBJECT_FAULTS } from './access-view-changes.ts';
 import { isInNetwork } from './app-access.ts';
 
 const ONE_TIME_SECONDS = 60;
 
 /** Access views for one use at once, which platforms make for each page that embeds an app. */
-export const createOneTimeViews = ({ em, clock, audit }: Unit) => ({
+export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
   /**
    * The key of a view that opens the app once as the user, within a minute.
    * Callers use GET, so a link on another site could make a logged-in browser call it: only API tokens are accepted.

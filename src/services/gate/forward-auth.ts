@@ -7,7 +7,7 @@ import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { openableAppsOfUsers } from './app-access.ts';
 import { findEmbeddedUse } from './embeds.ts';
 import { createLaunchCode } from './launches.ts';
@@ -31,7 +31,7 @@ export type Admission = {
 };
 
 /** Decides about single requests to apps, which a proxy asks about before it lets them through. */
-export const createForwardAuth = (unit: Unit) => {
+export const createForwardAuth = (unit: UnitOfWork) => {
   const { em, read, clock, baseUrl, ticketSeconds, signingKeys, lookUpOpening, ticketCache } = unit;
   const address = canonicalAddress(unit.origin.address ?? '');
 

@@ -6,14 +6,14 @@ import { telemetry } from '../../lib/telemetry.ts';
 import type { Actor } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { tokenDigest } from '../auth/credentials.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { createTickets, type IssuedTicket, type TicketSubject } from './tickets.ts';
 
 const LAUNCH_CODE_SECONDS = 60;
 const PATTERN = /^[\w-]{43}$/;
 
 /** Opens apps for users who are logged in: with a code, which the app exchanges for a ticket. */
-export const createLaunches = (unit: Unit) => {
+export const createLaunches = (unit: UnitOfWork) => {
   const { em, appUrl, origin, launchThrottle } = unit;
   const tickets = createTickets(unit);
 

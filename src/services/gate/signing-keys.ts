@@ -17,14 +17,14 @@ import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { MAX_TICKET_SECONDS, TICKET_ALGORITHM, type TicketClaims } from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** The signing keys, for superusers. */
 export const createKeyRotation = ({
   em,
   audit,
   signingKeys,
-}: Pick<Unit, 'em' | 'audit' | 'signingKeys'>) => ({
+}: Pick<UnitOfWork, 'em' | 'audit' | 'signingKeys'>) => ({
   /** Newest first. */
   list: () => signingKeys.list(em),
 

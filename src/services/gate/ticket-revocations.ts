@@ -7,7 +7,7 @@ import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
 import { appRow } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { deleteInBatches } from '../pruning.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
 
 /** Whose tickets are revoked: of a view, of a user, for an app, or all. */
@@ -21,7 +21,7 @@ type Named = {
   all?: true | undefined;
 };
 
-export const createTicketRevocations = ({ em, audit }: Unit) => {
+export const createTicketRevocations = ({ em, audit }: UnitOfWork) => {
   const findView = (tx: Em, actor: Actor, idOrKey: string) =>
     kysely(tx)
       .selectFrom('access_views')

@@ -7,7 +7,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppAccess,
   decideAccess,
@@ -22,7 +22,7 @@ import {
 
 export type IssuedTicket = { ticket: string; expires_at: Date };
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'read' | 'signingKeys' | 'baseUrl' | 'ticketSeconds'>;
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'read' | 'signingKeys' | 'baseUrl' | 'ticketSeconds'>;
 
 /** Issues tickets, with which apps know who opens them, and checks them. */
 export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSeconds }: Deps) => {

@@ -5,7 +5,7 @@ import { newAccessViewKey } from '../../lib/ids.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { notFound } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
 import {
@@ -48,7 +48,7 @@ class Refused extends Error {
 const KEY = /^\w{1,64}$/;
 
 /** Opens apps by access views, for anyone who has their key. */
-export const createViewOpening = (unit: Unit) => {
+export const createViewOpening = (unit: UnitOfWork) => {
   const { em, clock, origin, viewThrottle, usageWriteLimiter, appUrl } = unit;
   const address = canonicalAddress(origin.address ?? '');
 
@@ -111,7 +111,7 @@ export const createViewOpening = (unit: Unit) => {
   };
 };
 
-type Deps = Pick<Unit, 'clock' | 'audit' | 'erasureKeys'>;
+type Deps = Pick<UnitOfWork, 'clock' | 'audit' | 'erasureKeys'>;
 
 /** Records a use in the audit trail and in the usage log of the app; without a user, under an empty address. */
 const recordUse = async (

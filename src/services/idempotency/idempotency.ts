@@ -5,7 +5,7 @@ import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { canAllOf } from '../access/permissions.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** The `Idempotency-Key` of a request. */
 export type IdempotencyKey = {
@@ -38,7 +38,7 @@ export const createKeyedMutex = (maxWaitSeconds = MAX_WAIT_SECONDS) =>
     },
   });
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex' | 'idempotencyHours'>;
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex' | 'idempotencyHours'>;
 
 /** Stores responses by user and idempotency key. */
 export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, idempotencyHours }: Deps) => {

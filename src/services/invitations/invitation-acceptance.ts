@@ -14,7 +14,7 @@ import type { SignedLinks } from '../auth/signed-links.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { grantApps, joinClients } from '../users/app-grants.ts';
 import { addUser } from '../users/user-creation.ts';
 import { appsInvitedTo, statusAt } from './invitation-rows.ts';
@@ -32,7 +32,7 @@ export type Acceptance = {
 export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activation';
 
 /** Actions of the invitee, authorized by the key and the signature of the mailed link. */
-export const createInvitationAcceptance = (unit: Unit) => {
+export const createInvitationAcceptance = (unit: UnitOfWork) => {
   const { em, clock, hasher, loadCommonPasswords, links, audit, origin, sessionMaxDays: maxDays } = unit;
 
   const hashOf = async (invitation: InvitationByLink, { password, ...names }: Acceptance) => {

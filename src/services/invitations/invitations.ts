@@ -10,7 +10,7 @@ import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { type MailStatus, mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InvitationRow } from './invitation-rows.ts';
 import {
   findPending,
@@ -55,7 +55,7 @@ type DetailedRow = InferResult<ReturnType<typeof detailedInvitations>>[number];
 export type InvitationDetails = DetailedRow & Pick<InvitationRow, 'inviter'>;
 
 /** Reads and changes invitations, for viewers and admins of their client. */
-export const createInvitations = (unit: Unit) => {
+export const createInvitations = (unit: UnitOfWork) => {
   const { em, clock, links, audit, mailRoute } = unit;
 
   const readDetails = async (tx: Em, actor: Actor, id: number) => {

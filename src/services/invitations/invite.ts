@@ -8,7 +8,7 @@ import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type BareInvitation,
   type InvitationRow,
@@ -31,7 +31,7 @@ type CheckedInvitation = InvitationInput & { client: number; appsByAge: string[]
 /** `isNew` is false if a pending invitation was renewed. */
 type WrittenInvitation = CheckedInvitation & { id: number; key: string; isNew: boolean };
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'audit' | 'invitationDays'>;
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'invitationDays'>;
 
 /**
  * Creates all or none, and enqueues their mails. Returns one invitation per element, in the same order; pending invitations are

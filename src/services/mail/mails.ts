@@ -12,7 +12,7 @@ import type { AuditAction } from '../audit/audit.ts';
 import { type ClientRow, readClient } from '../clients/clients.ts';
 import { withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type LetterContext,
   type MailContext,
@@ -39,7 +39,7 @@ type MailFilter = {
 export type ReadableMail = { row: MailRow & { is_own: boolean }; mail: Mail };
 
 /** Queued, sent and failed mails, for administrators. */
-export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: Unit) => {
+export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: UnitOfWork) => {
   const options = () => ({ now: clock.now(), invitationDays });
 
   const visibleMail = (tx: Em, actor: Actor, id: number) =>

@@ -3,7 +3,7 @@ import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { renewInvitation } from '../invitations/invite.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
 import { startOperation } from './operation-log.ts';
 
@@ -17,7 +17,7 @@ type RowResult = { id: number; status: 'ok' | 'failed'; problem: RowProblem | nu
 type Result = { results: RowResult[] };
 
 /** Resends or revokes many invitations, each in a separate transaction, as bulk changes of users do. */
-export const createBulkInvitations = (unit: Unit) => {
+export const createBulkInvitations = (unit: UnitOfWork) => {
   const { em, clock, idempotency } = unit;
 
   const update = async (

@@ -10,7 +10,7 @@ import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { findPending } from '../invitations/invitation-rows.ts';
 import { renewInvitation } from '../invitations/invite.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
 import { findUsers, type Listing } from '../users/user-listing.ts';
 import { lockUser } from '../users/user-locks.ts';
@@ -57,7 +57,7 @@ type Plan = Pick<BulkResult, 'operation' | 'undo_until' | 'next_cursor'> & { ema
 export const MAX_BULK_USERS = 1_000;
 
 /** Changes many users, each in a separate transaction, so that locks are held only briefly. */
-export const createBulkUpdates = (unit: Unit) => {
+export const createBulkUpdates = (unit: UnitOfWork) => {
   const { em, clock, audit, idempotency } = unit;
 
   const openPlan = async (tx: Em, actor: Actor, request: BulkRequest): Promise<Plan> => {
@@ -152,7 +152,7 @@ const resultOf = async (email: string, change: () => Promise<boolean>): Promise<
 };
 
 /** Returns whether the user was changed. */
-const createRowUpdate = (unit: Unit, operationId: string, { action, apps }: BulkChange) => {
+const createRowUpdate = (unit: UnitOfWork, operationId: string, { action, apps }: BulkChange) => {
   const changes: Record<Exclude<BulkChange['action'], 'send-password-link'>, UserChanges> = {
     'grant-apps': { grant: apps },
     'revoke-apps': { revoke: apps },
@@ -183,7 +183,7 @@ const RETRY_AFTER_SECONDS = 3_600;
  * @throws Problem `not-found`, `forbidden`, `account-inactive`, `ambiguous-invitation`, `throttled`
  */
 const sendPasswordLink = async (
-  unit: Unit,
+  unit: UnitOfWork,
   actor: Actor,
   email: string,
   operationId: string,
@@ -206,7 +206,7 @@ const isInvited = async (em: Em, actor: Actor, email: string): Promise<boolean> 
 };
 
 const enqueuePasswordLink = async (
-  { em: tx, clock, audit }: Unit,
+  { em: tx, clock, audit }: UnitOfWork,
   actor: Actor,
   email: string,
   operationId: string,

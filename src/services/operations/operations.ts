@@ -3,7 +3,7 @@ import type { UndoneChange } from '../../../entities/operation.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
 import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
@@ -29,7 +29,7 @@ const CHANGED_SINCE: RowProblem = {
 };
 
 /** Undoes changes of many users. */
-export const createOperations = (unit: Unit) => {
+export const createOperations = (unit: UnitOfWork) => {
   const { em, clock, audit, idempotency } = unit;
 
   /** The user is locked before the change, in the same order as by all others that change a user. */

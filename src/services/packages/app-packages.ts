@@ -5,14 +5,14 @@ import type { PackageName } from '../../lib/package-name.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InspectedPackage } from './package-inspection.ts';
 import { applyPackage, clientOfNewApp, createApp, describeChanges, lockApp } from './package-loading.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { invalidPackage } from './package-rules.ts';
 
-type Deps = Pick<Unit, 'em' | 'clock' | 'store' | 'audit' | 'origin' | 'idempotency'> & {
-  logger: Pick<Unit['logger'], 'info'>;
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'store' | 'audit' | 'origin' | 'idempotency'> & {
+  logger: Pick<UnitOfWork['logger'], 'info'>;
 };
 
 /** Loaded on the first fetch: the parsers of tar and YAML take 40 ms and 6 MB that most instances never need. */

@@ -4,7 +4,7 @@ import { tracing } from '../../lib/tracing.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { parsePasswordToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';
 
@@ -12,7 +12,7 @@ import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './pas
 export const RESET_LINK_MINUTES = 60;
 
 /** Sets passwords through mailed links: forgotten ones, and the first one of a new user. */
-export const createPasswordResets = (unit: Unit) => {
+export const createPasswordResets = (unit: UnitOfWork) => {
   const { em, clock, hasher, loadCommonPasswords, throttle, resetThrottle, links, audit, origin } = unit;
   const { deviceCookies } = unit;
 

@@ -13,7 +13,7 @@ import { readClient } from '../clients/clients.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import {
   checkPassword,
@@ -26,7 +26,7 @@ import {
 type Replacement = { current: string; next: string; kept: Credential | null };
 type Transact<T> = (work: (tx: Em) => Promise<DeviceOwner>) => Promise<T>;
 
-export const createPasswords = (unit: Unit) => {
+export const createPasswords = (unit: UnitOfWork) => {
   const { em, clock, hasher, loadCommonPasswords, passwordVerification, deviceCookies } = unit;
   const { audit, origin, idempotency } = unit;
 

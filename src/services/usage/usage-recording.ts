@@ -10,7 +10,7 @@ import { userVisibleTo } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { AddressDigest } from '../data-rights/erasure-keys.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from './usage-months.ts';
 import { lockUsage, type UsageEntryInput, writeUsage } from './usage-writes.ts';
 
@@ -22,7 +22,7 @@ const MAX_AHEAD_MS = 5 * MINUTE_MS;
 /** Bounds the size of the response. */
 const MAX_FAULTS = 1_000;
 
-export const createUsageRecording = (deps: Unit) => ({
+export const createUsageRecording = (deps: UnitOfWork) => ({
   /**
    * Writes all entries, or none if one is invalid. Entries with an id are written once, and so is a request with an
    * idempotency key.

@@ -6,7 +6,7 @@ import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUser } from '../users/user-rows.ts';
 import { dayOf } from './usage-windows.ts';
 
@@ -22,7 +22,7 @@ export type ReportSubject = {
 type Counts = { actions: number; users: number | null };
 
 /** Usage by day, week or month, beside the period before. Reads the rollups, never the log. */
-export const createUsageReports = ({ em, clock }: Unit) => ({
+export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
   /**
    * Newest first. `users` is null unless the subject is one app: the rollups cannot count the distinct users of several apps.
    * @throws Problem `not-found`, `forbidden`, `invalid-input` on `client`, `stack`

@@ -8,7 +8,7 @@ import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
 import { type AppFilter, appMatches } from '../apps/app-filter.ts';
 import { appsAfter, type ItemPageRequest, requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUser } from '../users/user-rows.ts';
 import { createUsers } from '../users/users.ts';
 import { dayOf } from './usage-windows.ts';
@@ -23,7 +23,7 @@ type Subject = { appId?: string | undefined; email?: string | undefined };
 type IdleUserFilter = { days: number; client?: number | undefined; cursor?: string | undefined };
 
 /** Usage for charts, rankings and lists of what is not used. Reads the rollups, never the log. */
-export const createUsageStats = (unit: Unit) => {
+export const createUsageStats = (unit: UnitOfWork) => {
   const { em, clock } = unit;
   const today = () => dayOf(clock.now());
   const inWindow = (days: number) => sql`day <= ${today()}::date and day > ${today()}::date - ${days}::int`;

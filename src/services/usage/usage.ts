@@ -4,7 +4,7 @@ import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUser } from '../users/user-rows.ts';
 import {
   openUsageList,
@@ -24,7 +24,7 @@ export type UsageStreamFilter = { windowDays: number } & (
   | { appId?: undefined; email: string }
 );
 
-export const createUsage = ({ em, clock, copyLines }: Unit) => ({
+export const createUsage = ({ em, clock, copyLines }: UnitOfWork) => ({
   /**
    * Streams the log of an app, newest first, optionally of one user only, or that of a user in all apps whose usage the
    * actor may see.

@@ -18,7 +18,7 @@ import {
 import { readClient } from '../clients/clients.ts';
 import { startOperation, supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { type GrantableApp, grantEvents } from './app-grants.ts';
 import { findUsers, type Listing } from './user-listing.ts';
 import { lockSuperusers, targets } from './user-locks.ts';
@@ -30,7 +30,7 @@ export type Cell = { email: string; app_id: string; granted: boolean };
 export type UserGrant = { app: string; granted_at: Date | null; granted_by: string | null };
 
 /** Who has which app: the members of a client as rows and its apps as columns. */
-export const createAccessMatrix = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
+export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /**
    * A page of the matrix. `is_changeable`: whether the actor may change the cells of this user.
    * @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor`

@@ -13,7 +13,7 @@ import { defaultBranding } from '../clients/clients.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import { readPolicyOfUser, rejectWeakPassword, strictestPolicy } from '../passwords/password-rules.ts';
-import type { ServiceDeps } from '../unit.ts';
+import type { ServiceDeps } from '../unit-of-work.ts';
 import { addUser, type NewUser } from './user-creation.ts';
 
 type BootstrapInput = { domain: string; adminEmail: string; now: Date };

@@ -13,14 +13,14 @@ import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
 export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
 /** Grants and revokes roles, and says what they allow. Routers let only superusers change them. */
-export const createRoles = ({ em, clock, audit }: Unit) => ({
+export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, email: string): Promise<{ is_staff: boolean; is_superuser: boolean }> =>
     kysely(em)

@@ -12,7 +12,7 @@ import { type Actor, administersClient, soleAdminClient } from '../access/actor.
 import { userVisibleTo } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { createWindowCounter } from '../rate-limits/counters.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
@@ -27,7 +27,7 @@ export type UserInput = {
   send_email: boolean;
 };
 
-export const createUserCreation = ({ em, clock, audit, duplicateLimit }: Unit) => ({
+export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfWork) => ({
   /**
    * Creates a user without a password, and enqueues the mail to set one if requested.
    * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`, `throttled` as `duplicateLimit`

@@ -3,7 +3,7 @@ import { Problem } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { reloadActor } from '../auth/identity.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { findUsers, type Listing } from './user-listing.ts';
 import { type UserRow, userRows } from './user-rows.ts';
 
@@ -11,7 +11,7 @@ import { type UserRow, userRows } from './user-rows.ts';
 const PAGE_SIZE = 1_000;
 
 /** Lists of users in any order, for files. */
-export const createUserTables = ({ em, clock }: Pick<Unit, 'em' | 'clock'>) => ({
+export const createUserTables = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => ({
   /**
    * Reads the matching users, page by page, in the order that they have now: a user whose key changes while it is read,
    * for example by a login, is neither lost nor repeated. Only ids are held in memory. While it is read, it may fail with

@@ -16,7 +16,7 @@ import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import { supersedeOperations, type UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type GrantableApp,
   grantApps,
@@ -45,7 +45,7 @@ export type UserChanges = {
 
 export type UserUpdate = { user: UserDetail; isChanged: boolean; undoable: UndoableChange };
 
-export const createUserUpdates = ({ em, clock, audit }: Pick<Unit, 'em' | 'clock' | 'audit'>) => ({
+export const createUserUpdates = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /** @throws as `updateUser` */
   update: (actor: Actor, email: string, changes: UserChanges): Promise<UserDetail> =>
     em.transactional(

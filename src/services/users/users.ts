@@ -3,11 +3,11 @@ import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
-import type { Unit } from '../unit.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { findUsers, type Listing, openUserList, type UserEncoder } from './user-listing.ts';
 import { loadUser, type UserDetail, type UserRow } from './user-rows.ts';
 
-export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: Unit) => ({
+export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: UnitOfWork) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
   list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> => {
     if (part.limit === undefined && part.page === undefined) requireUnsorted(filter);

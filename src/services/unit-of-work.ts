@@ -43,7 +43,7 @@ export type ServiceDeps = SharedParts & {
 };
 
 /** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */
-export type Unit = ServiceDeps & {
+export type UnitOfWork = ServiceDeps & {
   em: Em;
   origin: Origin;
   audit: Audit;
