@@ -64,10 +64,10 @@ export const createApps = ({ em, clock, audit, copyLines }: UnitOfWork) => {
 
   return {
     /** @throws Problem `invalid-input` on `cursor` */
-    list: async (actor: Actor, filter: AppFilter, { cursor, ...part }: ItemPageRequest) => {
+    list: async (actor: Actor, filter: AppFilter, { cursor, ...page }: ItemPageRequest) => {
       const rows = await matchingApps(actor, { ...filter, cursor });
-      await reportCount(rows, part);
-      return (await withUsage(em, actor, pageOfRows(rows, 'apps.id', part))).execute();
+      await reportCount(rows, page);
+      return (await withUsage(em, actor, pageOfRows(rows, 'apps.id', page))).execute();
     },
 
     /**

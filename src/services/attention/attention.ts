@@ -36,10 +36,10 @@ export const createAttention = (unit: UnitOfWork) => ({
     const mails = createMails(unit);
     const invitations = createInvitations(unit);
     return allOf({
-      failed_mails: section(failed, (part) => mails.list(actor, failed, part)),
-      expiring_invitations: section(expiring, (part) => invitations.search(actor, expiring, part)),
-      unused_apps: section(unused, (part) => apps.list(actor, unused, part)),
-      apps_in_maintenance: section(inMaintenance, (part) => apps.list(actor, inMaintenance, part)),
+      failed_mails: section(failed, (page) => mails.list(actor, failed, page)),
+      expiring_invitations: section(expiring, (page) => invitations.search(actor, expiring, page)),
+      unused_apps: section(unused, (page) => apps.list(actor, unused, page)),
+      apps_in_maintenance: section(inMaintenance, (page) => apps.list(actor, inMaintenance, page)),
       idle_users: sectionOfUsers(idle, 'last_login'),
       expired_passwords: sectionOfUsers(expired),
     });
@@ -53,7 +53,7 @@ const scopeOf = (actor: Actor): { client?: number } => {
 };
 
 /** The number of items that match a filter, and the first of them. */
-const section = async <F, T>(filter: F, list: (part: PageRequest) => Promise<T[]>) => {
+const section = async <F, T>(filter: F, list: (page: PageRequest) => Promise<T[]>) => {
   let count = 0;
   const tellCount = (found: number) => {
     count = found;

@@ -24,7 +24,7 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
    * Newest first.
    * @throws Problem `invalid-input` on `cursor`
    */
-  list: async (actor: Actor, filter: AuditFilter, part: PageRequest): Promise<AuditRow[]> => {
+  list: async (actor: Actor, filter: AuditFilter, page: PageRequest): Promise<AuditRow[]> => {
     const visible = auditRows(em).where(auditEntryVisibleTo(actor));
     let rows = visible;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
@@ -42,7 +42,7 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
       const { occurred_at: at, id } = await cursorRow(visible.where('id', '=', filter.cursor));
       rows = rows.where(sql<boolean>`(occurred_at, id) < (${at}, ${id})`);
     }
-    return (await readPage(rows, 'id', part)).map((row) => redactFor(actor, row));
+    return (await readPage(rows, 'id', page)).map((row) => redactFor(actor, row));
   },
 });
 

@@ -20,9 +20,9 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
    * Lists the valid tokens of the actor, or of the user with this address, newest first.
    * @throws Problem `not-found`, `forbidden`
    */
-  list: async (actor: Actor, part: CursorPageRequest, email?: string): Promise<ApiTokenRow[]> => {
+  list: async (actor: Actor, page: CursorPageRequest, email?: string): Promise<ApiTokenRow[]> => {
     const rows = tokenRows(em, await readOwnerId(em, actor, email), clock.now(), tokenIdleDays);
-    return readPage(afterCursor(rows, 'id', part.cursor, 'desc'), 'id', part);
+    return readPage(afterCursor(rows, 'id', page.cursor, 'desc'), 'id', page);
   },
 
   /**

@@ -33,11 +33,11 @@ export const createSessions = ({
    * Lists the valid sessions of the actor, or of the user with this address, last used first.
    * @throws Problem `invalid-input` on `cursor`, `not-found`, `forbidden`
    */
-  list: async (actor: Actor, part: CursorPageRequest, email?: string): Promise<SessionRow[]> => {
+  list: async (actor: Actor, page: CursorPageRequest, email?: string): Promise<SessionRow[]> => {
     const rows = sessionRows(em, await readOwnerId(em, actor, email), clock.now());
-    if (part.cursor === undefined) return readPage(rows, 'id', part);
-    const { last_used: at, id } = await cursorRow(rows.where('id', '=', part.cursor));
-    return readPage(rows.where(sql<boolean>`(last_used, id) < (${at}, ${id})`), 'id', part);
+    if (page.cursor === undefined) return readPage(rows, 'id', page);
+    const { last_used: at, id } = await cursorRow(rows.where('id', '=', page.cursor));
+    return readPage(rows.where(sql<boolean>`(last_used, id) < (${at}, ${id})`), 'id', page);
   },
 
   /**

@@ -58,8 +58,8 @@ const MAX_OWN_LENGTH = 64;
 type GateChanges = { is_open?: boolean | undefined; embed_origins?: string[] | undefined };
 
 export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
-  list: (actor: Actor, part: CursorPageRequest): Promise<ClientRow[]> =>
-    readPage(afterCursor(visibleClients(em, actor), 'clients.id', part.cursor), 'clients.id', part),
+  list: (actor: Actor, page: CursorPageRequest): Promise<ClientRow[]> =>
+    readPage(afterCursor(visibleClients(em, actor), 'clients.id', page.cursor), 'clients.id', page),
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<ClientRow> => readClient(em, actor, id),

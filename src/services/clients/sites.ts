@@ -11,8 +11,8 @@ export type SiteRow = { id: number; domain: string; name: string };
 
 export const createSites = ({ em, audit }: UnitOfWork) => ({
   /** Lists the sites of the actor's clients; staff and superusers get all sites. */
-  list: (actor: Actor, part: CursorPageRequest): Promise<SiteRow[]> =>
-    readPage(afterCursor(visibleSites(em, actor), 'sites.id', part.cursor), 'sites.id', part),
+  list: (actor: Actor, page: CursorPageRequest): Promise<SiteRow[]> =>
+    readPage(afterCursor(visibleSites(em, actor), 'sites.id', page.cursor), 'sites.id', page),
 
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<SiteRow> =>

@@ -71,7 +71,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     isSending: (): boolean => mailRoute.hasServer,
 
     /** Newest first. */
-    list: (actor: Actor, filter: MailFilter, part: PageRequest): Promise<MailRow[]> => {
+    list: (actor: Actor, filter: MailFilter, page: PageRequest): Promise<MailRow[]> => {
       let rows = afterCursor(mailRows(em, options()), 'mail.id', filter.cursor, 'desc')
         .where(mailVisibleTo(actor))
         .orderBy('mail.id', 'desc');
@@ -85,7 +85,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
         const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);
         rows = rows.where(isOfClients([filter.client])).where(isVisible);
       }
-      return readPage(rows, 'mail.id', part);
+      return readPage(rows, 'mail.id', page);
     },
 
     /** The mail as it was sent, or would be sent now. Showing a link is audited. @throws Problem `not-found` */
@@ -138,14 +138,14 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     timeline: async (
       actor: Actor,
       email: string,
-      part: PageRequest & { cursor?: string | undefined },
+      page: PageRequest & { cursor?: string | undefined },
     ): Promise<TimelineEntry[]> => {
       let rows = entryKeys(em, actor, email);
-      if (part.cursor !== undefined) {
-        const { at, type, id } = await cursorRow(rows.where('key', '=', part.cursor));
+      if (page.cursor !== undefined) {
+        const { at, type, id } = await cursorRow(rows.where('key', '=', page.cursor));
         rows = rows.where(sql<boolean>`(at, type, id) < (${at}, ${type}, ${id})`);
       }
-      const keys = await readPage(rows, 'key', part);
+      const keys = await readPage(rows, 'key', page);
       const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
       const [mails, invitations] = await Promise.all([
         mailRows(em, options())

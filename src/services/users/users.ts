@@ -9,9 +9,9 @@ import { loadUser, type UserDetail, type UserRow } from './user-rows.ts';
 
 export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: UnitOfWork) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
-  list: async (actor: Actor, filter: Listing, part: PageRequest): Promise<UserRow[]> => {
-    if (part.limit === undefined && part.page === undefined) requireUnsorted(filter);
-    return readPage((await findUsers(em, actor, filter, clock.now())).users, 'users.id', part);
+  list: async (actor: Actor, filter: Listing, page: PageRequest): Promise<UserRow[]> => {
+    if (page.limit === undefined && page.page === undefined) requireUnsorted(filter);
+    return readPage((await findUsers(em, actor, filter, clock.now())).users, 'users.id', page);
   },
 
   /**
