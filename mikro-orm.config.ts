@@ -5,7 +5,7 @@ import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 import { parseDatabaseUrl } from './src/config/database-url.ts';
 import { createPool, type DatabasePool } from './src/db/pool.ts';
-import { settleTls } from './src/db/single-client.ts';
+import { resolveTlsMode } from './src/db/single-client.ts';
 
 export const ormConfig = (pool: DatabasePool) =>
   defineConfig({
@@ -22,6 +22,6 @@ export const ormConfig = (pool: DatabasePool) =>
 
 /** For the MikroORM CLI; the service creates a pool for its own connection. */
 export default async () => {
-  const connection = await settleTls(parseDatabaseUrl(process.env.DATABASE_URL ?? ''));
+  const connection = await resolveTlsMode(parseDatabaseUrl(process.env.DATABASE_URL ?? ''));
   return ormConfig(createPool(connection));
 };

@@ -87,7 +87,7 @@ const createProbe =
  * Decides once whether `sslmode=prefer` uses TLS: the service must not fall back to clear text later.
  * @throws Error of `pg` if the server refuses both
  */
-export const settleTls = async (connection: Connection): Promise<Connection> => {
+export const resolveTlsMode = async (connection: Connection): Promise<Connection> => {
   if (connection.tls?.mode !== 'prefer') return connection;
   const encrypted: Connection = { ...connection, tls: { mode: 'require' } };
   const { tls: _none, ...clear } = connection;

@@ -11,7 +11,7 @@ import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { settleTls } from '../db/single-client.ts';
+import { resolveTlsMode } from '../db/single-client.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 
 /** The configured database, started if it is the embedded one, and its secret key. */
@@ -46,7 +46,7 @@ export const openDatabaseHost = async (config: Config, options: Options = {}): P
   if (config.database) {
     // `readConfig` requires SECRET_KEY with DATABASE_URL, except for restores, which do not use it.
     return {
-      connection: { ...(await settleTls(config.database)), preparesStatements },
+      connection: { ...(await resolveTlsMode(config.database)), preparesStatements },
       secretKey: config.secretKey ?? '',
       stop: async () => {},
       lost: NEVER,

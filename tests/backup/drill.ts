@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { checkBackup } from '../../src/backup/check-backup.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { settleTls } from '../../src/db/single-client.ts';
+import { resolveTlsMode } from '../../src/db/single-client.ts';
 import { withDatabaseHost } from '../../src/server/database-host.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { peakMemoryMb, runCommand, type Service, type Settings } from '../support/service-process.ts';
@@ -83,7 +83,7 @@ export const makeExternalDatabase = async (closing: AsyncDisposableStack): Promi
   const url = process.env.TEST_DATABASE_URL;
   if (!url) return (await closing.use(await startExternalDatabase()).makeDatabase()).settings;
   const name = `restore_drill_${randomBytes(4).toString('hex')}`;
-  const server = await settleTls(parseDatabaseUrl(url));
+  const server = await resolveTlsMode(parseDatabaseUrl(url));
   await administer(server, `create database ${name}`);
   closing.defer(() => administer(server, ...dropStatements(name)));
   const DATABASE_URL = url.replace(/\/[^/?]+(?=\?|$)/, `/${name}`);

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { createClient, settleTls } from '../../src/db/single-client.ts';
+import { createClient, resolveTlsMode } from '../../src/db/single-client.ts';
 import { TEST_CERTIFICATE } from '../support/certificates.ts';
 import { startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
 import { assertRefused, runCommand, startService } from '../support/service-process.ts';
@@ -27,7 +27,7 @@ tls.after(async ({ encrypted, clear, certified }) => {
 
 /** Connects and asks the server whether the connection has TLS. */
 const connect = async (url: string): Promise<boolean> => {
-  const client = createClient(await settleTls(parseDatabaseUrl(url)), 'test');
+  const client = createClient(await resolveTlsMode(parseDatabaseUrl(url)), 'test');
   await client.connect();
   try {
     const { rows } = await client.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()');

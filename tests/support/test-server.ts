@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { settleTls } from '../../src/db/single-client.ts';
+import { resolveTlsMode } from '../../src/db/single-client.ts';
 import { ensureDirectory } from '../../src/lib/files.ts';
 import { makeScratchFolder } from './files.ts';
 import { NOON } from './time.ts';
@@ -67,7 +67,7 @@ const openServer = async (): Promise<Owned> => {
   const url = process.env.TEST_DATABASE_URL;
   return url
     ? {
-        connection: await settleTls(parseDatabaseUrl(url)),
+        connection: await resolveTlsMode(parseDatabaseUrl(url)),
         strategy: '',
         env: {},
         stop: async () => undefined,

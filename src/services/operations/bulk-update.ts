@@ -12,7 +12,7 @@ import { renewInvitation } from '../invitations/invite.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
-import { findUsers, type Listing } from '../users/user-listing.ts';
+import { type Listing, listingQuery } from '../users/user-listing.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
@@ -120,7 +120,7 @@ const requireGrantable = async (em: Em, actor: Actor, { apps }: BulkChange): Pro
 
 const selectUsers = async (em: Em, actor: Actor, selection: Selection, now: Date) => {
   if ('emails' in selection) return { emails: [...new Set(selection.emails)], next: null };
-  const { users } = await findUsers(em, actor, { ...selection.filter, cursor: selection.cursor }, now);
+  const { users } = await listingQuery(em, actor, { ...selection.filter, cursor: selection.cursor }, now);
   const rows = await users
     .clearSelect()
     .select('users.email')

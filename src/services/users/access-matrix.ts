@@ -20,7 +20,7 @@ import { startOperation, supersedeOperations } from '../operations/operation-log
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type GrantableApp, grantEvents } from './app-grants.ts';
-import { findUsers, type Listing } from './user-listing.ts';
+import { type Listing, listingQuery } from './user-listing.ts';
 import { lockSuperusers, targets } from './user-locks.ts';
 
 /** Whether a user is to have an app. */
@@ -38,7 +38,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
   read: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
     const { client } = filter;
     const isChangeable = administersClient(actor, client) ? userAppsManagedBy(actor) : sql<boolean>`false`;
-    const { users } = await findUsers(em, actor, filter, clock.now());
+    const { users } = await listingQuery(em, actor, filter, clock.now());
     const [apps, rows] = await Promise.all([
       kysely(em)
         .selectFrom('apps')

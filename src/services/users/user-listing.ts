@@ -23,7 +23,7 @@ type Listed = {
 };
 
 /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor` */
-export const findUsers = async (em: Em, actor: Actor, filter: Listing, now: Date): Promise<Listed> => {
+export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: Date): Promise<Listed> => {
   const { app, client } = filter;
   if (client !== undefined) await readClient(em, actor, client);
   const appId = app === undefined ? undefined : await requireViewableAppId(em, actor, app);

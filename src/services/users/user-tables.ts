@@ -4,7 +4,7 @@ import { type Actor, requireLister } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { reloadActor } from '../auth/identity.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { findUsers, type Listing } from './user-listing.ts';
+import { type Listing, listingQuery } from './user-listing.ts';
 import { type UserRow, userRows } from './user-rows.ts';
 
 /** Users that are read together. */
@@ -20,7 +20,7 @@ export const createUserTables = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
    */
   open: async (actor: Actor, filter: Listing): Promise<AsyncGenerator<UserRow[]>> => {
     requireLister(actor);
-    const { users } = await findUsers(em, actor, filter, clock.now());
+    const { users } = await listingQuery(em, actor, filter, clock.now());
     const ids = (await users.clearSelect().select('users.id').execute()).map(({ id }) => id);
 
     return (async function* () {

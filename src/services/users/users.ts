@@ -4,14 +4,14 @@ import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { findUsers, type Listing, openUserList, type UserEncoder } from './user-listing.ts';
+import { type Listing, listingQuery, openUserList, type UserEncoder } from './user-listing.ts';
 import { loadUser, type UserDetail, type UserRow } from './user-rows.ts';
 
 export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: UnitOfWork) => ({
   /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
   list: async (actor: Actor, filter: Listing, page: PageRequest): Promise<UserRow[]> => {
     if (page.limit === undefined && page.page === undefined) requireUnsorted(filter);
-    return readPage((await findUsers(em, actor, filter, clock.now())).users, 'users.id', page);
+    return readPage((await listingQuery(em, actor, filter, clock.now())).users, 'users.id', page);
   },
 
   /**
@@ -19,11 +19,11 @@ export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: UnitOfW
    * @throws Problem as `list`
    */
   people: async (actor: Actor, filter: Listing, page: PageRequest) =>
-    readPage((await findUsers(em, actor, filter, clock.now())).users, 'users.id', page),
+    readPage((await listingQuery(em, actor, filter, clock.now())).users, 'users.id', page),
 
   /** @throws Problem `not-found` if the actor may not see the app or client */
   count: async (actor: Actor, filter: Listing): Promise<number> =>
-    countRows((await findUsers(em, actor, filter, clock.now())).users),
+    countRows((await listingQuery(em, actor, filter, clock.now())).users),
 
   /**
    * Streams the whole list.
@@ -33,7 +33,7 @@ export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: UnitOfW
     const open = async (viewer: Actor) => {
       requireLister(viewer);
       requireUnsorted(filter);
-      return openUserList(em, viewer, await findUsers(em, viewer, filter, clock.now()), encoder);
+      return openUserList(em, viewer, await listingQuery(em, viewer, filter, clock.now()), encoder);
     };
     return openListStream({ em, copyLines, actor, open });
   },
