@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../entities/index.ts';
 
-/** A unit of work: an entity manager, or one in a transaction. */
+/** MikroORM's entity manager, of a unit of work or of a transaction in it. */
 export type Em = SqlEntityManager;
 
 /**

@@ -59,10 +59,10 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
 });
 
 /**
- * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only one.
- * If that is none, the user joins the only client of the installation: callers of the replaced service send no client.
- * The unique constraint decides whether the address is free. A taken address is reported together with other errors only
- * if the actor may see its user: otherwise a failing request would reveal addresses of other clients.
+ * Resolves the apps and clients of a new user: the clients of the apps, and the given client or else the actor's only
+ * one. If there is none, the user joins the only client of the installation: callers of the replaced service send no
+ * client. The unique constraint decides whether the address is free. A taken address is reported together with other
+ * errors only if the actor may see its user: otherwise a failing request would reveal addresses of other clients.
  */
 const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
   if (input.client !== undefined && !administersClient(actor, input.client)) {
@@ -170,8 +170,9 @@ export const DUPLICATES_PER_HOUR = 20;
 export type DuplicateLimit = ReturnType<typeof createDuplicateLimit>;
 
 /**
- * Limits how many accounts of other clients an admin finds: creating a user tells whether the address is taken. At the limit, every
- * creation by this admin fails, whether the address is taken or not. Counted in the table `rate_limits`, for all instances.
+ * Limits how many accounts of other clients an admin finds: creating a user reveals whether the address is taken. At the
+ * limit, every creation by this admin fails, whether the address is taken or not. Counted in the table `rate_limits`, for
+ * all instances.
  */
 export const createDuplicateLimit = (pool: Pool) => {
   const duplicates = createWindowCounter(pool, HOUR_MS);
