@@ -4,8 +4,8 @@ import { PostgresDialect } from 'kysely';
 import { entities } from './entities/index.ts';
 import { migrations } from './migrations/index.ts';
 import { parseDatabaseUrl } from './src/config/database-url.ts';
+import { resolveTlsMode } from './src/db/client.ts';
 import { createPool, type DatabasePool } from './src/db/pool.ts';
-import { resolveTlsMode } from './src/db/single-client.ts';
 
 export const ormConfig = (pool: DatabasePool) =>
   defineConfig({

@@ -2,7 +2,7 @@ import { rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
-import { tryAdvisoryLock } from '../db/advisory-lock.ts';
+import { openUnlimitedSession, tryAdvisoryLock } from '../db/client.ts';
 import {
   MIGRATION_LOCK,
   RESTORE_TABLE,
@@ -10,7 +10,6 @@ import {
   readSchemaState,
   UnfinishedRestore,
 } from '../db/migrate.ts';
-import { openUnlimitedSession } from '../db/single-client.ts';
 import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../lib/files.ts';
 import { Problem } from '../lib/problems.ts';

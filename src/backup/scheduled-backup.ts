@@ -1,7 +1,7 @@
 import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Connection } from '../config/connection.ts';
-import { tryAdvisoryLock } from '../db/advisory-lock.ts';
+import { tryAdvisoryLock } from '../db/client.ts';
 import type { Em } from '../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';

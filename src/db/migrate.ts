@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { migrations } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
-import { tryAdvisoryLock } from './advisory-lock.ts';
+import { createClient, tryAdvisoryLock, UNLIMITED } from './client.ts';
 import { type Orm, openDatabase } from './database.ts';
 import { isLockTimeout } from './database-errors.ts';
-import { createClient, UNLIMITED } from './single-client.ts';
 
 /** An arbitrary number that all instances share. */
 export const MIGRATION_LOCK = 7_305_130_501;

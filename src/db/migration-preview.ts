@@ -3,9 +3,9 @@ import { type LockMode, migrations } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { Problem } from '../lib/problems.ts';
+import { openUnlimitedSession } from './client.ts';
 import { openDatabase } from './database.ts';
 import { requireMigratable } from './migrate.ts';
-import { openUnlimitedSession } from './single-client.ts';
 
 type LockedTable = { table: string; mode: LockMode; rows: number; bytes: number };
 

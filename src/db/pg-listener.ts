@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { reasonOf } from '../lib/errno.ts';
-import { createClient } from './single-client.ts';
+import { createClient } from './client.ts';
 
 /** Sends queries, because a connection that only listens does not notice a broken network. */
 const CHECK_MS = 5_000;

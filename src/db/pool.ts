@@ -4,10 +4,10 @@ import type { Connection } from '../config/connection.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
+import { CONNECT_TIMEOUT_MS } from './client.ts';
 import { isOfStatement } from './database-errors.ts';
 import { pooledClientClass, QUERY_FAILED, QUERY_SENT } from './pooled-client.ts';
 import { sessionOptions } from './session-settings.ts';
-import { CONNECT_TIMEOUT_MS } from './single-client.ts';
 
 const DEFAULT_POOL_SIZE = 10;
 /** Until the first TCP keepalive probe. Node then probes once a second, ten times. */

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { errorTypeOf, tracing } from '../lib/tracing.ts';
-import { type ClientClass, clientClassOf } from './single-client.ts';
+import { type ClientClass, clientClassOf } from './client.ts';
 
 /** Events of a client of the pool: each query as it is sent, and the error of each that fails. */
 export const QUERY_SENT = Symbol('query sent');

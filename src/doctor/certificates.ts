@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Connection } from '../config/connection.ts';
-import { tlsOptionsOf } from '../db/server-client.ts';
+import { tlsOptionsOf } from '../db/client.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/format-count.ts';

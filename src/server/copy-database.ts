@@ -8,8 +8,8 @@ import { checkBackup } from '../backup/check-backup.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
 import { writeBackup } from '../backup/write-backup.ts';
 import type { Connection } from '../config/connection.ts';
+import { openUnlimitedSession } from '../db/client.ts';
 import { readSchemaState } from '../db/migrate.ts';
-import { openUnlimitedSession } from '../db/single-client.ts';
 import { systemClock } from '../lib/clock.ts';
 
 const FOLDER = 'upgrade';

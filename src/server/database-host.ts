@@ -10,8 +10,8 @@ import { requireUnmarkedFolder } from '../backup/restore-target.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
+import { resolveTlsMode } from '../db/client.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { resolveTlsMode } from '../db/single-client.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 
 /** The configured database, started if it is the embedded one, and its secret key. */

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert';
 import { checkBackup } from '../../src/backup/check-backup.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { resolveTlsMode } from '../../src/db/single-client.ts';
+import { resolveTlsMode } from '../../src/db/client.ts';
 import { withDatabaseHost } from '../../src/server/database-host.ts';
 import { startExternalDatabase } from '../support/database-servers.ts';
 import { peakMemoryMb, runCommand, type Service, type Settings } from '../support/service-process.ts';

@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
+import { createClient } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { listenToDatabase } from '../../src/db/pg-listener.ts';
-import { createClient } from '../../src/db/single-client.ts';
 import { startSilentHost, startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
 import { suite } from '../support/suite.ts';
 import { until } from '../support/time.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { createClient, resolveTlsMode } from '../../src/db/single-client.ts';
+import { createClient, resolveTlsMode } from '../../src/db/client.ts';
 import { TEST_CERTIFICATE } from '../support/certificates.ts';
 import { startTcpDatabase, type TcpDatabase } from '../support/database-servers.ts';
 import { assertRefused, runCommand, startService } from '../support/service-process.ts';

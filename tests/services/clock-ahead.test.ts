@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { openUnlimitedSession } from '../../src/db/single-client.ts';
+import { openUnlimitedSession } from '../../src/db/client.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { readOperationalState } from '../../src/services/operational-state.ts';
 import { maintainUsage } from '../../src/services/usage/usage-months.ts';

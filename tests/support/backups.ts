@@ -7,7 +7,7 @@ import { checkBackup } from '../../src/backup/check-backup.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';
 import { createBackup } from '../../src/backup/write-backup.ts';
 import type { Connection } from '../../src/config/connection.ts';
-import { openUnlimitedSession } from '../../src/db/single-client.ts';
+import { openUnlimitedSession } from '../../src/db/client.ts';
 import type { makeScratchFolder } from './files.ts';
 import { runCommand, startService } from './service-process.ts';
 import type { TestDatabase } from './test-database.ts';

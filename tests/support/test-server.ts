@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
-import { resolveTlsMode } from '../../src/db/single-client.ts';
+import { resolveTlsMode } from '../../src/db/client.ts';
 import { ensureDirectory } from '../../src/lib/files.ts';
 import { makeScratchFolder } from './files.ts';
 import { NOON } from './time.ts';

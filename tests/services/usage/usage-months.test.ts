@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
-import { openUnlimitedSession } from '../../../src/db/single-client.ts';
+import { openUnlimitedSession } from '../../../src/db/client.ts';
 import { DAY_MS } from '../../../src/lib/clock.ts';
 import { dropOldMonths, ensureMonths, maintainUsage } from '../../../src/services/usage/usage-months.ts';
 import { rebuildUsage, writeUsage } from '../../../src/services/usage/usage-writes.ts';

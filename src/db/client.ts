@@ -1,0 +1,235 @@
+import { readFile } from 'node:fs/promises';
+import { isIP, Socket } from 'node:net';
+import { type ConnectionOptions, checkServerIdentity, getCACertificates } from 'node:tls';
+import pg from 'pg';
+import type { Connection, DatabaseTls } from '../config/connection.ts';
+import { errorCodeOf, reasonOf } from '../lib/errno.ts';
+import { createServerSearch, type Probe, type Server } from './servers.ts';
+
+export const CONNECT_TIMEOUT_MS = 5_000;
+/** SQLSTATE invalid_password. */
+const WRONG_PASSWORD = '28P01';
+
+export const UNLIMITED = '-c statement_timeout=0 -c lock_timeout=0';
+
+export type ClientClass = new (config: pg.ClientConfig) => pg.Client;
+
+/**
+ * The class of the clients for a connection, also for `pg.Pool`. `pg` itself has one host and no `target_session_attrs`: where
+ * these are used, each client first finds the server to connect to.
+ */
+export const clientClassOf = (connection: Connection): ClientClass => {
+  const { tls, fallbackHosts, targetSession } = connection;
+  if (!tls && !fallbackHosts && !targetSession) return pg.Client;
+  const find =
+    fallbackHosts || targetSession
+      ? createServerSearch(connection, timeoutOf(connection), createProbe(connection))
+      : async () => ({ ...connection, address: connection.host });
+  return class extends ServerClient {
+    constructor(config: pg.ClientConfig) {
+      super(config, connection, find);
+    }
+  };
+};
+
+/** Creates a client, not yet connected. The server shows `purpose` in the name of its session. */
+export const createClient = (
+  connection: Connection,
+  purpose: string,
+  config: pg.ClientConfig = {},
+): pg.Client => {
+  const Client = clientClassOf(connection);
+  const client = new Client({ ...clientConfigOf(connection, purpose), ...config });
+  // A lost connection fails its statements; without a listener, the event would end the process.
+  client.on('error', () => {});
+  return client;
+};
+
+/** A session without time limits for background work, by default also for waiting for locks (0). */
+export const openUnlimitedSession = async (connection: Connection, lockTimeoutMs = 0): Promise<pg.Client> => {
+  const options = [connection.startupOptions ?? '', UNLIMITED, `-c lock_timeout=${lockTimeoutMs}`]
+    .join(' ')
+    .trim();
+  const client = createClient(connection, 'housekeeping', { options });
+  await client.connect();
+  return client;
+};
+
+/**
+ * Decides once whether `sslmode=prefer` uses TLS: the service must not fall back to clear text later.
+ * @throws Error of `pg` if the server refuses both
+ */
+export const resolveTlsMode = async (connection: Connection): Promise<Connection> => {
+  if (connection.tls?.mode !== 'prefer') return connection;
+  const encrypted: Connection = { ...connection, tls: { mode: 'require' } };
+  const { tls: _none, ...clear } = connection;
+  try {
+    await logIn(encrypted);
+    return encrypted;
+  } catch (error) {
+    if (errorCodeOf(error) === WRONG_PASSWORD) throw error;
+    await logIn(clear);
+    return clear;
+  }
+};
+
+const logIn = async (connection: Connection): Promise<void> => {
+  const client = createClient(connection, 'probe');
+  await client.connect();
+  await client.end();
+};
+
+/**
+ * Takes an advisory lock until it is disposed of, or the process ends. The lock belongs to a transaction on a connection of
+ * its own: behind a pooler, a session-level lock would outlive the client.
+ * @param key an arbitrary number that all instances share
+ * @returns null if another process has the lock
+ */
+export const tryAdvisoryLock = async (
+  connection: Connection,
+  purpose: string,
+  key: number,
+): Promise<AsyncDisposable | null> => {
+  const client = createClient(connection, purpose);
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query('set local idle_in_transaction_session_timeout = 0');
+    const { rows } = await client.query('select pg_try_advisory_xact_lock($1) as "isHeld"', [key]);
+    if (rows[0]?.isHeld === true) return { [Symbol.asyncDispose]: () => client.end() };
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+  await client.end();
+  return null;
+};
+
+const timeoutOf = ({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: Connection): number => connectTimeoutMs;
+
+const clientConfigOf = (connection: Connection, purpose: string): pg.ClientConfig => ({
+  host: connection.host,
+  port: connection.port,
+  user: connection.user,
+  password: connection.password,
+  database: connection.database,
+  ssl: false,
+  application_name: `${connection.applicationName ?? 'steward'} ${purpose}`,
+  connectionTimeoutMillis: timeoutOf(connection),
+  ...(connection.startupOptions && { options: connection.startupOptions }),
+});
+
+const createProbe =
+  (connection: Connection): Probe =>
+  async (server, signal) => {
+    const socket = new Socket();
+    const config = { ...clientConfigOf(connection, 'probe'), stream: () => socket };
+    const client = new ServerClient(config, connection, async () => server);
+    const cut = () => socket.destroy();
+    signal.addEventListener('abort', cut, { once: true });
+    try {
+      await client.connect();
+      void client.end();
+    } catch (cause) {
+      throw new CannotConnect(`${server.host}:${server.port}`, cause);
+    } finally {
+      signal.removeEventListener('abort', cut);
+    }
+  };
+
+type Callback = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+/** No connection could be made; the message has the reason of each attempt. */
+class CannotConnect extends Error {
+  /** SQLSTATE sqlclient_unable_to_establish_sqlconnection. */
+  readonly code = '08001';
+
+  constructor(server: string | null, cause: unknown) {
+    const reason = reasonOf(cause);
+    super(server === null ? reason : `${server}: ${reason}`, { cause });
+    this.name = 'CannotConnect';
+  }
+}
+
+/** Chooses its server when it connects, uses TLS as libpq does, and checks that the server has the right role. */
+class ServerClient extends pg.Client {
+  readonly #connection: Connection;
+  readonly #find: () => Promise<Server>;
+  /** Filled before `pg` connects: it depends on the server. */
+  readonly #tlsOptions: ConnectionOptions;
+
+  constructor(config: pg.ClientConfig, connection: Connection, find: () => Promise<Server>) {
+    const tlsOptions: ConnectionOptions = {};
+    // The pool keeps the password in a property that is not enumerable.
+    super({ ...config, password: connection.password, ssl: connection.tls ? tlsOptions : false });
+    this.#connection = connection;
+    this.#find = find;
+    this.#tlsOptions = tlsOptions;
+    // A lost connection fails its statements; without a listener, the event would end the process.
+    this.on('error', () => {});
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: Callback): void;
+  override connect(callback?: Callback): Promise<pg.Client> | undefined {
+    const connected = this.#connect();
+    if (!callback) return connected;
+    const report = callback as (error: Error | null, client?: pg.Client) => void; // either of its forms
+    connected.then((client) => report(null, client), report);
+    return undefined;
+  }
+
+  async #connect(): Promise<pg.Client> {
+    try {
+      const { host, address, port } = await this.#find();
+      this.host = address;
+      this.port = port;
+      const { tls } = this.#connection;
+      if (tls) Object.assign(this.#tlsOptions, await tlsOptionsOf(tls, host));
+      await super.connect();
+    } catch (error) {
+      throw isOfServer(error) || error instanceof CannotConnect ? error : new CannotConnect(null, error);
+    }
+    await this.#requireTarget();
+    return this;
+  }
+
+  async #requireTarget(): Promise<void> {
+    const { targetSession } = this.#connection;
+    if (!targetSession) return;
+    const setting = targetSession === 'primary' ? 'in_hot_standby' : 'transaction_read_only';
+    const { rows } = await this.query(`select current_setting('${setting}')::bool as "isRefused"`);
+    if (!rows[0]?.isRefused) return;
+    void this.end();
+    throw new CannotConnect(
+      null,
+      new Error(`the server is ${targetSession === 'primary' ? 'a standby' : 'read-only'}`),
+    );
+  }
+}
+
+const isOfServer = (error: unknown): boolean => error instanceof Error && 'severity' in error;
+
+/** The TLS options of a connection to `host`. Files are read for each, so that renewed certificates are used. */
+export const tlsOptionsOf = async (
+  { mode, rootCertificate, client }: DatabaseTls,
+  host: string,
+): Promise<ConnectionOptions> => {
+  const [ca, cert, key] = await Promise.all([
+    rootCertificate === 'system' ? getCACertificates('system') : readIfNamed(rootCertificate),
+    readIfNamed(client?.certificate),
+    readIfNamed(client?.key),
+  ]);
+  return {
+    rejectUnauthorized: mode.startsWith('verify'),
+    // Named here, since the driver knows the address, or no name at all.
+    checkServerIdentity: (_name, certificate) =>
+      mode === 'verify-full' ? checkServerIdentity(host, certificate) : undefined,
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(ca && { ca }),
+    ...(cert && key && { cert, key }),
+  };
+};
+
+const readIfNamed = async (path: string | undefined): Promise<string | undefined> =>
+  path === undefined ? undefined : readFile(path, 'utf8');
