@@ -117,7 +117,7 @@ audit('entries of a bulk change are in plain words', async ({ app, browser }) =>
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/audit?target=ada@acme.test');
-  await page.getByText('Demo account: no → yes, Extra data: changed').waitFor();
+  await page.getByText('Extra data: changed, Demo account: no → yes').waitFor();
   await page.getByText('Undo of a bulk change').waitFor();
   await page.getByRole('button', { name: 'Part of a bulk change' }).first().click();
 

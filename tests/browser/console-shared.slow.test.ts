@@ -167,7 +167,7 @@ shared('an error has the ID of its request, to copy', async ({ browser }) => {
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  const refused = page.waitForResponse(/users\.list/);
+  const refused = page.waitForResponse(/users\.people/);
   await openConsole(page, INVALID);
   const id = (await (await refused).allHeaders())['x-request-id'] ?? 'none';
   await page.getByRole('alert').getByText(`Request ${id}`).waitFor();
