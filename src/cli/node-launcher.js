@@ -22,9 +22,12 @@ export const MEMORY_SETTINGS = {
     '--max-semi-space-size=16',
     // Alone 439 MB, with the option above 336 MB: a major collection comes earlier.
     '--heap-growing-percent=30',
+    // With unread lists, logins and half bodies at the same time 408 MB instead of 450 MB.
+    '--no-maglev',
   ],
   // Alone 521 MB, with both options 271 MB: each arena keeps the 19 MiB of a password hash for later.
-  env: { MALLOC_ARENA_MAX: '1' },
+  // The threshold returns that memory at once.
+  env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '1048576' },
 };
 
 export const isSupportedNode = () => Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR;

@@ -51,7 +51,7 @@ const FIRST_PAGE_ROWS = 250;
 const MIN_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 2_000;
 /** Of a page, judging by the rows before. */
-const PAGE_BYTES = 512 * 1024;
+const PAGE_BYTES = 128 * 1024;
 /** The rows beyond are discarded, and read again with the next page. */
 const MAX_PAGE_BYTES = 2 * PAGE_BYTES;
 /** How long an answer about the reader's access stays valid. */
@@ -70,7 +70,6 @@ export async function* listPages(
 ): AsyncGenerator<ListPage> {
   let list = opened;
   let openedAt = performance.now();
-  let prefix = '';
   let limit = FIRST_PAGE_ROWS;
   let after: string[] | undefined;
   for (;;) {
@@ -78,33 +77,48 @@ export async function* listPages(
       list = await reopen();
       openedAt = performance.now();
     }
-    const { columns, encode, start, separator, end } = list.encoder;
-    const texts: Buffer[] = after ? [] : [Buffer.from(start)];
-    let bytes = 0;
-    let rows = 0;
-    let lastLine = '';
-    const total = await copyLines(list.page(after, limit), (lines) => {
-      if (bytes > MAX_PAGE_BYTES) return;
-      let text = '';
-      for (const line of lines) {
-        text += prefix + encode(decodeLine(line));
-        prefix = separator;
-      }
-      rows += lines.length;
-      lastLine = lines.at(-1) ?? lastLine;
-      const encoded = Buffer.from(text);
-      bytes += encoded.length;
-      texts.push(encoded);
-    });
-    const isLast = rows === total && total < limit;
-    if (isLast) texts.push(Buffer.from(end));
-    yield { text: Buffer.concat(texts), isLast };
-    if (isLast) return;
-    // Keys are not null.
-    after = decodeLine(lastLine).slice(columns.length).map(String);
-    limit = Math.max(MIN_PAGE_ROWS, Math.min(MAX_PAGE_ROWS, Math.floor((PAGE_BYTES / bytes) * rows)));
+    const page = await readPage(copyLines, list, after, limit);
+    yield { text: page.text, isLast: page.isLast };
+    if (page.isLast) return;
+    after = page.key;
+    limit = Math.max(
+      MIN_PAGE_ROWS,
+      Math.min(MAX_PAGE_ROWS, Math.floor((PAGE_BYTES / page.bytes) * page.rows)),
+    );
   }
 }
+
+/** Reads the rows after the one of this key. */
+const readPage = async (
+  copyLines: CopyLines,
+  { encoder, page }: OpenList,
+  after: string[] | undefined,
+  limit: number,
+) => {
+  const { columns, encode, start, separator, end } = encoder;
+  const texts = after ? [] : [start];
+  let prefix = after ? separator : '';
+  let bytes = 0;
+  let rows = 0;
+  let lastLine = '';
+  const total = await copyLines(page(after, limit), (lines) => {
+    if (bytes > MAX_PAGE_BYTES) return;
+    let text = '';
+    for (const line of lines) {
+      text += prefix + encode(decodeLine(line));
+      prefix = separator;
+    }
+    rows += lines.length;
+    lastLine = lines.at(-1) ?? lastLine;
+    bytes += Buffer.byteLength(text);
+    texts.push(text);
+  });
+  const isLast = rows === total && total < limit;
+  if (isLast) texts.push(end);
+  // Keys are not null.
+  const key = decodeLine(lastLine).slice(columns.length).map(String);
+  return { text: Buffer.from(texts.join('')), isLast, rows, bytes, key };
+};
 
 /** Parses a column of type `timestamptz` with any year and time zone. */
 export const parseInstant: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import type { Em } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-pages.ts';
 import type { Actor } from '../access/actor.ts';
 import { isNotErased, userClientVisibleTo, userVisibleTo, type Viewer } from '../access/visibility.ts';
@@ -53,41 +53,10 @@ type UserColumn = Exclude<keyof UserRow, 'id'>;
 export type UserEncoder = RowEncoder<UserColumn>;
 
 /** Opens a whole list of users, ordered by id. */
-export const openUserList = async (
-  em: Em,
-  viewer: Viewer,
-  listed: Listed,
-  encoder: UserEncoder,
-): Promise<OpenList> => {
-  const sortApps = await createAppSort(em);
-  const apps = encoder.columns.indexOf('apps');
-  return {
-    encoder: {
-      ...encoder,
-      encode: (row) => {
-        row[apps] = sortApps(row[apps] ?? null);
-        return encoder.encode(row);
-      },
-    },
-    page: (after, limit) => pageOfUsers(viewer, listed, encoder.columns, Number(after?.[0] ?? 0), limit),
-  };
-};
-
-/**
- * Returns a function that makes JSON of ids that are separated by commas, ordered by the age of their apps. PostgreSQL would sort
- * the apps of each user separately, which doubles its time for a list.
- */
-const createAppSort = async (em: Em) => {
-  const apps = await kysely(em).selectFrom('apps').select('id').orderBy('created_at').orderBy('id').execute();
-  const byId = new Map(apps.map(({ id }, position) => [id, { id, position }]));
-  return (ids: string | null): string => {
-    if (ids === null) return '[]';
-    // Apps that were created since are the youngest.
-    const found = ids.split(',').map((id) => byId.get(id) ?? { id, position: byId.size });
-    found.sort((a, b) => a.position - b.position);
-    return `["${found.map(({ id }) => id).join('","')}"]`;
-  };
-};
+export const openUserList = (viewer: Viewer, listed: Listed, encoder: UserEncoder): OpenList => ({
+  encoder,
+  page: (after, limit) => pageOfUsers(viewer, listed, encoder.columns, Number(after?.[0] ?? 0), limit),
+});
 
 const pageOfUsers = (
   viewer: Viewer,
@@ -110,22 +79,24 @@ const pageOfUsers = (
 };
 
 const columnOf = (name: UserColumn, viewer: Viewer, isOfAll: boolean): RawBuilder<unknown> => {
-  if (name === 'apps') return isOfAll ? sql`granted.apps` : appsOf(viewer);
+  if (name === 'apps') return sql`coalesce(${isOfAll ? sql`granted.apps` : appsOf(viewer)}, '[]')`;
   if (name === 'clientadmin_of') return sql`coalesce(administered.client_ids, '[]')`;
   return sql.ref(`users.${name}`);
 };
 
-/** A left join: PostgreSQL leaves it out for viewers of all clients. */
+/** JSON, oldest app first. */
+const APP_IDS = sql`'["' || string_agg(g.app_id, '","' order by a.created_at, a.id) || '"]'`;
+
 const visibleGrants = (viewer: Viewer, isWanted: RawBuilder<boolean>) => sql`
-  from app_grants g left join apps a on a.id = g.app_id
+  from app_grants g join apps a on a.id = g.app_id
   where ${isWanted} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}`;
 
 /** The grants of a few users are looked up, those of all are read along with them, in the order of an index. */
 const appsOf = (viewer: Viewer) => sql`
-  (select string_agg(g.app_id, ',') ${visibleGrants(viewer, sql`g.user_id = users.id`)})`;
+  (select ${APP_IDS} ${visibleGrants(viewer, sql`g.user_id = users.id`)})`;
 
 const grantsAfter = (viewer: Viewer, after: number) => sql<{ user_id: number }>`(
-  select g.user_id, string_agg(g.app_id, ',') as apps
+  select g.user_id, ${APP_IDS} as apps
   ${visibleGrants(viewer, sql`g.user_id > ${after}`)} group by g.user_id)`;
 
 /** `client_ids` is JSON. */

@@ -33,7 +33,7 @@ export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: UnitOfW
     const open = async (viewer: Actor) => {
       requireLister(viewer);
       requireUnsorted(filter);
-      return openUserList(em, viewer, await listingQuery(em, viewer, filter, clock.now()), encoder);
+      return openUserList(viewer, await listingQuery(em, viewer, filter, clock.now()), encoder);
     };
     return openListStream({ em, copyLines, actor, open });
   },
