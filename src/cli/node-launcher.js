@@ -14,7 +14,7 @@ const SERVICES = new Set(['serve', 'demo']);
 
 /**
  * What V8 and glibc read when a process starts. The figures are the peak of the service while it reads single users, lists
- * 100,000 users, creates 1,000 invitations at a time and logs users in: 620 MB without any of these, 271 MB with all.
+ * 100,000 users, creates 1,000 invitations at a time and logs users in: 620 MB without any of these.
  */
 export const MEMORY_SETTINGS = {
   nodeOptions: [
@@ -25,8 +25,8 @@ export const MEMORY_SETTINGS = {
     // With unread lists, logins and half bodies at the same time 408 MB instead of 450 MB.
     '--no-maglev',
   ],
-  // Alone 521 MB, with both options 271 MB: each arena keeps the 19 MiB of a password hash for later.
-  // The threshold returns that memory at once.
+  // One arena: alone 521 MB, with the first two options 271 MB. Each arena keeps the 19 MiB of a password hash for later; blocks
+  // above the threshold go back to the operating system at once.
   env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '1048576' },
 };
 

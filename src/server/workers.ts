@@ -146,7 +146,7 @@ type ConfigMessage = { config: WorkerConfig };
 /** A step of `ShutdownSteps`. */
 type StopMessage = { stop: 'announce' | 'hold' | 'close' };
 
-/** Sent by a worker when it listens, with what the first one tells the operator. */
+/** Sent by a worker when it listens, with what the first one prints for the operator. */
 type ListeningMessage = { listening: { notice: string[] } };
 
 /** Runs the service in one of several processes until it gets a stop message or a signal. Exits if the primary dies. */
