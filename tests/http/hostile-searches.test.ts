@@ -3,8 +3,8 @@ import { ACME, appSuite, ROOT } from '../support/test-app.ts';
 
 const searches = appSuite('searches of whole lists, whose values are literals of COPY');
 
-const PATHS = ['/jb/users/', '/jb/apps/', '/jb/access-views/'];
-const VALUES = ['a\0b', "';drop table users;--", '\\', "\\'", "E'\\n", '$1', '?', '%_\\\\', '😀'];
+const PATHS = ['/jb/users/', '/jb/apps/'];
+const VALUES = ["';drop table users;--", '\\', "\\'", "E'\\n", '$1', '?', '%_\\\\', '😀'];
 
 for (const value of VALUES)
   searches(`${JSON.stringify(value)} finds what it finds in a page`, async ({ app }) => {
@@ -14,10 +14,18 @@ for (const value of VALUES)
         const whole = await app.send(url, { as });
         const page = await app.send(`${url}&page=1&page_size=100`, { as });
 
-        assert.is(whole.statusCode, page.statusCode, path);
-        if (whole.statusCode === 200) assert.is(whole.body, page.body, path);
-        else assert.is(whole.statusCode, 400, whole.body);
+        assert.equal([whole.statusCode, page.statusCode], [200, 200], path);
+        assert.is(whole.body, page.body, path);
       }
   });
+
+searches('a NUL is refused, which would end the statement', async ({ app }) => {
+  for (const path of PATHS) {
+    const response = await app.send(`GET ${path}?search=a%00b`, { as: ROOT });
+
+    assert.is(response.statusCode, 400, path);
+    assert.match(response.body, 'search');
+  }
+});
 
 searches.run();
