@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 
 /** MikroORM's entity manager, of a unit of work or of a transaction in it. */
@@ -26,3 +27,13 @@ export const clientIdsOf = async (em: Em, userId: number): Promise<number[]> => 
     .execute();
   return rows.map((row) => row.client_id);
 };
+
+/** SQL that is true, false or null. */
+export const condition = sql<boolean>;
+
+/** Whether a column has one of these values. As one parameter, so that the text of the statement does not depend on their number. */
+export const isAnyOf = (
+  column: string,
+  values: Iterable<number | string | null>,
+  type: 'int' | 'bigint' | 'varchar',
+): RawBuilder<boolean> => condition`${sql.ref(column)} = any(${[...values]}::${sql.raw(type)}[])`;

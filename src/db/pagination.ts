@@ -1,5 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { invalid } from '../lib/problems.ts';
+import { condition } from './kysely.ts';
 
 /** The requested part of a list: all of it, the first rows, or a page by its number, from 1. */
 export type PageRequest = {
@@ -57,7 +58,7 @@ export const pageOfRows = <DB, TB extends keyof DB, O>(
     .select(sql.ref(key).as('key'))
     .limit(page.size)
     .offset((page.number - 1) * page.size);
-  return rows.where(sql<boolean>`${sql.ref(key)} in (${keys})`);
+  return rows.where(condition`${sql.ref(key)} in (${keys})`);
 };
 
 /** The rows after a cursor, if they are ordered by this key; all rows without a cursor. */
@@ -68,7 +69,7 @@ export const afterCursor = <DB, TB extends keyof DB, O>(
   order: 'asc' | 'desc' = 'asc',
 ) => {
   if (cursor === undefined) return rows;
-  return rows.where(sql<boolean>`${sql.ref(key)} ${sql.raw(order === 'asc' ? '>' : '<')} ${cursor}`);
+  return rows.where(condition`${sql.ref(key)} ${sql.raw(order === 'asc' ? '>' : '<')} ${cursor}`);
 };
 
 /**

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { condition } from './kysely.ts';
 
 /** The words of a search; empty for a blank one. */
 export const wordsOf = (search: string): string[] => [...new Set(search.split(/\s+/u).filter(Boolean))];
@@ -8,7 +9,7 @@ export const wordsOf = (search: string): string[] => [...new Set(search.split(/\
  * converts the words in the same way.
  */
 export const hasWords = (folded: RawBuilder<string>, search: string): RawBuilder<boolean> => {
-  const conditions = wordsOf(search).map((word) => sql<boolean>`${folded} like lower(${patternOf(word)})`);
+  const conditions = wordsOf(search).map((word) => condition`${folded} like lower(${patternOf(word)})`);
   return conditions.length === 0 ? sql`true` : sql`(${sql.join(conditions, sql` and `)})`;
 };
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { condition } from '../../db/kysely.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type Actor, canViewAll } from './actor.ts';
@@ -32,8 +33,8 @@ export const clientManagedBy = (manager: Roles, clientId: RawBuilder<number>): C
 
 /** The roles of `users`, to be selected. */
 export const ROLE_COLUMNS = [
-  sql<boolean>`users.is_superuser`.as('isSuperuser'),
-  sql<boolean>`users.is_staff`.as('isStaff'),
+  condition`users.is_superuser`.as('isSuperuser'),
+  condition`users.is_staff`.as('isStaff'),
   sql<number[]>`array(select m.client_id from memberships m
     where m.user_id = users.id and m.is_admin order by m.client_id)`.as('adminOf'),
 ] as const;
@@ -137,7 +138,7 @@ export const auditEntryVisibleTo = (viewer: Roles): Condition => {
   const clients = clientsWhere(viewer, 'read-audit');
   if (clients === 'all') return ALWAYS;
   const own = sql`${[...clients]}::int[]`;
-  const ofClients = sql<boolean>`(client_ids && ${own}
+  const ofClients = condition`(client_ids && ${own}
     and (client_ids <@ ${own} or action <> all(${[...ACCOUNT_ACTIVITY]}::text[])))`;
   return can(viewer, 'poll-events') ? sql`(${ofClients} or action = 'app.clear-cache')` : ofClients;
 };

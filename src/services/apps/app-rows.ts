@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest } from '../../db/pagination.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -43,7 +43,7 @@ export const appCursorOf = async (em: Em, actor: Actor, cursor: string): Promise
 };
 
 export const isAfterApp = ({ createdAt, id }: AppCursor) =>
-  sql<boolean>`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
+  condition`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
 
 /** The apps after the one of this id, or all. @throws Problem `invalid-input` on `cursor` */
 export const appsAfter = async (em: Em, actor: Actor, cursor: string | undefined) => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { App } from '../../../entities/app.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import {
   afterCursor,
@@ -159,7 +159,7 @@ export const createApps = ({ em, clock, audit, copyLines }: UnitOfWork) => {
       const fetched = kysely(em)
         .selectFrom('fetched_packages')
         .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
-        .select(sql<boolean>`id = max(id) over ()`.as('is_staged'))
+        .select(condition`id = max(id) over ()`.as('is_staged'))
         .where('slug', '=', slug);
       const rows = kysely(em).selectFrom(fetched.as('version')).selectAll().orderBy('id', 'desc');
       const versions = await readPage(
@@ -218,7 +218,7 @@ const readLoads = async (em: Em, appId: string, packageIds: readonly number[]) =
     .select(['id', 'package_id', 'loaded_at', 'loaded_by', 'is_rollback'])
     .select(sql<number>`row_number() over (partition by package_id order by id desc)`.as('nth'))
     .where('app_id', '=', appId)
-    .where(sql<boolean>`package_id = any(${[...packageIds]}::bigint[])`);
+    .where(isAnyOf('package_id', packageIds, 'bigint'));
   const rows = await kysely(em)
     .selectFrom(loads.as('load'))
     .selectAll()

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
@@ -33,14 +33,14 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
     // Clients that are hidden in the entries must not be found by filtering either.
     if (filter.client !== undefined)
       rows = rows
-        .where(sql<boolean>`client_ids && ${[filter.client]}::int[]`)
+        .where(condition`client_ids && ${[filter.client]}::int[]`)
         .where(clientAuditVisibleTo(actor, sql`${filter.client}::int`));
     if (filter.from !== undefined) rows = rows.where('occurred_at', '>=', filter.from);
     if (filter.to !== undefined) rows = rows.where('occurred_at', '<', filter.to);
     if (filter.operation !== undefined) rows = rows.where(isOfOperation(filter.operation));
     if (filter.cursor !== undefined) {
       const { occurred_at: at, id } = await cursorRow(visible.where('id', '=', filter.cursor));
-      rows = rows.where(sql<boolean>`(occurred_at, id) < (${at}, ${id})`);
+      rows = rows.where(condition`(occurred_at, id) < (${at}, ${id})`);
     }
     return (await readPage(rows, 'id', page)).map((row) => redactFor(actor, row));
   },
@@ -60,7 +60,7 @@ const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
 };
 
 /** The entries of an operation follow it within a few hours, so the index by time finds them. */
-const isOfOperation = (id: string) => sql<boolean>`
+const isOfOperation = (id: string) => condition`
   (details ->> 'operation' = ${id}
     and occurred_at >= (select started_at from operations where id = ${id})
     and occurred_at < (select started_at + interval '1 day' from operations where id = ${id}))`;

@@ -1,5 +1,5 @@
 import { type InferResult, sql } from 'kysely';
-import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
@@ -136,7 +136,7 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     await db
       .deleteFrom('api_tokens')
       .where('user_id', '=', userId)
-      .where(sql<boolean>`not ${isTokenUnexpired}`)
+      .where(condition`not ${isTokenUnexpired}`)
       .execute();
     const newId = await addToken(tx, { userId, token: replacement, now: clock.now(), address, name });
     const clients = await clientIdsOf(tx, userId);

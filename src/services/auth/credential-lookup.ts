@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import type { Credential } from '../access/actor.ts';
 import { ROLE_COLUMNS } from '../access/visibility.ts';
@@ -33,7 +33,7 @@ export const activeUsers = (em: Em) =>
     .where('users.is_active', '=', true);
 
 const hasDigest = (column: string, digests: readonly string[]) =>
-  sql<boolean>`${sql.ref(column)} = any(${digests}::varchar[])`;
+  condition`${sql.ref(column)} = any(${digests}::varchar[])`;
 
 const OWNERS = {
   token: (em: Em, digests: readonly string[]) =>

@@ -1,12 +1,12 @@
 import { hash as digest } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
 
 /** Whether a token was not refreshed, or less than a minute ago by the database's clock. */
-export const isTokenUnexpired = sql<boolean>`coalesce(api_tokens.expires_at > now(), true)`;
+export const isTokenUnexpired = condition`coalesce(api_tokens.expires_at > now(), true)`;
 
 /** Sessions, and tokens from logins, that a user may have; the oldest are deleted. Named and refreshed tokens are not counted. */
 const LOGINS_PER_USER = 50;

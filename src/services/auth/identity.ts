@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
@@ -62,8 +62,8 @@ export const findActorByEmail = async (em: Em, email: string | undefined) => {
 export const reloadActor = async (em: Em, { id, credential }: Actor): Promise<Actor | null> => {
   const user = activeUsers(em).where('users.id', '=', id);
   const exists = credential
-    ? sql<boolean>`exists (select from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id})`
-    : sql<boolean>`true`;
+    ? condition`exists (select from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id})`
+    : condition`true`;
   const row = await user.where(exists).executeTakeFirst();
   return row ? toActor(row, credential) : null;
 };

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { newSessionSecret } from '../../lib/ids.ts';
 import { isStorableText } from '../../lib/json-value.ts';
@@ -130,7 +130,7 @@ const findAccount = async (em: Em, email: string, now: Date) =>
           sql<number[]>`array(select client_id from memberships m where m.user_id = users.id)`.as(
             'clientIds',
           ),
-          sql<boolean>`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
+          condition`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
         ])
         .where('email', '=', email)
         .executeTakeFirst();

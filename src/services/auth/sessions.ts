@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { type InferResult, sql } from 'kysely';
+import type { InferResult } from 'kysely';
 import { Session } from '../../../entities/session.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -18,7 +18,7 @@ import { rethrowAsWrongPassword } from './password-verification.ts';
 export const SESSION_IDLE_DAYS = 14;
 
 /** The absolute lifetime of a session, by the database's clock. */
-export const isUnexpired = sql<boolean>`sessions.expires_at > now()`;
+export const isUnexpired = condition`sessions.expires_at > now()`;
 
 /** Browser sessions of the actor, and of users whom the actor may change. */
 export const createSessions = ({
@@ -37,7 +37,7 @@ export const createSessions = ({
     const rows = sessionRows(em, await readOwnerId(em, actor, email), clock.now());
     if (page.cursor === undefined) return readPage(rows, 'id', page);
     const { last_used: at, id } = await cursorRow(rows.where('id', '=', page.cursor));
-    return readPage(rows.where(sql<boolean>`(last_used, id) < (${at}, ${id})`), 'id', page);
+    return readPage(rows.where(condition`(last_used, id) < (${at}, ${id})`), 'id', page);
   },
 
   /**

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { Site } from '../../../entities/site.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -75,7 +75,7 @@ export const createEnvironment = ({ em, environment: defaults }: UnitOfWork) => 
     const own = await kysely(em)
       .selectFrom('clients')
       .select('upload_bucket_name')
-      .where(sql<boolean>`id = any(${actor.adminOf}::int[])`)
+      .where(isAnyOf('id', actor.adminOf, 'int'))
       .where('upload_bucket_name', 'is not', null)
       .orderBy('id')
       .limit(1)

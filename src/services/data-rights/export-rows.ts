@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
@@ -37,7 +37,7 @@ export const EXPORT_PARTS = {
     yield await kysely(em)
       .selectFrom('users')
       .select([...USER_COLUMNS, 'is_staff', 'is_superuser'])
-      .select(sql<boolean>`password_hash is not null`.as('has_password'))
+      .select(condition`password_hash is not null`.as('has_password'))
       .where('id', '=', person.id)
       .execute();
   },
@@ -209,7 +209,7 @@ async function* usageOf(em: Em, email: string, app: { id: string; slug: string }
       query = query
         // Lets the planner skip months.
         .where('occurred_at', '>=', after.occurred_at)
-        .where(sql<boolean>`(occurred_at, id) > (${after.occurred_at}, ${after.id})`);
+        .where(condition`(occurred_at, id) > (${after.occurred_at}, ${after.id})`);
     const rows = await query.orderBy('occurred_at').orderBy('id').limit(PAGE_ROWS).execute();
     if (rows.length > 0) yield rows.map(({ id: _, ...row }) => ({ app: app.slug, ...row }));
     after = rows.at(-1);
@@ -229,7 +229,7 @@ async function* auditOf(em: Em, email: string, isActor: boolean): Pages {
       )
       .where(isActor ? 'actor_email' : 'target', '=', email);
     if (!isActor) query = query.where('actor_email', '<>', email);
-    if (after) query = query.where(sql<boolean>`(occurred_at, id) > (${after.occurred_at}, ${after.id})`);
+    if (after) query = query.where(condition`(occurred_at, id) > (${after.occurred_at}, ${after.id})`);
     const rows = await query.orderBy('occurred_at').orderBy('id').limit(PAGE_ROWS).execute();
     if (rows.length > 0) yield rows;
     after = rows.at(-1);

@@ -1,5 +1,5 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -128,7 +128,7 @@ const listedAccessViews = (em: Em, viewer: Viewer, { appId, user, flags = {} }: 
   if (appId !== undefined) rows = rows.where('apps.id', '=', appId);
   if (user !== undefined) rows = rows.where('users.email', '=', user);
   for (const [flag, value] of Object.entries(flags))
-    rows = rows.where(sql<boolean>`flags ->> ${flag} = ${value}`);
+    rows = rows.where(condition`flags ->> ${flag} = ${value}`);
   return rows;
 };
 

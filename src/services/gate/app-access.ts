@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
+import { condition } from '../../db/kysely.ts';
 
 /**
  * Whether a user may open an app, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
@@ -22,7 +23,7 @@ export const decideAccess = ({ client_is_open, in_maintenance, user }: AccessFac
 };
 
 /** SQL: whether the user of a row of `users` may open the app of a row of `apps`: those that `appVisibleTo` shows them. */
-const hasAccess = sql<boolean>`(users.is_superuser or users.is_staff
+const hasAccess = condition`(users.is_superuser or users.is_staff
   or exists (select from memberships m where m.user_id = users.id and m.client_id = apps.client_id and m.is_admin)
   or exists (select from app_grants g where g.user_id = users.id and g.app_id = apps.id))`;
 
@@ -59,7 +60,7 @@ export const openableAppsOfUsers = (db: Kysely<Database>) =>
     ])
     .select(sql<string>`trim(users.first_name || ' ' || users.last_name)`.as('name'))
     .select(
-      sql<boolean>`exists (select from memberships m
+      condition`exists (select from memberships m
         where m.user_id = users.id and m.client_id = apps.client_id and m.is_admin)`.as('is_client_admin'),
     )
     .select(hasAccess.as('has_access'));
@@ -83,7 +84,7 @@ export const factsOfView = (user: OpenableAppOfUser, isBySuperuser: boolean): Ac
   });
 
 /** SQL: whether a row of `access_views` opens from this address; without one, only views for any network do. */
-export const isInNetwork = (address: string | null): RawBuilder<boolean> => sql<boolean>`
+export const isInNetwork = (address: string | null): RawBuilder<boolean> => condition`
   (cardinality(allowed_networks) = 0
     or coalesce(${address}::inet <<= any(allowed_networks::inet[]), false))`;
 

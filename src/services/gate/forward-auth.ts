@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { isSlug } from '../../lib/package-name.ts';
@@ -129,7 +129,7 @@ const openings = (em: Em, userIds: number[], slugs: string[]) =>
     .select(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`.as('issued_ms'))
     .select(lastRevocation.as('revoked_ms'))
     .where(
-      sql<boolean>`(users.id, apps.slug) in (select * from unnest(${userIds}::int[], ${slugs}::varchar[]))`,
+      condition`(users.id, apps.slug) in (select * from unnest(${userIds}::int[], ${slugs}::varchar[]))`,
     );
 
 /** Tickets of people who make many requests; the oldest are evicted. */

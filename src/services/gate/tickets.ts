@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
@@ -114,9 +114,9 @@ const revocations = (em: Em, { issuedMs, appId, userId, viewId }: Issued) =>
   kysely(em)
     .selectFrom('ticket_revocations')
     .select('id')
-    .where(sql<boolean>`extract(epoch from revoked_at) * 1000 >= ${issuedMs}::numeric`)
+    .where(condition`extract(epoch from revoked_at) * 1000 >= ${issuedMs}::numeric`)
     .where(
-      sql<boolean>`(app_id = ${appId} or user_id = ${userId} or access_view_id = ${viewId}
+      condition`(app_id = ${appId} or user_id = ${userId} or access_view_id = ${viewId}
         or num_nonnulls(app_id, user_id, access_view_id) = 0)`,
     )
     .limit(1);
@@ -181,7 +181,7 @@ const issuedMs = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)
 
 /** The expiry of a one-time view limits when it can be opened, not how long the app stays open. */
 const isViewOpen = (now: Date) =>
-  sql<boolean>`(access_views.is_active and (access_views.is_one_time
+  condition`(access_views.is_active and (access_views.is_one_time
     or access_views.expires_at is null or access_views.expires_at > ${now}))`.as('is_view_open');
 
 const VIEW_COLUMNS = [
@@ -208,7 +208,7 @@ type ViewColumns = {
 };
 
 /** The view of a use, unless it opens the app as another user now. */
-const isViewOfUse = (useId: number) => sql<boolean>`exists (
+const isViewOfUse = (useId: number) => condition`exists (
   select from access_view_uses u where u.id = ${useId}
     and u.access_view_id = access_views.id and u.user_id is not distinct from access_views.user_id)`;
 
@@ -260,9 +260,9 @@ const readFactsOfTicket = async (deps: Reading, ticket: TicketClaims): Promise<T
     const [row] = await read(users.where('apps.slug', '=', slug));
     return row ? { app: row, user: row, view: null, issued_ms: row.issued_ms } : null;
   }
-  const isView = sql<boolean>`access_views.id = ${viewId}`;
+  const isView = condition`access_views.id = ${viewId}`;
   const ofUsers = viewsOfUsers(db, now, isView).where('users.handle', '=', handle);
-  const ofGuests = viewsOfGuests(db, now, isView).where(sql<boolean>`${handle} = 'view:' || access_views.id`);
+  const ofGuests = viewsOfGuests(db, now, isView).where(condition`${handle} = 'view:' || access_views.id`);
   return viewFacts(
     await Promise.all([
       read(ofUsers.where('apps.slug', '=', slug)),

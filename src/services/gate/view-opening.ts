@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { leadsToApi } from '../../lib/app-link.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
@@ -152,8 +152,8 @@ type ViewRefusal =
   | ('revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address')
   | Exclude<AppAccess, 'allowed'>;
 
-const isExpired = sql<boolean>`coalesce(expires_at <= clock_timestamp(), false)`;
-const isUsedUp = sql<boolean>`(allowed_uses > 0 and uses >= allowed_uses)`;
+const isExpired = condition`coalesce(expires_at <= clock_timestamp(), false)`;
+const isUsedUp = condition`(allowed_uses > 0 and uses >= allowed_uses)`;
 
 /** Finds a view by its key, with the reason why it does not open its app, if the view alone is the reason. */
 export const findView = (em: Em, key: string, address: string | null) =>
@@ -182,7 +182,7 @@ const countUse = (tx: Em, key: string, address: string | null) =>
     })
     .where('key', '=', key)
     .where('is_active', '=', true)
-    .where(sql<boolean>`not ${isExpired} and not ${isUsedUp} and ${isInNetwork(address)}`)
+    .where(condition`not ${isExpired} and not ${isUsedUp} and ${isInNetwork(address)}`)
     .returningAll()
     .executeTakeFirst();
 

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { Invitation, type InvitationStatus } from '../../../entities/invitation.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
@@ -24,10 +24,10 @@ export type InvitationRow = BareInvitation & { inviter: UserRow };
 
 /** Pending invitations expire by the clock; the stored status changes only when another invitation replaces them. */
 export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
-  if (status === 'all') return sql<boolean>`true`;
+  if (status === 'all') return condition`true`;
   // As in the conditions of the partial indexes.
-  if (status === 'pending') return sql<boolean>`(status = 'pending' and expires_at > ${now})`;
-  return sql<boolean>`${statusAt(now)} = ${status}`;
+  if (status === 'pending') return condition`(status = 'pending' and expires_at > ${now})`;
+  return condition`${statusAt(now)} = ${status}`;
 };
 
 /** The status at `now`. */
@@ -37,7 +37,7 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
 
 export const readBareInvitations = (em: Em, ids: readonly number[]): Promise<BareInvitation[]> =>
   invitationRows(em)
-    .where(sql<boolean>`id = any(${[...ids]}::int[])`)
+    .where(isAnyOf('id', ids, 'int'))
     .execute();
 
 /** @throws Problem `not-found` */
@@ -52,7 +52,7 @@ export const withInviters = async <T extends { inviter_id: number }>(em: Em, act
   const ids = [...new Set(rows.map((row) => row.inviter_id))];
   const inviters = await userRows(em, actor)
     .select(userVisibleTo(actor).as('is_seen'))
-    .where(sql<boolean>`users.id = any(${ids}::int[])`)
+    .where(isAnyOf('users.id', ids, 'int'))
     .execute();
   const byId = new Map(inviters.map((user) => [user.id, user.is_seen ? user : nameOnly(user)]));
   return rows.flatMap((row) => {

@@ -1,6 +1,6 @@
 import { type InferResult, sql } from 'kysely';
 import type { Invitation, InvitationStatus } from '../../../entities/invitation.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
@@ -81,7 +81,7 @@ export const createInvitations = (unit: UnitOfWork) => {
       else if (app === undefined) rows = rows.where('inviter_id', '=', actor.id);
       else {
         const appId = await requireViewableAppId(em, actor, app);
-        rows = rows.where(sql<boolean>`exists (select from invitation_apps ia
+        rows = rows.where(condition`exists (select from invitation_apps ia
           where ia.invitation_id = invitations.id and ia.app_id = ${appId})`);
       }
       return withInviters(em, actor, await readPage(rows, 'id', page));
@@ -186,7 +186,7 @@ const eventOf = (action: AuditAction, actor: Actor, { id, email, client }: Invit
   return { action, actor, target: email, clients: [client.id], details: { id } };
 };
 
-const isMatch = ({ status, client, search }: Search, now: Date) => sql<boolean>`(
+const isMatch = ({ status, client, search }: Search, now: Date) => condition`(
   ${hasStatus(status, now)}
   and ${client === undefined ? sql`true` : sql`client_id = ${client}`}
   and ${search === undefined ? sql`true` : hasWords(sql`email`, search)})`;
@@ -214,7 +214,7 @@ const replaceInitialApps = async (tx: Em, { id, client }: Invitation, appIds: st
     .selectFrom('apps')
     .select(['id as app_id', sql.lit(id).as('invitation_id')])
     .where('client_id', '=', client.id)
-    .where(sql<boolean>`id = any(${appIds}::varchar[])`)
+    .where(isAnyOf('id', appIds, 'varchar'))
     .execute();
   const foreign = appIds.filter((appId) => !apps.some((app) => app.app_id === appId));
   if (foreign.length > 0) {

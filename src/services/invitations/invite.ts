@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, soleAdminClient } from '../access/actor.ts';
@@ -185,17 +185,17 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
   const managed = await db
     .selectFrom('clients')
     .select('id')
-    .where(sql<boolean>`id = any(${named}::int[])`)
+    .where(isAnyOf('id', named, 'int'))
     .where(clientManagedBy(actor, sql`id`))
     .execute();
   const clients = new Set(managed.map(({ id }) => id));
   const visible = items.filter(({ client }) => client !== undefined && clients.has(client));
-  const isManaged = sql<boolean>`client_id = any(${[...clients]}::int[])`;
+  const isManaged = isAnyOf('client_id', clients, 'int');
 
   const apps = await db
     .selectFrom('apps')
     .select(['client_id', 'id'])
-    .where(sql<boolean>`id = any(${[...new Set(visible.flatMap((item) => item.initial_apps))]}::varchar[])`)
+    .where(isAnyOf('id', [...new Set(visible.flatMap((item) => item.initial_apps))], 'varchar'))
     .where(isManaged)
     .orderBy('created_at')
     .orderBy('id')
@@ -206,7 +206,13 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .select(['client_id', 'email'])
     .where('is_active', '=', true)
     .where(isManaged)
-    .where(sql<boolean>`email = any(${visible.map((item) => item.email)}::varchar[])`)
+    .where(
+      isAnyOf(
+        'email',
+        visible.map((item) => item.email),
+        'varchar',
+      ),
+    )
     .execute();
   return {
     clients,

@@ -1,6 +1,6 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { appsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
@@ -47,7 +47,7 @@ export const mailRows = (em: Em, options: MailOptions) =>
     .leftJoin('password_links as link', 'link.id', 'mail.password_link_id')
     .leftJoin('clients as client', (join) =>
       join.on(
-        sql<boolean>`client.id = coalesce(mail.client_id,
+        condition`client.id = coalesce(mail.client_id,
           (select min(m.client_id) from memberships m where m.user_id = mail.user_id))`,
       ),
     )
@@ -90,13 +90,13 @@ export type LetterContext = Pick<
 >;
 
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
-const hasPasswordLink = sql<boolean>`mail.kind in ('password-setup', 'password-reset')`;
+const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-reset')`;
 
 /**
  * Password mails whose user was not looked up yet, or that have no link yet. The condition on `kind` must match the index
  * `outbox_mails_due`.
  */
-export const needsLink = sql<boolean>`(sent_at is null and failed_at is null and (kind = 'invitation') is false
+export const needsLink = condition`(sent_at is null and failed_at is null and (kind = 'invitation') is false
   and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
 
 /** The reason not to inform a person that their password expires. */

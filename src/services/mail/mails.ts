@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
-import { clientIdsOf, type Em, kysely, pickDefined } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
@@ -143,16 +143,16 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       let rows = entryKeys(em, actor, email);
       if (page.cursor !== undefined) {
         const { at, type, id } = await cursorRow(rows.where('key', '=', page.cursor));
-        rows = rows.where(sql<boolean>`(at, type, id) < (${at}, ${type}, ${id})`);
+        rows = rows.where(condition`(at, type, id) < (${at}, ${type}, ${id})`);
       }
       const keys = await readPage(rows, 'key', page);
       const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
       const [mails, invitations] = await Promise.all([
         mailRows(em, options())
-          .where(sql<boolean>`mail.id = any(${idsOf('mail')}::bigint[])`)
+          .where(isAnyOf('mail.id', idsOf('mail'), 'bigint'))
           .execute(),
         detailedInvitations(em, actor, clock.now())
-          .where(sql<boolean>`invitations.id = any(${idsOf('invitation')}::int[])`)
+          .where(isAnyOf('invitations.id', idsOf('invitation'), 'int'))
           .execute(),
       ]);
       const mailsById = new Map(mails.map((mail) => [mail.id, mail]));
@@ -170,15 +170,15 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 };
 
 /** A mail concerns the client that sends it and all clients of its user. */
-const isOfClients = (clientIds: readonly number[]) => sql<boolean>`
+const isOfClients = (clientIds: readonly number[]) => condition`
   (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
 
 /** A mail about an account, such as a password link, is not for the admins of one of several clients of its user. */
 const concerns = (actor: Actor, isAll: boolean) =>
   isAll
-    ? sql<boolean>`true`
-    : sql<boolean>`(mail.client_id = any(${[...actor.adminOf]}::int[]) or mail.client_id is null
+    ? condition`true`
+    : condition`(mail.client_id = any(${[...actor.adminOf]}::int[]) or mail.client_id is null
         and ${isOfClients(actor.adminOf)} and not exists (select from memberships m
           where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[])))`;
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
 import { type MailContext, needsLink } from './mail-context.ts';
 
@@ -120,7 +120,7 @@ export const recordFailure = (em: Em, claim: Claim, failure: Failure, now: Date,
 
 /** Whether a mail waits for longer than any retry does, because the clock was ahead when it was enqueued or attempted. */
 export const isDueTooLate = (now: Date) =>
-  sql<boolean>`sent_at is null and failed_at is null
+  condition`sent_at is null and failed_at is null
     and next_attempt_at > ${new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS)}::timestamptz`;
 
 /** Makes mails due whose stored time is too late, because the clock was ahead. */

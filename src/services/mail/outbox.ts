@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';
 import {
@@ -52,7 +52,7 @@ export const createOutbox = (deps: Deps) => {
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
   const keepDeliverable = async (tx: Em, ids: number[]): Promise<MailContext[]> => {
     const facts = await mailContexts(tx, options())
-      .where(sql<boolean>`mail.id = any(${ids}::bigint[])`)
+      .where(isAnyOf('mail.id', ids, 'bigint'))
       .execute();
     const ended = facts.flatMap((mail) => {
       const reason = undeliverableReason(mail);

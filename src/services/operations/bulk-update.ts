@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isDuplicateOf } from '../../db/database-errors.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -232,7 +232,7 @@ const requireFewMails = async (tx: Em, email: string, now: Date): Promise<void> 
   const { count } = await kysely(tx)
     .selectFrom('outbox_mails')
     .select(sql<number>`count(*)`.as('count'))
-    .where(sql<boolean>`kind in ('password-setup', 'password-reset')`)
+    .where(condition`kind in ('password-setup', 'password-reset')`)
     .where('recipient', '=', email)
     .where('created_at', '>', new Date(now.getTime() - HOUR_MS))
     .executeTakeFirstOrThrow();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { UndoneChange } from '../../../entities/operation.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -126,12 +126,12 @@ const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operat
   const { reverted, is_finished } = await changes
     .select([
       sql<number>`coalesce(sum((change.undone ->> 'reverted')::int), 0)::int`.as('reverted'),
-      sql<boolean>`coalesce(bool_and(change.undone is not null), true)`.as('is_finished'),
+      condition`coalesce(bool_and(change.undone is not null), true)`.as('is_finished'),
     ])
     .executeTakeFirstOrThrow();
   const rows = await changes
     .select(['users.email', 'change.undone'])
-    .where(sql<boolean>`json_array_length(change.undone -> 'skipped') > 0`)
+    .where(condition`json_array_length(change.undone -> 'skipped') > 0`)
     .orderBy('change.user_id')
     .execute();
   const skipped = rows.flatMap(({ email, undone }) =>

@@ -1,8 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
-import { sql } from 'kysely';
 import { App } from '../../../entities/app.ts';
 import { LoadedPackage } from '../../../entities/package.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit, Changes } from '../audit/audit.ts';
@@ -156,7 +155,7 @@ const replaceStacks = async (tx: Em, appId: string, wanted: PackageManifest['sta
     .set({ is_offered: false })
     .where('app_id', '=', appId)
     .where('is_offered', '=', true)
-    .where(sql<boolean>`id <> all(${kept}::varchar[])`)
+    .where(condition`id <> all(${kept}::varchar[])`)
     .execute();
   if (offered.length > 0)
     await kysely(tx)

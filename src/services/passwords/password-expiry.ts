@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -7,7 +7,7 @@ import { tracing } from '../../lib/tracing.ts';
 /** Days between the mail about a policy that makes passwords expire sooner and the first expiry by it. */
 const NOTICE_DAYS = 7;
 
-const TRUE = sql<boolean>`true`;
+const TRUE = condition`true`;
 
 /**
  * SQL: when the policy of client `c`, by membership `m`, expires the password of the user, but not before people who were

@@ -1,6 +1,6 @@
-import { type InferResult, sql } from 'kysely';
+import type { InferResult } from 'kysely';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { invalid } from '../../lib/problems.ts';
 
 /** In code points, like the limit of the login: a longer password could be set, but not used. */
@@ -146,7 +146,7 @@ export const readPolicyOfClient = async (em: Em, id: number): Promise<PasswordPo
 
 /** Reads the policy for a user, from all clients that they belong to. */
 export const readPolicyOfUser = async (em: Em, userId: number): Promise<PasswordPolicy> => {
-  const isOwn = sql<boolean>`id in (select client_id from memberships where user_id = ${userId})`;
+  const isOwn = condition`id in (select client_id from memberships where user_id = ${userId})`;
   return strictestPolicy(await policyRows(em).where(isOwn).execute());
 };
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
@@ -133,7 +133,7 @@ const namesOf = async (tx: Em, actor: Actor, submitted: readonly SubmittedEntry[
   const users = await kysely(tx)
     .selectFrom('users')
     .select(['email', sql<string>`trim(first_name || ' ' || last_name)`.as('name')])
-    .where(sql<boolean>`email = any(${[...nameless]}::varchar[])`)
+    .where(isAnyOf('email', nameless, 'varchar'))
     .where(userVisibleTo(actor))
     .execute();
   return new Map(users.map(({ email, name }) => [email, name]));
@@ -159,7 +159,7 @@ const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEn
     .selectFrom('usage_entries')
     .select(['entry_key as entryKey', 'occurred_at as occurredAt'])
     .where('app_id', '=', appId)
-    .where(sql<boolean>`entry_key = any(${untimedKeys}::varchar[])`)
+    .where(isAnyOf('entry_key', untimedKeys, 'varchar'))
     .where('occurred_at', '>', new Date(now.getTime() - DUPLICATE_LOOKBACK_DAYS * DAY_MS))
     .execute();
   for (const { entryKey, occurredAt } of [...submitted, ...known])

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 
@@ -35,8 +35,8 @@ export const usageRows = (em: Em, filter: UsageFilter) => {
   if (cursor) {
     rows = rows
       // Lets the planner skip partitions, which the row comparison does not.
-      .where(sql<boolean>`occurred_at <= ${cursor.occurredAt}`)
-      .where(sql<boolean>`(occurred_at, id) < (${cursor.occurredAt}, ${cursor.id})`);
+      .where(condition`occurred_at <= ${cursor.occurredAt}`)
+      .where(condition`(occurred_at, id) < (${cursor.occurredAt}, ${cursor.id})`);
   }
   return rows;
 };
@@ -48,7 +48,7 @@ const isOfSubject = (subject: UsageSubject) =>
         subject.viewer,
         sql`(select apps.client_id from apps where apps.id = usage_entries.app_id)`,
       )
-    : sql<boolean>`app_id = ${subject.appId}`;
+    : condition`app_id = ${subject.appId}`;
 
 export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute']>>[number];
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 
 const WINDOW_DAYS = [30, 60, 90] as const;
 /** `retention_histogram` looks back as far, see entities/usage-totals.ts. */
@@ -31,11 +31,11 @@ export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
  * for an instance that is past midnight already.
  */
 export const isFutureWindow = (today: string, day: RawBuilder<unknown> = sql`usage_windows.day`) =>
-  sql<boolean>`${day} > ${today}::date + 1`;
+  condition`${day} > ${today}::date + 1`;
 
 /** Whether the row of `usage_windows` has to be computed again: it is of an earlier day, or of the future. */
 export const isStaleWindow = (today: string) =>
-  sql<boolean>`(usage_windows.day < ${today}::date or ${isFutureWindow(today)})`;
+  condition`(usage_windows.day < ${today}::date or ${isFutureWindow(today)})`;
 
 /** Computes windows from 90 rows per app. They never move back a day, even if instances disagree about midnight. */
 const upsertWindows = (appIds: readonly string[], now: Date) => sql`

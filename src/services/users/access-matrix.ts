@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import {
   type Actor,
@@ -37,7 +37,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
    */
   read: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
     const { client } = filter;
-    const isChangeable = administersClient(actor, client) ? userAppsManagedBy(actor) : sql<boolean>`false`;
+    const isChangeable = administersClient(actor, client) ? userAppsManagedBy(actor) : condition`false`;
     const { users } = await listingQuery(em, actor, filter, clock.now());
     const [apps, rows] = await Promise.all([
       kysely(em)
@@ -52,7 +52,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
         .select(['users.email', 'users.first_name', 'users.last_name', 'users.is_active'])
         .select([
           isChangeable.as('is_changeable'),
-          sql<boolean>`exists (select from memberships m
+          condition`exists (select from memberships m
             where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
           sql<string[]>`array(select a.id from app_grants g join apps a on a.id = g.app_id
             where g.user_id = users.id and a.client_id = ${client} order by a.created_at, a.id)`.as('apps'),
@@ -160,9 +160,9 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
   const db = kysely(tx);
   const visible = db
     .selectFrom('users')
-    .where(sql<boolean>`users.email = any(${[...emails]}::varchar[])`)
+    .where(isAnyOf('users.email', emails, 'varchar'))
     .where(userVisibleTo(actor));
-  const superuser = visible.select('users.id').where(sql<boolean>`users.is_superuser`).limit(1);
+  const superuser = visible.select('users.id').where(condition`users.is_superuser`).limit(1);
   if (await superuser.executeTakeFirst()) await lockSuperusers(tx, actor);
   const locked = await visible.select('users.id').orderBy('users.id').forUpdate('users').execute();
   const ids = locked.map(({ id }) => id);
@@ -172,7 +172,7 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
       sql<string[]>`array(select g.app_id from app_grants g join apps a on a.id = g.app_id
         where g.user_id = users.id and a.client_id = ${client})`.as('apps'),
     ])
-    .where(sql<boolean>`users.id = any(${ids}::int[])`)
+    .where(isAnyOf('users.id', ids, 'int'))
     .execute();
   const apps = await db
     .selectFrom('apps')

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -11,7 +11,7 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
   const apps = await kysely(em)
     .selectFrom('apps')
     .select(['id', 'client_id'])
-    .where(sql<boolean>`id = any(${[...appIds]}::varchar[])`)
+    .where(isAnyOf('id', appIds, 'varchar'))
     .where(clientManagedBy(actor, sql`client_id`))
     .orderBy('created_at')
     .orderBy('id')

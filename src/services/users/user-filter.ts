@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
@@ -134,7 +134,7 @@ const sortUsers = async (em: Em, actor: Actor, users: Users, { sort, cursor }: O
   const sorted = users.clearOrderBy().orderBy(column, direction).orderBy('users.id', direction);
   if (cursor === undefined) return sorted;
   const { id, key } = await findCursor(em, actor, cursor, column);
-  return sorted.where(sql<boolean>`(${column}, users.id) ${sql.raw(isAfter)} (${key}::${type}, ${id}::int)`);
+  return sorted.where(condition`(${column}, users.id) ${sql.raw(isAfter)} (${key}::${type}, ${id}::int)`);
 };
 
 const keyOf = (sort: UserSort): Key => {

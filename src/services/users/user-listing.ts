@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Em } from '../../db/kysely.ts';
+import { condition, type Em } from '../../db/kysely.ts';
 import type { OpenList, RowEncoder } from '../../db/list-pages.ts';
 import type { Actor } from '../access/actor.ts';
 import { isNotErased, userClientVisibleTo, userVisibleTo, type Viewer } from '../access/visibility.ts';
@@ -33,7 +33,7 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
       .innerJoin('memberships', 'memberships.user_id', 'users.id')
       .where('memberships.client_id', '=', client)
       .where(isNotErased);
-    const isGranted = sql<boolean>`exists (select from app_grants g
+    const isGranted = condition`exists (select from app_grants g
       where g.user_id = users.id and g.app_id = ${appId})`;
     return {
       users: asUsers(appId === undefined ? members : members.where(isGranted)),
@@ -68,7 +68,7 @@ const pageOfUsers = (
   const isOfAll = key === 'users';
   const page = users
     .clearSelect()
-    .where(sql<boolean>`${sql.ref(isOfAll ? 'users.id' : `${key}.user_id`)} > ${after}`)
+    .where(condition`${sql.ref(isOfAll ? 'users.id' : `${key}.user_id`)} > ${after}`)
     .limit(limit)
     .select(columns.map((name) => columnOf(name, viewer, isOfAll).as(`output_${name}`)))
     .select('users.id')

@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import type { User } from '../../../entities/user.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
@@ -95,7 +95,7 @@ const requireUser = (row: UserDetail | undefined): UserDetail => {
 
 const visibleUsers = (em: Em, viewer: Viewer, emails: readonly string[]) =>
   userRows(em, viewer)
-    .where(sql<boolean>`users.email = any(${emails}::varchar[])`)
+    .where(isAnyOf('users.email', emails, 'varchar'))
     .where(userVisibleTo(viewer));
 
 /** A user who is read alone. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { isAnyOf } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { userVisibleTo } from '../access/visibility.ts';
@@ -30,7 +30,7 @@ export const createUserTables = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>
         requireLister(viewer);
         const page = ids.slice(start, start + PAGE_SIZE);
         const rows = await userRows(em, viewer)
-          .where(sql<boolean>`users.id = any(${page}::int[])`)
+          .where(isAnyOf('users.id', page, 'int'))
           .where(userVisibleTo(viewer))
           .execute();
         const byId = new Map(rows.map((row) => [row.id, row]));

@@ -1,6 +1,5 @@
-import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import {
@@ -164,12 +163,12 @@ const readKnownApps = (tx: Em, userId: number, appIds: readonly string[]): Promi
     .selectFrom('apps')
     .select(['apps.id', 'apps.client_id'])
     .select(
-      sql<boolean>`exists (select from app_grants g where g.user_id = ${userId} and g.app_id = apps.id)`.as(
+      condition`exists (select from app_grants g where g.user_id = ${userId} and g.app_id = apps.id)`.as(
         'is_granted',
       ),
     )
     .where(
-      sql<boolean>`apps.id in (select g.app_id from app_grants g where g.user_id = ${userId}
+      condition`apps.id in (select g.app_id from app_grants g where g.user_id = ${userId}
         union all select unnest(${[...appIds]}::varchar[]))`,
     )
     .orderBy('apps.created_at')
