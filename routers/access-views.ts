@@ -25,17 +25,14 @@ const ByKey = z.object({ key: AccessViewKey });
 const path = '/access_views/';
 
 export const accessViewsRouter = router({
-  list: viewerProcedure
-    .meta(
-      route('GET', path, {
-        summary: 'List access views',
-        description:
-          'Of the apps that you manage, or for staff of all apps, newest first. `key` and `url` are empty for those who may not open the app with them. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the id or key of the last access view of the previous page.',
-        problems: ['not-found'],
-        dotted: 'flags',
-        legacy: true,
-      }),
-    )
+  list: route(viewerProcedure, 'GET', path, {
+    summary: 'List access views',
+    description:
+      'Of the apps that you manage, or for staff of all apps, newest first. `key` and `url` are empty for those who may not open the app with them. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the id or key of the last access view of the previous page.',
+    problems: ['not-found'],
+    dotted: 'flags',
+    legacy: true,
+  })
     .input(
       z
         .object({
@@ -56,35 +53,29 @@ export const accessViewsRouter = router({
       return views.map((view) => accessViewOutput(view, ctx.baseUrl));
     }),
 
-  get: viewerProcedure
-    .meta(
-      route('GET', `${path}{key}/`, {
-        summary: 'Get an access view',
-        description:
-          'By its id or current key. Without its key and URL for those who may not open the app with them, who find it only by its id.',
-        volatileFields: ['usages_cnt'],
-        legacy: true,
-      }),
-    )
+  get: route(viewerProcedure, 'GET', `${path}{key}/`, {
+    summary: 'Get an access view',
+    description:
+      'By its id or current key. Without its key and URL for those who may not open the app with them, who find it only by its id.',
+    volatileFields: ['usages_cnt'],
+    legacy: true,
+  })
     .input(ByKey)
     .output(AccessViewOutput)
     .query(async ({ ctx, input }) =>
       accessViewOutput(await ctx.services.accessViews.get(ctx.actor, input.key), ctx.baseUrl),
     ),
 
-  create: adminProcedure
-    .meta(
-      route('POST', path, {
-        summary: 'Create an access view',
-        description:
-          'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app opens as them. `data_permissions` replace those of the user. Accepts JSON and forms.',
-        problems: ['forbidden', 'reauthentication-required'],
-        status: 201,
-        forms: true,
-        resource: 'accessViews.get',
-        legacy: true,
-      }),
-    )
+  create: route(adminProcedure, 'POST', path, {
+    summary: 'Create an access view',
+    description:
+      'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app opens as them. `data_permissions` replace those of the user. Accepts JSON and forms.',
+    problems: ['forbidden', 'reauthentication-required'],
+    status: 201,
+    forms: true,
+    resource: 'accessViews.get',
+    legacy: true,
+  })
     .input(NewAccessView.prefault({}))
     .output(AccessViewOutput)
     .mutation(async ({ ctx, input }) => {
@@ -93,18 +84,15 @@ export const accessViewsRouter = router({
       return accessViewOutput(view, ctx.baseUrl);
     }),
 
-  update: adminProcedure
-    .meta(
-      route('PATCH', `${path}{key}/`, {
-        summary: 'Update an access view',
-        description:
-          'Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms. Deactivating the view needs no recent password.',
-        problems: ['forbidden', 'reauthentication-required'],
-        forms: true,
-        resource: 'accessViews.get',
-        legacy: true,
-      }),
-    )
+  update: route(adminProcedure, 'PATCH', `${path}{key}/`, {
+    summary: 'Update an access view',
+    description:
+      'Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms. Deactivating the view needs no recent password.',
+    problems: ['forbidden', 'reauthentication-required'],
+    forms: true,
+    resource: 'accessViews.get',
+    legacy: true,
+  })
     .input(AccessViewChanges.extend({ key: AccessViewKey }))
     .output(AccessViewOutput)
     .mutation(async ({ ctx, input: { key, ...changes } }) => {
@@ -113,29 +101,23 @@ export const accessViewsRouter = router({
       return accessViewOutput(view, ctx.baseUrl);
     }),
 
-  deactivate: adminProcedure
-    .meta(
-      route('DELETE', `${path}{key}/`, {
-        summary: 'Deactivate an access view',
-        description: 'It opens the app no longer. Nothing is removed: an update can activate it again.',
-        problems: ['forbidden'],
-        status: 204,
-        resource: 'accessViews.get',
-        legacy: true,
-      }),
-    )
+  deactivate: route(adminProcedure, 'DELETE', `${path}{key}/`, {
+    summary: 'Deactivate an access view',
+    description: 'It opens the app no longer. Nothing is removed: an update can activate it again.',
+    problems: ['forbidden'],
+    status: 204,
+    resource: 'accessViews.get',
+    legacy: true,
+  })
     .input(ByKey)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.accessViewChanges.deactivate(ctx.actor, input.key)),
 
-  uses: viewerProcedure
-    .meta(
-      route('GET', `${path}{key}/usage/`, {
-        summary: 'List the uses of an access view',
-        description: 'By its id or current key. Newest first, each with what applied at that time.',
-        legacy: true,
-      }),
-    )
+  uses: route(viewerProcedure, 'GET', `${path}{key}/usage/`, {
+    summary: 'List the uses of an access view',
+    description: 'By its id or current key. Newest first, each with what applied at that time.',
+    legacy: true,
+  })
     .input(ByKey.extend(pageNumberFields))
     .output(listOf(AccessViewUseOutput))
     .query(async ({ ctx, input }) => {
@@ -147,15 +129,12 @@ export const accessViewsRouter = router({
     }),
 
   /** Each call makes another view, so over tRPC it is a mutation. The replaced service has it as a GET. */
-  embed: adminProcedure
-    .meta(
-      route('GET', '/jb/apps/{app}/embed/{email}/', {
-        summary: 'Get a URL that embeds an app once',
-        description:
-          'Of an app, by its id or slug, for a user who can open it. The URL works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another URL. Needs an API token: browser sessions are refused.',
-        problems: ['forbidden'],
-      }),
-    )
+  embed: route(adminProcedure, 'GET', '/jb/apps/{app}/embed/{email}/', {
+    summary: 'Get a URL that embeds an app once',
+    description:
+      'Of an app, by its id or slug, for a user who can open it. The URL works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another URL. Needs an API token: browser sessions are refused.',
+    problems: ['forbidden'],
+  })
     .input(z.object({ app: Text(255), email: EmailKey }))
     .output(z.object({ url: z.string() }))
     .mutation(async ({ ctx, input: { app, email } }) => {

@@ -40,14 +40,11 @@ const UserGrantOutput = Output('UserGrant', {
 });
 
 export const accessRouter = router({
-  matrix: viewerProcedure
-    .meta(
-      route('GET', '/jb/clients/{id}/access/', {
-        summary: 'Get the access matrix of a client',
-        description:
-          'A page of its users, with those of its apps that each of them has. `apps` has all apps of the client. `cursor` is `next_cursor` of the previous page.',
-      }),
-    )
+  matrix: route(viewerProcedure, 'GET', '/jb/clients/{id}/access/', {
+    summary: 'Get the access matrix of a client',
+    description:
+      'A page of its users, with those of its apps that each of them has. `apps` has all apps of the client. `cursor` is `next_cursor` of the previous page.',
+  })
     .input(
       z.object({
         id: IdKey,
@@ -63,27 +60,21 @@ export const accessRouter = router({
       ctx.services.accessMatrix.read(ctx.actor, { ...filter, client }, limit),
     ),
 
-  listByUser: adminProcedure
-    .meta(
-      route('GET', '/jb/users/{email}/access/', {
-        summary: 'List who granted the apps of a user, and when',
-        description: 'Null if neither the audit trail nor an accepted invitation says so.',
-      }),
-    )
+  listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/access/', {
+    summary: 'List who granted the apps of a user, and when',
+    description: 'Null if neither the audit trail nor an accepted invitation says so.',
+  })
     .input(z.object({ email: EmailKey }))
     .output(z.array(UserGrantOutput))
     .query(({ ctx, input }) => ctx.services.accessMatrix.listByUser(ctx.actor, input.email)),
 
-  update: adminProcedure
-    .meta(
-      route('PATCH', '/jb/clients/{id}/access/', {
-        summary: 'Change the access matrix of a client',
-        description:
-          'Grants and revokes apps, all or nothing. An error names each invalid cell by its index. Cells that are as requested stay unchanged. `POST /jb/operations/{id}/undo/` undoes the change.',
-        problems: ['forbidden'],
-        example: { cells: [{ email: 'ada@acme.test', app_id: 'zylTKNVx', granted: true }] },
-      }),
-    )
+  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/access/', {
+    summary: 'Change the access matrix of a client',
+    description:
+      'Grants and revokes apps, all or nothing. An error names each invalid cell by its index. Cells that are as requested stay unchanged. `POST /jb/operations/{id}/undo/` undoes the change.',
+    problems: ['forbidden'],
+    example: { cells: [{ email: 'ada@acme.test', app_id: 'zylTKNVx', granted: true }] },
+  })
     .input(
       z.object({
         id: IdKey,

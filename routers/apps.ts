@@ -43,15 +43,12 @@ const StackSlug = Text(255)
   .transform((slug) => slug || null);
 
 export const appsRouter = router({
-  list: protectedProcedure
-    .meta(
-      route('GET', '/jb/apps/', {
-        summary: 'List apps',
-        description:
-          'The apps that you can open or manage. For apps that you manage, `usage` contains the actions and distinct users of the last 30, 60 and 90 days.',
-        legacy: true,
-      }),
-    )
+  list: route(protectedProcedure, 'GET', '/jb/apps/', {
+    summary: 'List apps',
+    description:
+      'The apps that you can open or manage. For apps that you manage, `usage` contains the actions and distinct users of the last 30, 60 and 90 days.',
+    legacy: true,
+  })
     .input(z.object({ ...appFilter, ...pagingFields(AppKey) }).prefault({}))
     .output(listOf(AppOutput))
     .query(async ({ ctx, input }) => {
@@ -61,62 +58,46 @@ export const appsRouter = router({
       return (await apps.list(ctx.actor, input, toPageRequest(ctx, input))).map(appOutput);
     }),
 
-  get: protectedProcedure
-    .meta(
-      route('GET', '/jb/apps/{app_id}/', {
-        summary: 'Get an app',
-        volatileFields: ['usage'],
-        legacy: true,
-      }),
-    )
+  get: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/', {
+    summary: 'Get an app',
+    volatileFields: ['usage'],
+    legacy: true,
+  })
     .input(z.object({ app_id: AppKey }))
     .output(AppOutput)
     .query(async ({ ctx, input }) => appOutput(await ctx.services.apps.get(ctx.actor, input.app_id))),
 
-  status: protectedProcedure
-    .meta(
-      route('GET', '/jb/apps/{app_id}/status/', {
-        summary: 'Get the maintenance status of an app',
-        description: 'For platforms, before they show the app to a user.',
-      }),
-    )
+  status: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/status/', {
+    summary: 'Get the maintenance status of an app',
+    description: 'For platforms, before they show the app to a user.',
+  })
     .input(z.object({ app_id: AppKey }))
     .output(AppStatusOutput)
     .query(({ ctx, input }) => ctx.services.apps.getStatus(ctx.actor, input.app_id)),
 
-  permissions: protectedProcedure
-    .meta(
-      route('GET', '/jb/apps/{app_id}/permissions/', {
-        summary: 'Get what you may do with an app',
-        description: 'For screens that offer only what you may do.',
-      }),
-    )
+  permissions: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/permissions/', {
+    summary: 'Get what you may do with an app',
+    description: 'For screens that offer only what you may do.',
+  })
     .input(z.object({ app_id: AppKey }))
     .output(AppPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.apps.getPermissions(ctx.actor, input.app_id)),
 
-  stacks: protectedProcedure
-    .meta(
-      route('GET', '/jb/apps/{app_id}/stacks/', {
-        summary: 'List the stacks of an app',
-        description:
-          'Ordered by slug. Saved filters refer to a stack by its `id`. Stacks that the current package no longer contains are left out.',
-      }),
-    )
+  stacks: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/stacks/', {
+    summary: 'List the stacks of an app',
+    description:
+      'Ordered by slug. Saved filters refer to a stack by its `id`. Stacks that the current package no longer contains are left out.',
+  })
     .input(z.object({ app_id: AppKey, ...pagingFields(Text(255)) }))
     .output(z.array(AppStackOutput))
     .query(({ ctx, input }) =>
       ctx.services.apps.listStacks(ctx.actor, input.app_id, toPageRequest(ctx, input)),
     ),
 
-  versions: viewerProcedure
-    .meta(
-      route('GET', '/jb/apps/{app_id}/versions/', {
-        summary: 'List the versions of an app',
-        description:
-          'Most recently fetched first. `cursor` is the id of the last version of the previous page.',
-      }),
-    )
+  versions: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/versions/', {
+    summary: 'List the versions of an app',
+    description: 'Most recently fetched first. `cursor` is the id of the last version of the previous page.',
+  })
     .input(z.object({ app_id: AppKey, ...limitedPagingFields(LongIdKey) }))
     .output(z.array(AppVersionOutput))
     .query(async ({ ctx, input }) => {
@@ -127,42 +108,33 @@ export const appsRouter = router({
         : versions.map((version) => ({ ...version, fetched_by: '' }));
     }),
 
-  openTicket: protectedProcedure
-    .meta(
-      route('POST', '/jb/apps/{app_id}/ticket/', {
-        summary: 'Get a ticket for an app',
-        description:
-          'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
-        problems: ['not-found', 'client-closed', 'app-in-maintenance'],
-      }),
-    )
+  openTicket: route(protectedProcedure, 'POST', '/jb/apps/{app_id}/ticket/', {
+    summary: 'Get a ticket for an app',
+    description:
+      'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
+    problems: ['not-found', 'client-closed', 'app-in-maintenance'],
+  })
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
     .output(TicketOutput)
     .mutation(({ ctx, input }) => ctx.services.tickets.issueForUser(ctx.actor, input.app_id, input.stack)),
 
-  launch: protectedProcedure
-    .meta(
-      route('POST', '/app/launch/{app_slug}/', {
-        summary: 'Get the URL that opens an app',
-        description:
-          'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
-        problems: ['not-found', 'client-closed', 'app-in-maintenance'],
-      }),
-    )
+  launch: route(protectedProcedure, 'POST', '/app/launch/{app_slug}/', {
+    summary: 'Get the URL that opens an app',
+    description:
+      'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
+    problems: ['not-found', 'client-closed', 'app-in-maintenance'],
+  })
     .input(z.object({ app_slug: Text(255), stack: StackSlug }))
     .output(z.object({ url: z.string() }))
     .mutation(async ({ ctx, input }) => ({
       url: await ctx.services.launches.launch(ctx.actor, input.app_slug, input.stack),
     })),
 
-  previewMaintenance: adminProcedure
-    .meta(
-      route('POST', '/jb/apps/{app_id}/maintenance-preview/', {
-        summary: 'Preview the page of an app in maintenance',
-        description:
-          'The title and the sanitized message that people would see instead of the app. Nothing is saved.',
-      }),
-    )
+  previewMaintenance: route(adminProcedure, 'POST', '/jb/apps/{app_id}/maintenance-preview/', {
+    summary: 'Preview the page of an app in maintenance',
+    description:
+      'The title and the sanitized message that people would see instead of the app. Nothing is saved.',
+  })
     .input(z.object({ app_id: AppKey, maintenance_message: Html }))
     .output(MaintenancePreviewOutput)
     .mutation(async ({ ctx, input: { app_id: id, maintenance_message: message } }) => {
@@ -171,15 +143,12 @@ export const appsRouter = router({
       return { title, html: body.toString() };
     }),
 
-  rollback: staffProcedure
-    .meta(
-      packageRoute('POST', '/app/rollback/{app_slug}/', {
-        summary: 'Roll an app back to an earlier version',
-        description: 'To the given version, or by default to the one that was loaded before.',
-        problems: ['invalid-package'],
-        example: { app_version: '1.0.0' },
-      }),
-    )
+  rollback: packageRoute(staffProcedure, 'POST', '/app/rollback/{app_slug}/', {
+    summary: 'Roll an app back to an earlier version',
+    description: 'To the given version, or by default to the one that was loaded before.',
+    problems: ['invalid-package'],
+    example: { app_version: '1.0.0' },
+  })
     .input(AppVersionInput)
     .output(MessageOutput)
     .mutation(async ({ ctx, input }) => {
@@ -188,17 +157,14 @@ export const appsRouter = router({
       return { message: `Rolled back ${slug} to version ${version}` };
     }),
 
-  update: adminProcedure
-    .meta(
-      route('PATCH', '/jb/apps/{app_id}/', {
-        summary: 'Update an app',
-        description: 'Omitted fields stay unchanged.',
-        problems: ['forbidden'],
-        resource: 'apps.get',
-        example: { in_maintenance: true, maintenance_message: 'Back at noon.' },
-        legacy: true,
-      }),
-    )
+  update: route(adminProcedure, 'PATCH', '/jb/apps/{app_id}/', {
+    summary: 'Update an app',
+    description: 'Omitted fields stay unchanged.',
+    problems: ['forbidden'],
+    resource: 'apps.get',
+    example: { in_maintenance: true, maintenance_message: 'Back at noon.' },
+    legacy: true,
+  })
     .input(
       z.object({
         app_id: AppKey,
@@ -218,33 +184,27 @@ export const appsRouter = router({
       appOutput(await ctx.services.apps.update(ctx.actor, id, changes, expected)),
     ),
 
-  clearCache: adminProcedure
-    .meta(
-      route('DELETE', '/jb/apps/{app_id}/clear_cache/', {
-        summary: 'Announce that the cache of an app is to be cleared',
-        description:
-          'Records the event `app.clear-cache` in the audit trail, where platforms read it with a token of staff or administrators. The service itself caches nothing.',
-        status: 204,
-      }),
-    )
+  clearCache: route(adminProcedure, 'DELETE', '/jb/apps/{app_id}/clear_cache/', {
+    summary: 'Announce that the cache of an app is to be cleared',
+    description:
+      'Records the event `app.clear-cache` in the audit trail, where platforms read it with a token of staff or administrators. The service itself caches nothing.',
+    status: 204,
+  })
     .input(z.object({ app_id: AppKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apps.clearCache(ctx.actor, input.app_id)),
 });
 
 export const appPackagesRouter = router({
-  fetch: staffProcedure
-    .meta(
-      packageRoute('POST', '/app/fetch/{app_slug}/', {
-        summary: 'Fetch a package from the store',
-        description:
-          'The given version, or `latest` for the newest version that is not a prerelease. The package is validated but not loaded.',
-        problems: ['invalid-package', 'package-store-unavailable'],
-        handlesIdempotency: true,
-        example: { app_version: 'latest' },
-        legacy: true,
-      }),
-    )
+  fetch: packageRoute(staffProcedure, 'POST', '/app/fetch/{app_slug}/', {
+    summary: 'Fetch a package from the store',
+    description:
+      'The given version, or `latest` for the newest version that is not a prerelease. The package is validated but not loaded.',
+    problems: ['invalid-package', 'package-store-unavailable'],
+    handlesIdempotency: true,
+    example: { app_version: 'latest' },
+    legacy: true,
+  })
     .input(AppVersionInput)
     .output(MessageOutput)
     .mutation(async ({ ctx, input }) => {
@@ -259,16 +219,13 @@ export const appPackagesRouter = router({
       return { message: `Loaded ${slug} version ${version}` };
     }),
 
-  load: staffProcedure
-    .meta(
-      packageRoute('POST', '/app/load/{app_slug}/', {
-        summary: 'Load the most recently fetched package',
-        description: 'Does nothing if this version is already loaded.',
-        problems: ['invalid-package'],
-        status: 204,
-        legacy: true,
-      }),
-    )
+  load: packageRoute(staffProcedure, 'POST', '/app/load/{app_slug}/', {
+    summary: 'Load the most recently fetched package',
+    description: 'Does nothing if this version is already loaded.',
+    problems: ['invalid-package'],
+    status: 204,
+    legacy: true,
+  })
     .input(AppVersionInput.pick({ app_slug: true }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.appPackages.load(ctx.actor, input.app_slug, ctx.host)),

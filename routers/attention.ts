@@ -75,14 +75,11 @@ const attentionOutput = (attention: Attention): z.input<typeof AttentionOutput> 
 });
 
 export const attentionRouter = router({
-  get: viewerProcedure
-    .meta(
-      route('GET', '/jb/attention/', {
-        summary: 'Get what needs your attention',
-        description:
-          'Failed mails, invitations that expire within three days, apps without use in 30 days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.',
-      }),
-    )
+  get: route(viewerProcedure, 'GET', '/jb/attention/', {
+    summary: 'Get what needs your attention',
+    description:
+      'Failed mails, invitations that expire within three days, apps without use in 30 days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.',
+  })
     .input(NoInput)
     .output(AttentionOutput)
     .query(async ({ ctx }) => attentionOutput(await ctx.services.attention.read(ctx.actor))),

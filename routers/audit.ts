@@ -47,14 +47,11 @@ const AuditFilter = z
   .prefault({});
 
 export const auditRouter = router({
-  list: allowedTo('read-audit', 'poll-events')
-    .meta(
-      route('GET', '/jb/audit/', {
-        summary: 'List audit entries',
-        description:
-          'Who changed what, newest first. `cursor` is the id of the last entry of the previous page. Staff get only entries with the action `app.clear-cache`.',
-      }),
-    )
+  list: route(allowedTo('read-audit', 'poll-events'), 'GET', '/jb/audit/', {
+    summary: 'List audit entries',
+    description:
+      'Who changed what, newest first. `cursor` is the id of the last entry of the previous page. Staff get only entries with the action `app.clear-cache`.',
+  })
     .input(AuditFilter)
     .output(z.array(AuditOutput))
     .query(async ({ ctx, input }) => {

@@ -147,44 +147,43 @@ const ById = z.object({ id: IdKey });
 const ExpectedClient = ClientOutput.omit({ id: true, site: true }).partial();
 
 export const clientsRouter = router({
-  list: viewerProcedure
-    .meta(route('GET', '/jb/clients/', { summary: 'List clients', legacy: true }))
+  list: route(viewerProcedure, 'GET', '/jb/clients/', { summary: 'List clients', legacy: true })
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(ClientOutput))
     .query(async ({ ctx, input }) =>
       (await ctx.services.clients.list(ctx.actor, toPageRequest(ctx, input))).map(clientOutput),
     ),
 
-  get: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/', { summary: 'Get a client', legacy: true }))
+  get: route(viewerProcedure, 'GET', '/jb/clients/{id}/', { summary: 'Get a client', legacy: true })
     .input(ById)
     .output(ClientOutput)
     .query(async ({ ctx, input }) => clientOutput(await ctx.services.clients.get(ctx.actor, input.id))),
 
-  update: adminProcedure
-    .meta(
-      route('PATCH', '/jb/clients/{id}/', {
-        summary: 'Update a client',
-        description: 'Its texts and its password policy. Omitted fields stay unchanged.',
-        resource: 'clients.get',
-        example: { login_title: 'Welcome back', password_min_length: 10 },
-        legacy: true,
-      }),
-    )
+  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/', {
+    summary: 'Update a client',
+    description: 'Its texts and its password policy. Omitted fields stay unchanged.',
+    resource: 'clients.get',
+    example: { login_title: 'Welcome back', password_min_length: 10 },
+    legacy: true,
+  })
     .input(ClientChanges.partial().extend({ id: IdKey, expected: ExpectedClient.optional() }))
     .output(ClientOutput)
     .mutation(async ({ ctx, input: { id, expected, ...changes } }) =>
       clientOutput(await ctx.services.clients.update(ctx.actor, id, changes, expected)),
     ),
 
-  site: protectedProcedure
-    .meta(route('GET', '/jb/clients/{id}/site/', { summary: 'Get the site of a client', legacy: true }))
+  site: route(protectedProcedure, 'GET', '/jb/clients/{id}/site/', {
+    summary: 'Get the site of a client',
+    legacy: true,
+  })
     .input(ById)
     .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.getByClient(ctx.actor, input.id)),
 
-  users: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/users/', { summary: 'List the users of a client', legacy: true }))
+  users: route(viewerProcedure, 'GET', '/jb/clients/{id}/users/', {
+    summary: 'List the users of a client',
+    legacy: true,
+  })
     .input(ById.extend(userFilter))
     .output(listOf(ClientUserOutput))
     .query(async ({ ctx, input }) => {
@@ -195,20 +194,19 @@ export const clientsRouter = router({
       return users.map((user) => clientUserOutput(user, ctx.baseUrl));
     }),
 
-  apps: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/apps/', { summary: 'List the apps of a client', legacy: true }))
+  apps: route(viewerProcedure, 'GET', '/jb/clients/{id}/apps/', {
+    summary: 'List the apps of a client',
+    legacy: true,
+  })
     .input(ById.extend(pagingFields(AppKey)))
     .output(z.array(AppSummaryOutput))
     .query(({ ctx, input }) => ctx.services.apps.ofClient(ctx.actor, input.id, toPageRequest(ctx, input))),
 
-  invitations: viewerProcedure
-    .meta(
-      route('GET', '/jb/clients/{id}/users/invitations/', {
-        summary: 'List the invitations of a client',
-        description: 'Pending invitations, unless `status` is set.',
-        legacy: true,
-      }),
-    )
+  invitations: route(viewerProcedure, 'GET', '/jb/clients/{id}/users/invitations/', {
+    summary: 'List the invitations of a client',
+    description: 'Pending invitations, unless `status` is set.',
+    legacy: true,
+  })
     .input(ById.extend(invitationFilter))
     .output(listOf(ClientInvitationOutput))
     .query(async ({ ctx, input }) => {
@@ -217,15 +215,12 @@ export const clientsRouter = router({
       return invitations.map((invitation) => clientInvitationOutput(invitation, ctx.baseUrl));
     }),
 
-  invite: adminProcedure
-    .meta(
-      route('POST', '/jb/clients/{id}/users/invitations/', {
-        summary: 'Invite a user to a client',
-        problems: ['throttled'],
-        example: { email: 'guest@acme.test', extra: { team: 'north' }, initial_apps: ['zylTKNVx'] },
-        legacy: true,
-      }),
-    )
+  invite: route(adminProcedure, 'POST', '/jb/clients/{id}/users/invitations/', {
+    summary: 'Invite a user to a client',
+    problems: ['throttled'],
+    example: { email: 'guest@acme.test', extra: { team: 'north' }, initial_apps: ['zylTKNVx'] },
+    legacy: true,
+  })
     .input(ById.extend({ email: NewEmail, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
     .output(ClientInvitationOutput)
     .mutation(async ({ ctx, input: { id, ...invitation } }) =>
@@ -235,62 +230,51 @@ export const clientsRouter = router({
       ),
     ),
 
-  previewInvitation: viewerProcedure
-    .meta(
-      route('POST', '/jb/clients/{id}/invitation-preview/', {
-        summary: 'Preview the invitation mail of a client',
-        description: 'With the given texts, or else the saved ones. Nothing is saved or sent.',
-      }),
-    )
+  previewInvitation: route(viewerProcedure, 'POST', '/jb/clients/{id}/invitation-preview/', {
+    summary: 'Preview the invitation mail of a client',
+    description: 'With the given texts, or else the saved ones. Nothing is saved or sent.',
+  })
     .input(ById.extend(InvitationTexts.shape))
     .output(InvitationPreviewOutput)
     .mutation(({ ctx, input: { id, ...texts } }) =>
       ctx.services.mails.previewInvitation(ctx.actor, id, texts),
     ),
 
-  gate: viewerProcedure
-    .meta(route('GET', '/jb/clients/{id}/gate/', { summary: 'Get who may open the apps of a client' }))
+  gate: route(viewerProcedure, 'GET', '/jb/clients/{id}/gate/', {
+    summary: 'Get who may open the apps of a client',
+  })
     .input(ById)
     .output(ClientGateOutput)
     .query(({ ctx, input }) => ctx.services.clients.gate(ctx.actor, input.id)),
 
-  updateGate: adminProcedure
-    .meta(
-      route('PATCH', '/jb/clients/{id}/gate/', {
-        summary: 'Change who may open the apps of a client',
-        description:
-          'The apps of a closed client do not open, and its members do not see them; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and sends the origins for the apps to proxies.',
-        resource: 'clients.gate',
-      }),
-    )
+  updateGate: route(adminProcedure, 'PATCH', '/jb/clients/{id}/gate/', {
+    summary: 'Change who may open the apps of a client',
+    description:
+      'The apps of a closed client do not open, and its members do not see them; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and sends the origins for the apps to proxies.',
+    resource: 'clients.gate',
+  })
     .input(ById.extend({ is_open: z.boolean().optional(), embed_origins: EmbedOrigins.optional() }))
     .output(ClientGateOutput)
     .mutation(({ ctx, input: { id, ...changes } }) =>
       ctx.services.clients.updateGate(ctx.actor, id, changes),
     ),
 
-  create: superuserProcedure
-    .meta(
-      route('POST', '/jb/clients/', {
-        summary: 'Create a client',
-        status: 201,
-        resource: 'clients.get',
-        example: { name: 'Initech' },
-      }),
-    )
+  create: route(superuserProcedure, 'POST', '/jb/clients/', {
+    summary: 'Create a client',
+    status: 201,
+    resource: 'clients.get',
+    example: { name: 'Initech' },
+  })
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientOutput)
     .mutation(async ({ ctx, input }) => clientOutput(await ctx.services.clients.create(ctx.actor, input))),
 });
 
 export const brandingRouter = router({
-  get: publicProcedure
-    .meta(
-      routesOf('Branding')('GET', '/branding/', {
-        summary: 'Get the texts of public pages',
-        description: 'The texts of the client whose site received the request.',
-      }),
-    )
+  get: routesOf('Branding')(publicProcedure, 'GET', '/branding/', {
+    summary: 'Get the texts of public pages',
+    description: 'The texts of the client whose site received the request.',
+  })
     .input(NoInput)
     .output(BrandingOutput)
     .query(({ ctx }) => ctx.services.branding.get(ctx.host)),

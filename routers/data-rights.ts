@@ -27,16 +27,13 @@ const fileNameOf = (email: string): string => `${email.replaceAll(/[^\w.@-]/g, '
 
 /** What a person may ask for: their data, and their erasure. */
 export const dataRightsProcedures = {
-  export: protectedProcedure
-    .meta(
-      route('GET', '/jb/users/{email}/export/', {
-        summary: 'Export everything about a user',
-        description:
-          'A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data, superusers that of all users. tRPC streams pages of `{part, items}`.',
-        problems: ['not-found', 'forbidden', 'reauthentication-required'],
-        download: 'application/zip',
-      }),
-    )
+  export: route(protectedProcedure, 'GET', '/jb/users/{email}/export/', {
+    summary: 'Export everything about a user',
+    description:
+      'A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data, superusers that of all users. tRPC streams pages of `{part, items}`.',
+    problems: ['not-found', 'forbidden', 'reauthentication-required'],
+    download: 'application/zip',
+  })
     .input(z.object({ email: EmailKey }))
     .output(ExportOutput)
     .query(async ({ ctx, input: { email } }) => {
@@ -44,29 +41,23 @@ export const dataRightsProcedures = {
       return ctx.isDownload ? new Download(fileNameOf(email), archive()) : pages();
     }),
 
-  previewErasure: superuserProcedure
-    .meta(
-      route('GET', '/jb/users/{email}/erasure/', {
-        summary: 'Count what the erasure of a user would replace',
-        description:
-          'Changes nothing. `confirmation` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change.',
-        problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
-      }),
-    )
+  previewErasure: route(superuserProcedure, 'GET', '/jb/users/{email}/erasure/', {
+    summary: 'Count what the erasure of a user would replace',
+    description:
+      'Changes nothing. `confirmation` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change.',
+    problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
+  })
     .input(z.object({ email: EmailKey }))
     .output(ErasurePreview)
     .query(({ ctx, input }) => ctx.services.erasures.preview(ctx.actor, input.email)),
 
-  erase: superuserProcedure
-    .meta(
-      route('POST', '/jb/users/{email}/erasure/', {
-        summary: 'Erase a user',
-        description:
-          'Replaces the user by a pseudonym everywhere: account, invitations, mails, usage and audit trail. It cannot be undone. `confirmation` is the code of the preview, `confirm_email` the email address once more. If `is_finished` is false, the rest is replaced in the background.',
-        problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
-        handlesIdempotency: true,
-      }),
-    )
+  erase: route(superuserProcedure, 'POST', '/jb/users/{email}/erasure/', {
+    summary: 'Erase a user',
+    description:
+      'Replaces the user by a pseudonym everywhere: account, invitations, mails, usage and audit trail. It cannot be undone. `confirmation` is the code of the preview, `confirm_email` the email address once more. If `is_finished` is false, the rest is replaced in the background.',
+    problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
+    handlesIdempotency: true,
+  })
     .input(z.object({ email: EmailKey, confirmation: z.string().max(100), confirm_email: Email }))
     .output(z.object({ pseudonym: z.string(), is_finished: z.boolean() }))
     .mutation(({ ctx, input: { email, ...confirmed } }) =>

@@ -66,13 +66,10 @@ const ById = z.object({ id: IdKey });
 const MailedLink = z.object({ key: z.string().max(256), signature: z.string().max(256) });
 
 export const invitationsRouter = router({
-  search: viewerProcedure
-    .meta(
-      route('GET', '/jb/invitations/', {
-        summary: 'Search all invitations',
-        description: 'Newest first. `cursor` is the id of the last invitation of the previous page.',
-      }),
-    )
+  search: route(viewerProcedure, 'GET', '/jb/invitations/', {
+    summary: 'Search all invitations',
+    description: 'Newest first. `cursor` is the id of the last invitation of the previous page.',
+  })
     .input(
       z
         .object({
@@ -91,51 +88,41 @@ export const invitationsRouter = router({
       return invitations.map((invitation) => invitationDetailsOutput(invitation, ctx.baseUrl));
     }),
 
-  get: viewerProcedure
-    .meta(route('GET', '/jb/invitations/{id}/', { summary: 'Get an invitation' }))
+  get: route(viewerProcedure, 'GET', '/jb/invitations/{id}/', { summary: 'Get an invitation' })
     .input(ById)
     .output(InvitationDetailsOutput)
     .query(async ({ ctx, input }) =>
       invitationDetailsOutput(await ctx.services.invitations.get(ctx.actor, input.id), ctx.baseUrl),
     ),
 
-  resend: adminProcedure
-    .meta(
-      route('POST', '/jb/invitations/{id}/resend/', {
-        summary: 'Resend an invitation',
-        problems: ['invitation-closed', 'throttled'],
-      }),
-    )
+  resend: route(adminProcedure, 'POST', '/jb/invitations/{id}/resend/', {
+    summary: 'Resend an invitation',
+    problems: ['invitation-closed', 'throttled'],
+  })
     .input(ById)
     .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
       invitationDetailsOutput(await ctx.services.invitations.resend(ctx.actor, input.id), ctx.baseUrl),
     ),
 
-  revoke: adminProcedure
-    .meta(
-      route('POST', '/jb/invitations/{id}/revoke/', {
-        summary: 'Revoke an invitation',
-        description: 'Its link becomes invalid.',
-        problems: ['invitation-closed'],
-      }),
-    )
+  revoke: route(adminProcedure, 'POST', '/jb/invitations/{id}/revoke/', {
+    summary: 'Revoke an invitation',
+    description: 'Its link becomes invalid.',
+    problems: ['invitation-closed'],
+  })
     .input(ById)
     .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
       invitationDetailsOutput(await ctx.services.invitations.revoke(ctx.actor, input.id), ctx.baseUrl),
     ),
 
-  bulkUpdate: adminProcedure
-    .meta(
-      route('POST', '/jb/invitations/bulk/', {
-        summary: 'Resend or revoke many invitations',
-        description:
-          'Up to 1,000 ids. Each invitation is changed in a separate transaction, by the rules of the request for one; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request and sends no mail twice; without one, it sends the mails again.',
-        handlesIdempotency: true,
-        example: { ids: [17, 18], action: 'resend' },
-      }),
-    )
+  bulkUpdate: route(adminProcedure, 'POST', '/jb/invitations/bulk/', {
+    summary: 'Resend or revoke many invitations',
+    description:
+      'Up to 1,000 ids. Each invitation is changed in a separate transaction, by the rules of the request for one; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request and sends no mail twice; without one, it sends the mails again.',
+    handlesIdempotency: true,
+    example: { ids: [17, 18], action: 'resend' },
+  })
     .input(
       z.object({
         ids: z.array(Id).min(1).max(MAX_BULK_INVITATIONS),
@@ -149,15 +136,12 @@ export const invitationsRouter = router({
     }),
 
   /** A mutation, because the audit trail records who copied the link. */
-  copyLink: adminProcedure
-    .meta(
-      route('POST', '/jb/invitations/{id}/link/', {
-        summary: 'Get the link of an invitation',
-        description:
-          'The request is recorded in the audit trail. If a mail server is configured, only superusers can get links.',
-        problems: ['invitation-closed'],
-      }),
-    )
+  copyLink: route(adminProcedure, 'POST', '/jb/invitations/{id}/link/', {
+    summary: 'Get the link of an invitation',
+    description:
+      'The request is recorded in the audit trail. If a mail server is configured, only superusers can get links.',
+    problems: ['invitation-closed'],
+  })
     .input(ById)
     .output(z.object({ url: z.string(), expires_at: Instant }))
     .mutation(async ({ ctx, input }) => {
@@ -166,13 +150,10 @@ export const invitationsRouter = router({
     }),
 
   /** A POST, because the signature must not appear in a URL. */
-  preview: publicProcedure
-    .meta(
-      route('POST', '/invitations/{key}/', {
-        summary: 'Preview an invitation by its link',
-        problems: ['invalid-link'],
-      }),
-    )
+  preview: route(publicProcedure, 'POST', '/invitations/{key}/', {
+    summary: 'Preview an invitation by its link',
+    problems: ['invalid-link'],
+  })
     .input(MailedLink)
     .output(InvitationPageOutput)
     .mutation(async ({ ctx, input }) => {
@@ -181,15 +162,12 @@ export const invitationsRouter = router({
       return { ...invitationPageOutput(opened), rules: passwordRules(opened.policy) };
     }),
 
-  accept: publicProcedure
-    .meta(
-      route('POST', '/invitations/{key}/accept/', {
-        summary: 'Accept an invitation',
-        description: 'New users set a password and are logged in. Users with an account must log in first.',
-        problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
-        example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
-      }),
-    )
+  accept: route(publicProcedure, 'POST', '/invitations/{key}/accept/', {
+    summary: 'Accept an invitation',
+    description: 'New users set a password and are logged in. Users with an account must log in first.',
+    problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
+    example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
+  })
     .input(
       MailedLink.extend({
         first_name: PersonName.default(''),
@@ -214,16 +192,13 @@ export const invitationsRouter = router({
       return { user, home_location: accepted.invitation.home_location };
     }),
 
-  list: viewerProcedure
-    .meta(
-      route('GET', '/jb/users/invitations/', {
-        summary: 'List your invitations',
-        description:
-          'The invitations that you created, for clients that you can see. With `app`, those for that app by every inviter. Pending invitations, unless `status` is set.',
-        problems: ['not-found'],
-        legacy: true,
-      }),
-    )
+  list: route(viewerProcedure, 'GET', '/jb/users/invitations/', {
+    summary: 'List your invitations',
+    description:
+      'The invitations that you created, for clients that you can see. With `app`, those for that app by every inviter. Pending invitations, unless `status` is set.',
+    problems: ['not-found'],
+    legacy: true,
+  })
     .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
     .output(listOf(InvitationOutput))
     .query(async ({ ctx, input }) => {
@@ -231,25 +206,22 @@ export const invitationsRouter = router({
       return invitationOutputs(invitations, ctx.baseUrl);
     }),
 
-  create: adminProcedure
-    .meta(
-      route('POST', '/jb/users/invitations/', {
-        summary: 'Invite one or more users',
-        description:
-          'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
-        problems: ['throttled'],
-        many: 'items',
-        query: ['dry_run'],
-        maxBodyBytes: MAX_BULK_BYTES,
-        example: {
-          email: 'guest@acme.test',
-          extra: { team: 'north' },
-          initial_apps: ['zylTKNVx'],
-          client: 1,
-        },
-        legacy: true,
-      }),
-    )
+  create: route(adminProcedure, 'POST', '/jb/users/invitations/', {
+    summary: 'Invite one or more users',
+    description:
+      'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
+    problems: ['throttled'],
+    many: 'items',
+    query: ['dry_run'],
+    maxBodyBytes: MAX_BULK_BYTES,
+    example: {
+      email: 'guest@acme.test',
+      extra: { team: 'north' },
+      initial_apps: ['zylTKNVx'],
+      client: 1,
+    },
+    legacy: true,
+  })
     .input(
       z.object({
         items: z.array(Element).max(MAX_INVITATIONS_PER_REQUEST),
@@ -265,32 +237,26 @@ export const invitationsRouter = router({
     }),
 
   /** The invitation that `update` changes. */
-  pending: viewerProcedure
-    .meta(
-      route('GET', '/jb/users/invitations/{email}/', {
-        summary: 'Get the pending invitation of an email address',
-        problems: ['ambiguous-invitation'],
-      }),
-    )
+  pending: route(viewerProcedure, 'GET', '/jb/users/invitations/{email}/', {
+    summary: 'Get the pending invitation of an email address',
+    problems: ['ambiguous-invitation'],
+  })
     .input(z.object({ email: EmailKey, client: Id.optional() }))
     .output(InvitationOutput)
     .query(async ({ ctx, input: { email, client } }) =>
       invitationOutput(await ctx.services.invitations.pending(ctx.actor, email, client), ctx.baseUrl),
     ),
 
-  update: adminProcedure
-    .meta(
-      route('PATCH', '/jb/users/invitations/{email}/', {
-        summary: 'Update a pending invitation',
-        description:
-          'By the invited email address. If several clients have invited it, `client` selects the invitation.',
-        problems: ['ambiguous-invitation'],
-        query: ['client'],
-        resource: 'invitations.pending',
-        example: { initial_apps: ['zylTKNVx', 'Qm3vR8pa'] },
-        legacy: true,
-      }),
-    )
+  update: route(adminProcedure, 'PATCH', '/jb/users/invitations/{email}/', {
+    summary: 'Update a pending invitation',
+    description:
+      'By the invited email address. If several clients have invited it, `client` selects the invitation.',
+    problems: ['ambiguous-invitation'],
+    query: ['client'],
+    resource: 'invitations.pending',
+    example: { initial_apps: ['zylTKNVx', 'Qm3vR8pa'] },
+    legacy: true,
+  })
     .input(
       z.object({
         email: EmailKey,

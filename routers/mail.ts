@@ -94,13 +94,10 @@ const timelineEntryOutput = ({
 const ById = z.object({ id: LongIdKey });
 
 export const mailRouter = router({
-  list: viewerProcedure
-    .meta(
-      route('GET', '/jb/mails/', {
-        summary: 'List mails',
-        description: 'Newest first. `cursor` is the id of the last mail of the previous page.',
-      }),
-    )
+  list: route(viewerProcedure, 'GET', '/jb/mails/', {
+    summary: 'List mails',
+    description: 'Newest first. `cursor` is the id of the last mail of the previous page.',
+  })
     .input(
       z
         .object({
@@ -118,14 +115,11 @@ export const mailRouter = router({
       (await ctx.services.mails.list(ctx.actor, input, toPageRequest(ctx, input))).map(mailOutput),
     ),
 
-  timeline: viewerProcedure
-    .meta(
-      route('GET', '/jb/mails/timeline/', {
-        summary: 'List the mails and invitations of an email address',
-        description:
-          'Newest first, also of an email address without an account. `cursor` is the id of the last entry of the previous page.',
-      }),
-    )
+  timeline: route(viewerProcedure, 'GET', '/jb/mails/timeline/', {
+    summary: 'List the mails and invitations of an email address',
+    description:
+      'Newest first, also of an email address without an account. `cursor` is the id of the last entry of the previous page.',
+  })
     .input(z.object({ email: EmailKey, ...limitedPagingFields(TimelineKey) }))
     .output(z.array(TimelineEntryOutput))
     .query(async ({ ctx, input }) => {
@@ -133,20 +127,16 @@ export const mailRouter = router({
       return (await ctx.services.mails.timeline(ctx.actor, input.email, page)).map(timelineEntryOutput);
     }),
 
-  get: viewerProcedure
-    .meta(route('GET', '/jb/mails/{id}/', { summary: 'Get a mail with its content' }))
+  get: route(viewerProcedure, 'GET', '/jb/mails/{id}/', { summary: 'Get a mail with its content' })
     .input(ById)
     .output(MailDetailsOutput)
     .query(async ({ ctx, input }) => mailDetailsOutput(await ctx.services.mails.get(ctx.actor, input.id))),
 
-  retry: adminProcedure
-    .meta(
-      route('POST', '/jb/mails/{id}/retry/', {
-        summary: 'Send a mail now',
-        description: 'Retries a mail that failed or is waiting.',
-        problems: ['forbidden'],
-      }),
-    )
+  retry: route(adminProcedure, 'POST', '/jb/mails/{id}/retry/', {
+    summary: 'Send a mail now',
+    description: 'Retries a mail that failed or is waiting.',
+    problems: ['forbidden'],
+  })
     .input(ById)
     .output(MailDetailsOutput)
     .mutation(async ({ ctx, input }) =>

@@ -13,16 +13,13 @@ const MAX_PREVIEW_LIMIT = 1000;
 export const RuleOutput = z.object({ rule: z.string(), message: z.string() });
 
 export const passwordsRouter = router({
-  change: protectedProcedure
-    .meta(
-      route('POST', '/password/change/', {
-        summary: 'Change your password',
-        description: 'Ends all your other sessions. An error lists every rule that the new password breaks.',
-        problems: ['invalid-credentials', 'throttled'],
-        status: 204,
-        handlesIdempotency: true,
-      }),
-    )
+  change: route(protectedProcedure, 'POST', '/password/change/', {
+    summary: 'Change your password',
+    description: 'Ends all your other sessions. An error lists every rule that the new password breaks.',
+    problems: ['invalid-credentials', 'throttled'],
+    status: 204,
+    handlesIdempotency: true,
+  })
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
@@ -31,15 +28,12 @@ export const passwordsRouter = router({
         browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
     }),
 
-  renew: publicProcedure
-    .meta(
-      route('POST', '/password/change-expired/', {
-        summary: 'Change an expired password',
-        description: 'For users who cannot log in because their password has expired.',
-        problems: ['invalid-credentials', 'password_expired', 'throttled'],
-        status: 204,
-      }),
-    )
+  renew: route(publicProcedure, 'POST', '/password/change-expired/', {
+    summary: 'Change an expired password',
+    description: 'For users who cannot log in because their password has expired.',
+    problems: ['invalid-credentials', 'password_expired', 'throttled'],
+    status: 204,
+  })
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(async ({ ctx: { browser, services }, input }) => {
@@ -48,29 +42,23 @@ export const passwordsRouter = router({
     }),
 
   /** Neither the response nor its timing reveals whether the account exists. */
-  requestReset: publicProcedure
-    .meta(
-      route('POST', '/password/request-reset/', {
-        summary: 'Request a password reset',
-        description: 'Mails a link. The response does not reveal whether the account exists.',
-        problems: ['throttled'],
-        status: 204,
-      }),
-    )
+  requestReset: route(publicProcedure, 'POST', '/password/request-reset/', {
+    summary: 'Request a password reset',
+    description: 'Mails a link. The response does not reveal whether the account exists.',
+    problems: ['throttled'],
+    status: 204,
+  })
     .input(z.object({ email: Email }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.passwordResets.request(input.email)),
 
   /** A POST, because the token must not appear in a URL. */
-  verifyToken: publicProcedure
-    .meta(
-      route('POST', '/password/reset/verify/', {
-        summary: 'Verify the token of a password reset',
-        description: 'Does not use up the token.',
-        problems: ['invalid-link'],
-        example: { token: '7.vGZ2t0y5bJq1xk8' },
-      }),
-    )
+  verifyToken: route(publicProcedure, 'POST', '/password/reset/verify/', {
+    summary: 'Verify the token of a password reset',
+    description: 'Does not use up the token.',
+    problems: ['invalid-link'],
+    example: { token: '7.vGZ2t0y5bJq1xk8' },
+  })
     .input(z.object({ token: LinkToken }))
     .output(z.object({ email: z.string(), rules: z.array(RuleOutput) }))
     .mutation(async ({ ctx, input }) => {
@@ -78,30 +66,24 @@ export const passwordsRouter = router({
       return { email, rules: passwordRules(policy) };
     }),
 
-  reset: publicProcedure
-    .meta(
-      route('POST', '/password/reset/', {
-        summary: 'Reset a password',
-        problems: ['invalid-link'],
-        status: 204,
-        example: { token: '7.vGZ2t0y5bJq1xk8', password: 'a longer one, of words' },
-      }),
-    )
+  reset: route(publicProcedure, 'POST', '/password/reset/', {
+    summary: 'Reset a password',
+    problems: ['invalid-link'],
+    status: 204,
+    example: { token: '7.vGZ2t0y5bJq1xk8', password: 'a longer one, of words' },
+  })
     .input(z.object({ token: LinkToken, password: NewPassword }))
     .output(z.void())
     .mutation(async ({ ctx: { browser, services }, input }) => {
       browser.keepDevice(await services.passwordResets.reset(input.token, input.password));
     }),
 
-  check: publicProcedure
-    .meta(
-      route('POST', '/password/check/', {
-        summary: 'Check a password against the policy',
-        description:
-          'Against your own policy, or without a login that of the client whose site received the request. Nothing is stored.',
-        example: { password: 'summer', email: 'ada@acme.test' },
-      }),
-    )
+  check: route(publicProcedure, 'POST', '/password/check/', {
+    summary: 'Check a password against the policy',
+    description:
+      'Against your own policy, or without a login that of the client whose site received the request. Nothing is stored.',
+    example: { password: 'summer', email: 'ada@acme.test' },
+  })
     .input(
       z.object({
         password: z.string().max(MAX_PASSWORD_LENGTH),
@@ -118,14 +100,10 @@ export const passwordsRouter = router({
       return { passed: rules.every((rule) => rule.passed), rules };
     }),
 
-  previewExpiry: viewerProcedure
-    .meta(
-      route('GET', '/jb/clients/{id}/password-expiry/', {
-        summary: 'Preview which users a password expiry would affect',
-        description:
-          'The users whose passwords would have expired if `password_expiration_days` were `days`.',
-      }),
-    )
+  previewExpiry: route(viewerProcedure, 'GET', '/jb/clients/{id}/password-expiry/', {
+    summary: 'Preview which users a password expiry would affect',
+    description: 'The users whose passwords would have expired if `password_expiration_days` were `days`.',
+  })
     .input(
       z.object({
         id: IdKey,

@@ -1,4 +1,4 @@
-import type { OpenApiMethod } from 'trpc-to-openapi';
+import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import type { ProblemCode } from '../src/lib/problems.ts';
 import type { GuardMeta } from './middleware/mutation-guards.ts';
 
@@ -49,10 +49,18 @@ type Description = {
   description?: string;
 };
 
-/** REST paths under a tag of the OpenAPI document. */
+type Builder<Procedure> = { meta: (meta: OpenApiMeta<ProcedureMeta>) => Procedure };
+
+/** Gives procedures their REST paths, under a tag of the OpenAPI document. */
 export const routesOf =
   (tag: string) =>
-  (method: OpenApiMethod, path: `/${string}`, { summary, description, ...rest }: Description & RestMeta) => ({
-    openapi: { method, path, tags: [tag], summary, ...(description !== undefined && { description }) },
-    rest,
-  });
+  <Procedure>(
+    base: Builder<Procedure>,
+    method: OpenApiMethod,
+    path: `/${string}`,
+    { summary, description, ...rest }: Description & RestMeta,
+  ): Procedure =>
+    base.meta({
+      openapi: { method, path, tags: [tag], summary, ...(description !== undefined && { description }) },
+      rest,
+    });

@@ -35,8 +35,7 @@ const ByHash = z.object({ hash: HashKey });
 const path = '/hashr/saved_global_filters/';
 
 export const savedFiltersRouter = router({
-  list: protectedProcedure
-    .meta(route('GET', path, { summary: 'List your saved filters', legacy: true }))
+  list: route(protectedProcedure, 'GET', path, { summary: 'List your saved filters', legacy: true })
     .input(z.object(pagingFields(HashKey)).prefault({}))
     .output(z.array(SavedFilterOutput))
     .query(async ({ ctx, input }) => {
@@ -45,13 +44,10 @@ export const savedFiltersRouter = router({
       return rows.map((row) => savedFilterOutput(row, ctx.actor));
     }),
 
-  listByStack: protectedProcedure
-    .meta(
-      route('GET', `${path}stack/{stack_id}/`, {
-        summary: 'List your saved filters of a stack',
-        legacy: true,
-      }),
-    )
+  listByStack: route(protectedProcedure, 'GET', `${path}stack/{stack_id}/`, {
+    summary: 'List your saved filters of a stack',
+    legacy: true,
+  })
     .input(z.object({ stack_id: Text(255), ...pagingFields(HashKey) }))
     .output(z.array(SavedFilterOutput))
     .query(async ({ ctx, input }) => {
@@ -60,25 +56,21 @@ export const savedFiltersRouter = router({
       return rows.map((row) => savedFilterOutput(row, ctx.actor));
     }),
 
-  get: protectedProcedure
-    .meta(route('GET', `${path}{hash}/`, { summary: 'Get a saved filter', legacy: true }))
+  get: route(protectedProcedure, 'GET', `${path}{hash}/`, { summary: 'Get a saved filter', legacy: true })
     .input(ByHash)
     .output(SavedFilterOutput)
     .query(async ({ ctx, input }) =>
       savedFilterOutput(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor),
     ),
 
-  create: protectedProcedure
-    .meta(
-      route('POST', path, {
-        summary: 'Save a filter',
-        description: 'This POST requires the CSRF token even with an API token.',
-        status: 201,
-        resource: 'savedFilters.get',
-        example: { name: 'Spring' },
-        legacy: true,
-      }),
-    )
+  create: route(protectedProcedure, 'POST', path, {
+    summary: 'Save a filter',
+    description: 'This POST requires the CSRF token even with an API token.',
+    status: 201,
+    resource: 'savedFilters.get',
+    example: { name: 'Spring' },
+    legacy: true,
+  })
     .input(SavedFilterInput)
     .output(SavedFilterOutput)
     .mutation(async ({ ctx, input }) =>
@@ -86,33 +78,27 @@ export const savedFiltersRouter = router({
     ),
 
   /** `hash` in the path is the current hash, `filter.hash` the new one. */
-  replace: protectedProcedure
-    .meta(
-      route('PUT', `${path}{hash}/`, {
-        summary: 'Replace a saved filter',
-        description: 'Returns 204, or with `Prefer: return=representation` the filter.',
-        status: 204,
-        body: 'filter',
-        resource: 'savedFilters.get',
-        example: { name: 'Spring and summer' },
-        legacy: true,
-      }),
-    )
+  replace: route(protectedProcedure, 'PUT', `${path}{hash}/`, {
+    summary: 'Replace a saved filter',
+    description: 'Returns 204, or with `Prefer: return=representation` the filter.',
+    status: 204,
+    body: 'filter',
+    resource: 'savedFilters.get',
+    example: { name: 'Spring and summer' },
+    legacy: true,
+  })
     .input(ByHash.extend({ filter: SavedFilterInput }))
     .output(SavedFilterOutput)
     .mutation(async ({ ctx, input: { hash, filter } }) =>
       savedFilterOutput(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor),
     ),
 
-  remove: protectedProcedure
-    .meta(
-      route('DELETE', `${path}{hash}/`, {
-        summary: 'Delete a saved filter',
-        status: 204,
-        resource: 'savedFilters.get',
-        legacy: true,
-      }),
-    )
+  remove: route(protectedProcedure, 'DELETE', `${path}{hash}/`, {
+    summary: 'Delete a saved filter',
+    status: 204,
+    resource: 'savedFilters.get',
+    legacy: true,
+  })
     .input(ByHash)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.savedFilters.remove(ctx.actor, input.hash)),

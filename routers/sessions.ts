@@ -34,15 +34,12 @@ const RolesOutput = z.object({
 });
 
 export const sessionsRouter = router({
-  create: publicProcedure
-    .meta(
-      route('POST', '/session/', {
-        summary: 'Start a browser session',
-        description:
-          'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change.',
-        problems: ['invalid-credentials', 'password_expired', 'throttled', 'unauthenticated', 'cross-site'],
-      }),
-    )
+  create: route(publicProcedure, 'POST', '/session/', {
+    summary: 'Start a browser session',
+    description:
+      'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change.',
+    problems: ['invalid-credentials', 'password_expired', 'throttled', 'unauthenticated', 'cross-site'],
+  })
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(z.object({ user: UserOutput, csrf_token: z.string() }))
     .mutation(async ({ ctx, input }) => {
@@ -59,8 +56,7 @@ export const sessionsRouter = router({
     }),
 
   /** `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. */
-  current: protectedProcedure
-    .meta(route('GET', '/session/', { summary: 'Get the current user' }))
+  current: route(protectedProcedure, 'GET', '/session/', { summary: 'Get the current user' })
     .input(NoInput)
     .output(z.object({ user: UserOutput, roles: RolesOutput, app_url: z.string(), sends_mail: z.boolean() }))
     .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => ({
@@ -70,14 +66,11 @@ export const sessionsRouter = router({
       sends_mail: services.mails.isSending(),
     })),
 
-  end: protectedProcedure
-    .meta(
-      route('DELETE', '/session/', {
-        summary: 'Log out',
-        description: 'Ends the session or token of this request.',
-        status: 204,
-      }),
-    )
+  end: route(protectedProcedure, 'DELETE', '/session/', {
+    summary: 'Log out',
+    description: 'Ends the session or token of this request.',
+    status: 204,
+  })
     .input(NoInput)
     .output(z.void())
     .mutation(async ({ ctx }) => {
@@ -87,17 +80,14 @@ export const sessionsRouter = router({
       if (credential?.kind === 'token') await ctx.services.apiTokens.revoke(ctx.actor, credential.id);
     }),
 
-  confirm: protectedProcedure
-    .meta(
-      route('POST', '/session/confirm/', {
-        summary: 'Confirm your password',
-        description:
-          'Allows this browser session to create tokens and grant roles for 15 minutes. API tokens do not need it.',
-        problems: ['throttled'],
-        status: 204,
-        handlesIdempotency: true,
-      }),
-    )
+  confirm: route(protectedProcedure, 'POST', '/session/confirm/', {
+    summary: 'Confirm your password',
+    description:
+      'Allows this browser session to create tokens and grant roles for 15 minutes. API tokens do not need it.',
+    problems: ['throttled'],
+    status: 204,
+    handlesIdempotency: true,
+  })
     .input(z.object({ password: Login.password }))
     .output(z.void())
     .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
@@ -106,29 +96,27 @@ export const sessionsRouter = router({
         browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
     }),
 
-  list: protectedProcedure
-    .meta(route('GET', '/jb/sessions/', { summary: 'List your sessions' }))
+  list: route(protectedProcedure, 'GET', '/jb/sessions/', { summary: 'List your sessions' })
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionOutput))
     .query(async ({ ctx, input }) =>
       (await ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input))).map(sessionOutput(ctx.actor)),
     ),
 
-  revoke: protectedProcedure
-    .meta(route('DELETE', '/jb/sessions/{id}/', { summary: 'Revoke one of your sessions', status: 204 }))
+  revoke: route(protectedProcedure, 'DELETE', '/jb/sessions/{id}/', {
+    summary: 'Revoke one of your sessions',
+    status: 204,
+  })
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id)),
 
-  listByUser: adminProcedure
-    .meta(
-      route('GET', '/jb/users/{email}/sessions/', {
-        summary: 'List the sessions of a user',
-        description:
-          'The browsers in which the user is logged in, last used first. For those who may change this user.',
-        problems: ['forbidden', 'shared-user'],
-      }),
-    )
+  listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/sessions/', {
+    summary: 'List the sessions of a user',
+    description:
+      'The browsers in which the user is logged in, last used first. For those who may change this user.',
+    problems: ['forbidden', 'shared-user'],
+  })
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
     .output(z.array(SessionOutput))
     .query(async ({ ctx, input }) => {
@@ -136,28 +124,22 @@ export const sessionsRouter = router({
       return (await ctx.services.sessions.list(ctx.actor, page, input.email)).map(sessionOutput(ctx.actor));
     }),
 
-  revokeForUser: adminProcedure
-    .meta(
-      route('DELETE', '/jb/users/{email}/sessions/{id}/', {
-        summary: 'Revoke a session of a user',
-        description: 'For those who may change this user.',
-        problems: ['forbidden', 'shared-user'],
-        status: 204,
-      }),
-    )
+  revokeForUser: route(adminProcedure, 'DELETE', '/jb/users/{email}/sessions/{id}/', {
+    summary: 'Revoke a session of a user',
+    description: 'For those who may change this user.',
+    problems: ['forbidden', 'shared-user'],
+    status: 204,
+  })
     .input(z.object({ email: EmailKey, id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revoke(ctx.actor, input.id, input.email)),
 
-  revokeAll: adminProcedure
-    .meta(
-      route('DELETE', '/jb/users/{email}/sessions/', {
-        summary: 'Revoke all sessions of a user',
-        description: 'Revokes all sessions and tokens. The user may log in again.',
-        problems: ['forbidden', 'shared-user'],
-        status: 204,
-      }),
-    )
+  revokeAll: route(adminProcedure, 'DELETE', '/jb/users/{email}/sessions/', {
+    summary: 'Revoke all sessions of a user',
+    description: 'Revokes all sessions and tokens. The user may log in again.',
+    problems: ['forbidden', 'shared-user'],
+    status: 204,
+  })
     .input(z.object({ email: EmailKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revokeAll(ctx.actor, input.email)),

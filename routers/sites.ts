@@ -14,41 +14,33 @@ const Domain = Text(255)
   .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/, 'Must be a host name, optionally with a port.');
 
 export const sitesRouter = router({
-  list: protectedProcedure
-    .meta(route('GET', '/jb/sites/', { summary: 'List sites', legacy: true }))
+  list: route(protectedProcedure, 'GET', '/jb/sites/', { summary: 'List sites', legacy: true })
     .input(z.object(pagingFields(IdCursor)).prefault({}))
     .output(z.array(SiteOutput))
     .query(({ ctx, input }) => ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))),
 
-  get: protectedProcedure
-    .meta(route('GET', '/jb/sites/{id}/', { summary: 'Get a site', legacy: true }))
+  get: route(protectedProcedure, 'GET', '/jb/sites/{id}/', { summary: 'Get a site', legacy: true })
     .input(z.object({ id: IdKey }))
     .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.get(ctx.actor, input.id)),
 
-  create: superuserProcedure
-    .meta(
-      route('POST', '/jb/sites/', {
-        summary: 'Create a site',
-        status: 201,
-        resource: 'sites.get',
-        example: { domain: 'initech.localhost:8000', name: 'Initech' },
-      }),
-    )
+  create: route(superuserProcedure, 'POST', '/jb/sites/', {
+    summary: 'Create a site',
+    status: 201,
+    resource: 'sites.get',
+    example: { domain: 'initech.localhost:8000', name: 'Initech' },
+  })
     .input(z.object({ domain: Domain, name: Name(255) }))
     .output(SiteOutput)
     .mutation(({ ctx, input }) => ctx.services.sites.create(ctx.actor, input)),
 });
 
 export const environmentRouter = router({
-  read: adminProcedure
-    .meta(
-      routesOf('Environment')('GET', '/jb/env/', {
-        summary: 'Get the running environment',
-        responseTypes: ['text/json', 'application/json'],
-        legacy: true,
-      }),
-    )
+  read: routesOf('Environment')(adminProcedure, 'GET', '/jb/env/', {
+    summary: 'Get the running environment',
+    responseTypes: ['text/json', 'application/json'],
+    legacy: true,
+  })
     .input(NoInput)
     .output(z.object({ environment: z.string(), upload_bucket_name: z.string() }))
     .query(({ ctx }) => ctx.services.environment.read(ctx.actor)),

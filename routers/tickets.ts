@@ -41,32 +41,26 @@ const IntrospectionOutput = Output('Introspection', {
 });
 
 export const ticketsRouter = router({
-  exchange: publicProcedure
-    .meta(
-      route('POST', '/gate/exchange/', {
-        summary: 'Exchange a launch code for a ticket',
-        description:
-          'For the server of an app, which received `code` at its launch URL. A code works once, within 60 seconds, for the app with this slug.',
-        problems: ['invalid-launch-code', 'app-in-maintenance', 'throttled'],
-        forms: true,
-        jsonOnly: true,
-        maxBodyBytes: MAX_CODE_BYTES,
-      }),
-    )
+  exchange: route(publicProcedure, 'POST', '/gate/exchange/', {
+    summary: 'Exchange a launch code for a ticket',
+    description:
+      'For the server of an app, which received `code` at its launch URL. A code works once, within 60 seconds, for the app with this slug.',
+    problems: ['invalid-launch-code', 'app-in-maintenance', 'throttled'],
+    forms: true,
+    jsonOnly: true,
+    maxBodyBytes: MAX_CODE_BYTES,
+  })
     .input(z.object({ code: Text(255), app: Text(255) }))
     .output(TicketOutput)
     .mutation(({ ctx, input }) => ctx.services.launches.exchange(input.code, input.app)),
 
   /** A mutation, because the inputs of queries are in URLs. */
-  introspect: viewerProcedure
-    .meta(
-      route('POST', '/gate/introspect/', {
-        summary: 'Check a ticket',
-        description:
-          'RFC 7662. Whether the ticket is valid, not revoked, and its owner may still open the app; if so, with its claims. Tickets for apps of other clients are not active for you.',
-        forms: true,
-      }),
-    )
+  introspect: route(viewerProcedure, 'POST', '/gate/introspect/', {
+    summary: 'Check a ticket',
+    description:
+      'RFC 7662. Whether the ticket is valid, not revoked, and its owner may still open the app; if so, with its claims. Tickets for apps of other clients are not active for you.',
+    forms: true,
+  })
     .input(z.object({ token: z.string() }))
     .output(IntrospectionOutput)
     .mutation(async ({ ctx, input }) => {
@@ -74,16 +68,13 @@ export const ticketsRouter = router({
       return claims ? { active: true, ...claims } : { active: false };
     }),
 
-  revoke: adminProcedure
-    .meta(
-      route('POST', '/jb/tickets/revoke/', {
-        summary: 'Revoke tickets',
-        description:
-          'Those of an access view (its id, as in the ticket, or key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
-        problems: ['not-found', 'shared-user'],
-        status: 204,
-      }),
-    )
+  revoke: route(adminProcedure, 'POST', '/jb/tickets/revoke/', {
+    summary: 'Revoke tickets',
+    description:
+      'Those of an access view (its id, as in the ticket, or key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
+    problems: ['not-found', 'shared-user'],
+    status: 204,
+  })
     .input(
       z
         .object({
@@ -120,25 +111,19 @@ const signingKeyOutput = ({ id: kid, created_at, signs_from, state }: SigningKey
 });
 
 export const signingKeysRouter = router({
-  list: superuserProcedure
-    .meta(
-      keyRoute('GET', '/jb/signing-keys/', {
-        summary: 'List the keys that sign tickets',
-        description: 'Newest first, without the private keys.',
-      }),
-    )
+  list: keyRoute(superuserProcedure, 'GET', '/jb/signing-keys/', {
+    summary: 'List the keys that sign tickets',
+    description: 'Newest first, without the private keys.',
+  })
     .input(z.object({}).prefault({}))
     .output(z.object({ keys: z.array(SigningKeyOutput) }))
     .query(async ({ ctx }) => ({ keys: (await ctx.services.keyRotation.list()).map(signingKeyOutput) })),
 
-  rotate: superuserProcedure
-    .meta(
-      keyRoute('POST', '/jb/signing-keys/rotate/', {
-        summary: 'Replace the key that signs tickets',
-        description:
-          'The new key is published now and signs once every cache has it, after about six minutes. Until then, another call returns the same key.',
-      }),
-    )
+  rotate: keyRoute(superuserProcedure, 'POST', '/jb/signing-keys/rotate/', {
+    summary: 'Replace the key that signs tickets',
+    description:
+      'The new key is published now and signs once every cache has it, after about six minutes. Until then, another call returns the same key.',
+  })
     .input(z.object({}).prefault({}))
     .output(SigningKeyOutput)
     .mutation(async ({ ctx }) => signingKeyOutput(await ctx.services.keyRotation.rotate(ctx.actor))),

@@ -38,31 +38,25 @@ const tokenOutput =
   });
 
 export const tokensRouter = router({
-  create: publicProcedure
-    .meta(
-      route('POST', '/api-token-auth/', {
-        summary: 'Get a token',
-        description: `Send the token as \`Authorization: Token …\`. ${SAME_RESPONSE} Accepts JSON and forms.`,
-        problems: LOGIN_PROBLEMS,
-        ...login,
-        legacy: true,
-      }),
-    )
+  create: route(publicProcedure, 'POST', '/api-token-auth/', {
+    summary: 'Get a token',
+    description: `Send the token as \`Authorization: Token …\`. ${SAME_RESPONSE} Accepts JSON and forms.`,
+    problems: LOGIN_PROBLEMS,
+    ...login,
+    legacy: true,
+  })
     .input(z.object({ username: Login.username, password: Login.password }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
       token: await ctx.services.logins.createToken(input.username, input.password),
     })),
 
-  createByEmail: publicProcedure
-    .meta(
-      route('POST', '/jb/api-token-auth/', {
-        summary: 'Get a token by email',
-        description: `Same as \`POST /api/v1/api-token-auth/\`, with \`email\` as the name of the field. ${SAME_RESPONSE}`,
-        problems: LOGIN_PROBLEMS,
-        ...login,
-      }),
-    )
+  createByEmail: route(publicProcedure, 'POST', '/jb/api-token-auth/', {
+    summary: 'Get a token by email',
+    description: `Same as \`POST /api/v1/api-token-auth/\`, with \`email\` as the name of the field. ${SAME_RESPONSE}`,
+    problems: LOGIN_PROBLEMS,
+    ...login,
+  })
     .input(z.object({ email: Login.username, password: Login.password }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
@@ -70,57 +64,45 @@ export const tokensRouter = router({
     })),
 
   /** Public, because the token is the proof, and may have no other credential beside it. */
-  verify: publicProcedure
-    .meta(
-      route('POST', '/jb/api-token-verify/', {
-        summary: 'Verify a token',
-        description:
-          'Returns the token if it is valid. Does not count as a use of the token. Accepts JSON and forms.',
-        problems: TOKEN_PROBLEMS,
-        ...login,
-      }),
-    )
+  verify: route(publicProcedure, 'POST', '/jb/api-token-verify/', {
+    summary: 'Verify a token',
+    description:
+      'Returns the token if it is valid. Does not count as a use of the token. Accepts JSON and forms.',
+    problems: TOKEN_PROBLEMS,
+    ...login,
+  })
     .input(SentToken)
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({ token: await ctx.services.tokenRefresh.verify(input.token) })),
 
-  refresh: publicProcedure
-    .meta(
-      route('POST', '/jb/api-token-refresh/', {
-        summary: 'Refresh a token',
-        description:
-          'Returns a new token. The old one ends a minute later; until then, another refresh of it returns the same new token. Accepts JSON and forms.',
-        problems: TOKEN_PROBLEMS,
-        ...login,
-      }),
-    )
+  refresh: route(publicProcedure, 'POST', '/jb/api-token-refresh/', {
+    summary: 'Refresh a token',
+    description:
+      'Returns a new token. The old one ends a minute later; until then, another refresh of it returns the same new token. Accepts JSON and forms.',
+    problems: TOKEN_PROBLEMS,
+    ...login,
+  })
     .input(SentToken)
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({ token: await ctx.services.tokenRefresh.refresh(input.token) })),
 
-  list: protectedProcedure
-    .meta(
-      route('GET', '/jb/tokens/', {
-        summary: 'List your tokens',
-        description: 'When each token was created and last used, but not the token itself.',
-      }),
-    )
+  list: route(protectedProcedure, 'GET', '/jb/tokens/', {
+    summary: 'List your tokens',
+    description: 'When each token was created and last used, but not the token itself.',
+  })
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenOutput))
     .query(async ({ ctx, input }) =>
       (await ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))).map(tokenOutput(ctx.actor)),
     ),
 
-  createNamed: protectedProcedure
-    .meta(
-      route('POST', '/jb/tokens/', {
-        summary: 'Create a named token',
-        description: 'For scripts. The token is only shown in this response.',
-        problems: ['reauthentication-required'],
-        status: 201,
-        example: { name: 'Nightly export' },
-      }),
-    )
+  createNamed: route(protectedProcedure, 'POST', '/jb/tokens/', {
+    summary: 'Create a named token',
+    description: 'For scripts. The token is only shown in this response.',
+    problems: ['reauthentication-required'],
+    status: 201,
+    example: { name: 'Nightly export' },
+  })
     .input(z.object({ name: Name(100) }))
     .output(TokenOutput.extend({ token: z.string() }))
     .mutation(async ({ ctx, input }) => {
@@ -128,21 +110,20 @@ export const tokensRouter = router({
       return { ...row, is_current: false, token };
     }),
 
-  revoke: protectedProcedure
-    .meta(route('DELETE', '/jb/tokens/{id}/', { summary: 'Revoke one of your tokens', status: 204 }))
+  revoke: route(protectedProcedure, 'DELETE', '/jb/tokens/{id}/', {
+    summary: 'Revoke one of your tokens',
+    status: 204,
+  })
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id)),
 
-  listByUser: adminProcedure
-    .meta(
-      route('GET', '/jb/users/{email}/tokens/', {
-        summary: 'List the tokens of a user',
-        description:
-          'When each token was created and last used, but not the token itself. For those who may change this user.',
-        problems: ['forbidden', 'shared-user'],
-      }),
-    )
+  listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/tokens/', {
+    summary: 'List the tokens of a user',
+    description:
+      'When each token was created and last used, but not the token itself. For those who may change this user.',
+    problems: ['forbidden', 'shared-user'],
+  })
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
     .output(z.array(TokenOutput))
     .query(async ({ ctx, input }) => {
@@ -150,15 +131,12 @@ export const tokensRouter = router({
       return (await ctx.services.apiTokens.list(ctx.actor, page, input.email)).map(tokenOutput(ctx.actor));
     }),
 
-  revokeForUser: adminProcedure
-    .meta(
-      route('DELETE', '/jb/users/{email}/tokens/{id}/', {
-        summary: 'Revoke a token of a user',
-        description: 'For those who may change this user.',
-        problems: ['forbidden', 'shared-user'],
-        status: 204,
-      }),
-    )
+  revokeForUser: route(adminProcedure, 'DELETE', '/jb/users/{email}/tokens/{id}/', {
+    summary: 'Revoke a token of a user',
+    description: 'For those who may change this user.',
+    problems: ['forbidden', 'shared-user'],
+    status: 204,
+  })
     .input(z.object({ email: EmailKey, id: LongIdKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apiTokens.revoke(ctx.actor, input.id, input.email)),

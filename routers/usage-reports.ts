@@ -20,15 +20,12 @@ const MAX_DAILY = 90;
 
 /** Reports for administrators, from the totals of usage. */
 export const usageReportProcedures = {
-  report: viewerProcedure
-    .meta(
-      route('GET', '/jb/usage/report/', {
-        summary: 'Compare usage by day, week or month',
-        description:
-          'Of an app, a stack of it, a client, a user, or of all apps whose usage you can see. Newest first. Each period has its counterpart in the periods before: of a period that has not ended, the same number of days. `users` counts distinct users of one app, and is null otherwise.',
-        problems: ['not-found'],
-      }),
-    )
+  report: route(viewerProcedure, 'GET', '/jb/usage/report/', {
+    summary: 'Compare usage by day, week or month',
+    description:
+      'Of an app, a stack of it, a client, a user, or of all apps whose usage you can see. Newest first. Each period has its counterpart in the periods before: of a period that has not ended, the same number of days. `users` counts distinct users of one app, and is null otherwise.',
+    problems: ['not-found'],
+  })
     .input(UsageReportInput)
     .output(z.array(UsagePeriodOutput))
     .query(({ ctx, input: { app_id: appId, client, stack, email, interval, periods, ...page } }) =>
@@ -40,14 +37,11 @@ export const usageReportProcedures = {
       ),
     ),
 
-  topApps: viewerProcedure
-    .meta(
-      route('GET', '/jb/usage/top-apps/', {
-        summary: 'Get the most used apps',
-        description: 'Of a client, or of all apps whose usage you can see.',
-        problems: ['not-found'],
-      }),
-    )
+  topApps: route(viewerProcedure, 'GET', '/jb/usage/top-apps/', {
+    summary: 'Get the most used apps',
+    description: 'Of a client, or of all apps whose usage you can see.',
+    problems: ['not-found'],
+  })
     .input(
       z
         .object({
@@ -62,14 +56,11 @@ export const usageReportProcedures = {
       apps: await ctx.services.usageStats.topApps(ctx.actor, client, window, limit),
     })),
 
-  dailyByApp: viewerProcedure
-    .meta(
-      route('GET', '/jb/usage/apps/', {
-        summary: 'Get the daily actions of apps',
-        description:
-          'The apps whose usage you can see, with the order and the filters of `GET /jb/apps/`. The last of `daily_actions` is today.',
-      }),
-    )
+  dailyByApp: route(viewerProcedure, 'GET', '/jb/usage/apps/', {
+    summary: 'Get the daily actions of apps',
+    description:
+      'The apps whose usage you can see, with the order and the filters of `GET /jb/apps/`. The last of `daily_actions` is today.',
+  })
     .input(
       z
         .object({
@@ -84,13 +75,10 @@ export const usageReportProcedures = {
       ctx.services.usageStats.dailyByApp(ctx.actor, input, input.window, toPageRequest(ctx, input)),
     ),
 
-  idleApps: viewerProcedure
-    .meta(
-      route('GET', '/jb/usage/idle-apps/', {
-        summary: 'List idle apps',
-        description: 'Apps that are older than `days` and were not used in these days, oldest first.',
-      }),
-    )
+  idleApps: route(viewerProcedure, 'GET', '/jb/usage/idle-apps/', {
+    summary: 'List idle apps',
+    description: 'Apps that are older than `days` and were not used in these days, oldest first.',
+  })
     .input(
       z
         .object({
@@ -110,15 +98,12 @@ export const usageReportProcedures = {
       ),
     ),
 
-  idleUsers: viewerProcedure
-    .meta(
-      routesOf('Users')('GET', '/jb/usage/idle-users/', {
-        summary: 'List idle users',
-        description:
-          'Active users who joined, last logged in and last used an app more than `days` ago, as far as you can see. Those who never logged in come first.',
-        problems: ['not-found'],
-      }),
-    )
+  idleUsers: routesOf('Users')(viewerProcedure, 'GET', '/jb/usage/idle-users/', {
+    summary: 'List idle users',
+    description:
+      'Active users who joined, last logged in and last used an app more than `days` ago, as far as you can see. Those who never logged in come first.',
+    problems: ['not-found'],
+  })
     .input(
       z
         .object({

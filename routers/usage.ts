@@ -41,29 +41,23 @@ const streamUsage = async ({ services, actor, listFormat }: StreamContext, filte
 };
 
 export const usageRouter = router({
-  listByApp: viewerProcedure
-    .meta(
-      route('GET', '/jb/apps/{app_id}/usage/', {
-        summary: 'Stream the usage of an app',
-        description:
-          'All entries of the last `window` days, newest first. The size of the response is not limited.',
-        legacy: true,
-      }),
-    )
+  listByApp: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/usage/', {
+    summary: 'Stream the usage of an app',
+    description:
+      'All entries of the last `window` days, newest first. The size of the response is not limited.',
+    legacy: true,
+  })
     .input(z.object({ app_id: AppKey, window: Window }))
     .output(pagesOf(UsageEntryOutput))
     .query(({ ctx, input: { app_id: appId, window: windowDays } }) =>
       streamUsage(ctx, { appId, windowDays }),
     ),
 
-  listByUser: viewerProcedure
-    .meta(
-      routesOf('Users')('GET', '/jb/users/{email}/usage/{app_id}/', {
-        summary: 'Get the usage of an app by a user',
-        description: 'The newest entry, or with `window` an array of all entries of that many days.',
-        legacy: true,
-      }),
-    )
+  listByUser: routesOf('Users')(viewerProcedure, 'GET', '/jb/users/{email}/usage/{app_id}/', {
+    summary: 'Get the usage of an app by a user',
+    description: 'The newest entry, or with `window` an array of all entries of that many days.',
+    legacy: true,
+  })
     .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
     .output(z.union([UsageEntryOutput, pagesOf(UsageEntryOutput)]))
     .query(async ({ ctx, input: { email, app_id: appId, window: windowDays } }) =>
@@ -72,26 +66,20 @@ export const usageRouter = router({
         : streamUsage(ctx, { email, appId, windowDays }),
     ),
 
-  listByUserInAllApps: viewerProcedure
-    .meta(
-      routesOf('Users')('GET', '/jb/users/{email}/usage/', {
-        summary: 'Stream the usage of a user',
-        description:
-          'All entries of the last `window` days, newest first, in all apps whose usage you may see. The size of the response is not limited.',
-      }),
-    )
+  listByUserInAllApps: routesOf('Users')(viewerProcedure, 'GET', '/jb/users/{email}/usage/', {
+    summary: 'Stream the usage of a user',
+    description:
+      'All entries of the last `window` days, newest first, in all apps whose usage you may see. The size of the response is not limited.',
+  })
     .input(z.object({ email: EmailKey, window: Window }))
     .output(pagesOf(UsageEntryOutput))
     .query(({ ctx, input: { email, window: windowDays } }) => streamUsage(ctx, { email, windowDays })),
 
-  list: viewerProcedure
-    .meta(
-      route('GET', '/jb/apps/{app_id}/usage/entries/', {
-        summary: 'List the usage of an app page by page',
-        description:
-          'Newest first; a page is shorter if its entries are large. `cursor` is `next_cursor` of the previous page.',
-      }),
-    )
+  list: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/usage/entries/', {
+    summary: 'List the usage of an app page by page',
+    description:
+      'Newest first; a page is shorter if its entries are large. `cursor` is `next_cursor` of the previous page.',
+  })
     .input(
       z.object({
         app_id: AppKey,
@@ -109,14 +97,11 @@ export const usageRouter = router({
       return { items: rows.map(usageItemOutput), next_cursor: next && usageCursor(next) };
     }),
 
-  series: viewerProcedure
-    .meta(
-      route('GET', '/jb/usage/series/', {
-        summary: 'Get usage by day',
-        description: 'Of an app, of a user, or of a user in an app. Days without usage are included.',
-        problems: ['not-found'],
-      }),
-    )
+  series: route(viewerProcedure, 'GET', '/jb/usage/series/', {
+    summary: 'Get usage by day',
+    description: 'Of an app, of a user, or of a user in an app. Days without usage are included.',
+    problems: ['not-found'],
+  })
     .input(
       z
         .object({
@@ -133,12 +118,9 @@ export const usageRouter = router({
       return ctx.services.usageStats.series(ctx.actor, subject, input.window, toPageRequest(ctx, input));
     }),
 
-  top: viewerProcedure
-    .meta(
-      route('GET', '/jb/apps/{app_id}/usage/top/', {
-        summary: 'Get the most active users and stacks of an app',
-      }),
-    )
+  top: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/usage/top/', {
+    summary: 'Get the most active users and stacks of an app',
+  })
     .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
     .output(z.object({ users: z.array(TopUserOutput), stacks: z.array(TopStackOutput) }))
     .query(({ ctx, input }) =>
@@ -147,19 +129,16 @@ export const usageRouter = router({
 
   ...usageReportProcedures,
 
-  record: viewerProcedure
-    .meta(
-      route('POST', '/jb/apps/{app_id}/usage/', {
-        summary: 'Record usage',
-        description:
-          'Takes one entry or an array of entries, and records all of them or none. An entry with an `id` is recorded once, even if it is sent again.',
-        many: 'entries',
-        status: 201,
-        maxBodyBytes: MAX_RECORDING_BYTES,
-        handlesIdempotency: true,
-        example: { id: '4711', timestamp: '2026-11-21T12:00:00.000Z', extra: { stack: 'a0a91e46' } },
-      }),
-    )
+  record: route(viewerProcedure, 'POST', '/jb/apps/{app_id}/usage/', {
+    summary: 'Record usage',
+    description:
+      'Takes one entry or an array of entries, and records all of them or none. An entry with an `id` is recorded once, even if it is sent again.',
+    many: 'entries',
+    status: 201,
+    maxBodyBytes: MAX_RECORDING_BYTES,
+    handlesIdempotency: true,
+    example: { id: '4711', timestamp: '2026-11-21T12:00:00.000Z', extra: { stack: 'a0a91e46' } },
+  })
     .input(z.object({ app_id: AppKey, entries: SubmittedEntries }))
     .output(z.object({ inserted: z.int(), duplicates: z.int() }))
     .mutation(({ ctx, input }) => {

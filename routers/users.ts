@@ -36,16 +36,13 @@ const ExpectedUser = UserOutput.pick({
 }).partial();
 
 export const usersRouter = router({
-  list: viewerProcedure
-    .meta(
-      route('GET', '/jb/users/', {
-        summary: 'List users',
-        description:
-          'The users that you can see, in order of creation, or of `sort` if `limit` or a page is requested.',
-        problems: ['not-found'],
-        legacy: true,
-      }),
-    )
+  list: route(viewerProcedure, 'GET', '/jb/users/', {
+    summary: 'List users',
+    description:
+      'The users that you can see, in order of creation, or of `sort` if `limit` or a page is requested.',
+    problems: ['not-found'],
+    legacy: true,
+  })
     .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userFilter }).prefault({}))
     .output(listOf(UserOutput))
     .query(async ({ ctx, input }) => {
@@ -75,28 +72,22 @@ export const usersRouter = router({
       return people.map((person) => personOutput(person, ctx.baseUrl));
     }),
 
-  count: viewerProcedure
-    .meta(
-      route('GET', '/jb/users/count/', {
-        summary: 'Count users',
-        description: 'The exact number of users that match the filter.',
-        problems: ['not-found'],
-      }),
-    )
+  count: route(viewerProcedure, 'GET', '/jb/users/count/', {
+    summary: 'Count users',
+    description: 'The exact number of users that match the filter.',
+    problems: ['not-found'],
+  })
     .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userConditions }).prefault({}))
     .output(z.object({ count: z.int() }))
     .query(async ({ ctx, input }) => ({ count: await ctx.services.users.count(ctx.actor, input) })),
 
-  table: viewerProcedure
-    .meta(
-      route('GET', '/jb/users/table/', {
-        summary: 'Download users as CSV',
-        description:
-          'All users that match the filter, in the order of `sort` at the time of the request, with the given `columns`: names of fields of a user, separated by commas. tRPC streams pages of objects with these fields.',
-        problems: ['not-found'],
-        download: 'text/csv',
-      }),
-    )
+  table: route(viewerProcedure, 'GET', '/jb/users/table/', {
+    summary: 'Download users as CSV',
+    description:
+      'All users that match the filter, in the order of `sort` at the time of the request, with the given `columns`: names of fields of a user, separated by commas. tRPC streams pages of objects with these fields.',
+    problems: ['not-found'],
+    download: 'text/csv',
+  })
     .input(
       z
         .object({
@@ -115,42 +106,33 @@ export const usersRouter = router({
       return ctx.isDownload ? new Download('users.csv', csvOf(pages, columns)) : pages;
     }),
 
-  get: protectedProcedure
-    .meta(
-      route('GET', '/jb/users/{email}/', {
-        summary: 'Get a user',
-        description: 'All users can get themselves.',
-        legacy: true,
-      }),
-    )
+  get: route(protectedProcedure, 'GET', '/jb/users/{email}/', {
+    summary: 'Get a user',
+    description: 'All users can get themselves.',
+    legacy: true,
+  })
     .input(ByEmail)
     .output(UserOutput)
     .query(async ({ ctx, input }) =>
       userOutput(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
     ),
 
-  permissions: protectedProcedure
-    .meta(
-      route('GET', '/jb/users/{email}/permissions/', {
-        summary: 'Get what you may do with a user',
-        description: 'For screens that offer only what you may do.',
-      }),
-    )
+  permissions: route(protectedProcedure, 'GET', '/jb/users/{email}/permissions/', {
+    summary: 'Get what you may do with a user',
+    description: 'For screens that offer only what you may do.',
+  })
     .input(ByEmail)
     .output(UserPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.roles.readPermissions(ctx.actor, input.email)),
 
-  create: adminProcedure
-    .meta(
-      route('POST', '/jb/users/', {
-        summary: 'Create a user',
-        description:
-          'The user joins the clients of the `apps`, and `client`: by default the only client that you administer, or the only one of the installation. Mails a link to set a password, unless `send_email` is false. A client admin whose requests name 20 accounts of other clients within an hour gets 429 for all of them until the hour is over.',
-        problems: ['user-exists', 'throttled'],
-        example: { email: 'nia@acme.test', first_name: 'Nia', last_name: 'New', apps: ['zylTKNVx'] },
-        legacy: true,
-      }),
-    )
+  create: route(adminProcedure, 'POST', '/jb/users/', {
+    summary: 'Create a user',
+    description:
+      'The user joins the clients of the `apps`, and `client`: by default the only client that you administer, or the only one of the installation. Mails a link to set a password, unless `send_email` is false. A client admin whose requests name 20 accounts of other clients within an hour gets 429 for all of them until the hour is over.',
+    problems: ['user-exists', 'throttled'],
+    example: { email: 'nia@acme.test', first_name: 'Nia', last_name: 'New', apps: ['zylTKNVx'] },
+    legacy: true,
+  })
     .input(
       z.object({
         email: NewEmail,
@@ -168,18 +150,15 @@ export const usersRouter = router({
       userOutput(await ctx.services.userCreation.create(ctx.actor, input), ctx.baseUrl),
     ),
 
-  update: adminProcedure
-    .meta(
-      route('PATCH', '/jb/users/{email}/', {
-        summary: 'Update a user',
-        description:
-          'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. Of users who also belong to clients that you do not administer, you can change only `apps`.',
-        problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
-        resource: 'users.get',
-        example: { first_name: 'Augusta', apps: ['zylTKNVx'] },
-        legacy: true,
-      }),
-    )
+  update: route(adminProcedure, 'PATCH', '/jb/users/{email}/', {
+    summary: 'Update a user',
+    description:
+      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. Of users who also belong to clients that you do not administer, you can change only `apps`.',
+    problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
+    resource: 'users.get',
+    example: { first_name: 'Augusta', apps: ['zylTKNVx'] },
+    legacy: true,
+  })
     .input(
       z.object({
         email: EmailKey,
@@ -197,32 +176,26 @@ export const usersRouter = router({
       userOutput(await ctx.services.userUpdates.update(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
-  deactivate: adminProcedure
-    .meta(
-      route('DELETE', '/jb/users/{email}/', {
-        summary: 'Deactivate a user',
-        description: 'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
-        problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
-        status: 204,
-        resource: 'users.get',
-        legacy: true,
-      }),
-    )
+  deactivate: route(adminProcedure, 'DELETE', '/jb/users/{email}/', {
+    summary: 'Deactivate a user',
+    description: 'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
+    problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
+    status: 204,
+    resource: 'users.get',
+    legacy: true,
+  })
     .input(ByEmail)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.userUpdates.deactivate(ctx.actor, input.email)),
 
-  bulkUpdate: adminProcedure
-    .meta(
-      route('POST', '/jb/users/bulk/', {
-        summary: 'Change many users',
-        description:
-          'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again.',
-        problems: ['undo-expired', 'not-found'],
-        handlesIdempotency: true,
-        example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },
-      }),
-    )
+  bulkUpdate: route(adminProcedure, 'POST', '/jb/users/bulk/', {
+    summary: 'Change many users',
+    description:
+      'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again.',
+    problems: ['undo-expired', 'not-found'],
+    handlesIdempotency: true,
+    example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },
+  })
     .input(BulkInput)
     .output(BulkResultOutput)
     .mutation(async ({ ctx, input }) => {
@@ -239,39 +212,30 @@ export const usersRouter = router({
 const UserRolesOutput = z.object({ is_staff: z.boolean(), is_superuser: z.boolean() });
 
 export const rolesRouter = router({
-  get: superuserProcedure
-    .meta(
-      rolesRoute('GET', '/jb/users/{email}/roles/', {
-        summary: 'Read the staff and superuser roles',
-        problems: ['not-found'],
-      }),
-    )
+  get: rolesRoute(superuserProcedure, 'GET', '/jb/users/{email}/roles/', {
+    summary: 'Read the staff and superuser roles',
+    problems: ['not-found'],
+  })
     .input(ByEmail)
     .output(UserRolesOutput)
     .query(({ ctx, input }) => ctx.services.roles.get(ctx.actor, input.email)),
 
-  update: superuserProcedure
-    .meta(
-      rolesRoute('PATCH', '/jb/users/{email}/roles/', {
-        summary: 'Grant or revoke the staff and superuser roles',
-        problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
-        example: { is_staff: true },
-      }),
-    )
+  update: rolesRoute(superuserProcedure, 'PATCH', '/jb/users/{email}/roles/', {
+    summary: 'Grant or revoke the staff and superuser roles',
+    problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
+    example: { is_staff: true },
+  })
     .input(UserRolesOutput.partial().extend({ email: EmailKey }))
     .output(UserOutput)
     .mutation(async ({ ctx, input: { email, ...changes } }) =>
       userOutput(await ctx.services.roles.update(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
-  setClientAdmin: superuserProcedure
-    .meta(
-      rolesRoute('PUT', '/jb/clients/{id}/admins/{email}/', {
-        summary: 'Grant or revoke the admin role for a client',
-        problems: ['self-modification', 'reauthentication-required'],
-        example: { is_admin: true },
-      }),
-    )
+  setClientAdmin: rolesRoute(superuserProcedure, 'PUT', '/jb/clients/{id}/admins/{email}/', {
+    summary: 'Grant or revoke the admin role for a client',
+    problems: ['self-modification', 'reauthentication-required'],
+    example: { is_admin: true },
+  })
     .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))
     .output(UserOutput)
     .mutation(async ({ ctx, input }) => {
