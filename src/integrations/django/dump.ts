@@ -79,9 +79,9 @@ export type ModelSurvey = {
 /** Models by their lower-case label, and the reason why the file could not be read to its end, or null. */
 type Survey = { models: Map<string, ModelSurvey>; fault: string | null };
 
-type Visit = (record: DumpRecord, model: string, fields: Record<string, unknown>) => Promise<void>;
+type Visit = (record: DumpRecord, model: string, fields: Record<string, unknown>) => void;
 
-/** Reads a dump to its end and counts its models and fields. Ignores invalid records: `stageDump` reports them. */
+/** Reads a dump to its end and counts its models and fields. Ignores invalid records: the second reading reports them. */
 export const surveyDump = async (records: AsyncIterable<DumpRecord>, visit: Visit): Promise<Survey> => {
   const models = new Map<string, ModelSurvey>();
   let names = 0;
@@ -97,7 +97,7 @@ export const surveyDump = async (records: AsyncIterable<DumpRecord>, visit: Visi
       if (names > MAX_NAMES) {
         throw invalid({ file: [`Has more than ${MAX_NAMES} different models and fields.`] });
       }
-      await visit(record, label, fields);
+      visit(record, label, fields);
     }
   });
   return { models, fault };

@@ -1,6 +1,6 @@
 import { invalid } from '../../lib/problems.ts';
-import type { ModelSurvey } from './dump.ts';
-import { USER_FIELDS, type UserField } from './user.ts';
+import type { DumpRecord, ModelSurvey } from './dump.ts';
+import { keyOf, USER_FIELDS, type UserField, userKeyOf } from './user.ts';
 
 /** A message for the operator about one record, or about the file (position null). */
 export type Remark = {
@@ -62,4 +62,51 @@ const remarkOnUnmapped = (field: string, count: number, drop: readonly string[])
   if (count === 0) return remarkOnFile('dropped', field, 'Dropped: empty in all records.');
   const message = `Would be lost; records with a value: ${count}. Import it with --map FIELD=${field}, or leave it out with --drop ${field}.`;
   return remarkOnFile('faulty', field, message);
+};
+
+/** The mapped fields of the profiles of one user, by `model.field`. */
+export type ProfileValues = ReadonlyMap<string, unknown>;
+
+export type Profiles = ReturnType<typeof collectProfiles>;
+
+/** Collects the mapped fields of other models. Their records may be anywhere in the dump. */
+export const collectProfiles = (sources: Sources) => {
+  const fieldsOf = Map.groupBy(
+    [...sources.values()].filter((source) => source.model !== null),
+    ({ model }) => model,
+  );
+  const byUser = new Map<string, Map<string, unknown>>();
+  const seen = new Set<string>();
+  const faults: Remark[] = [];
+
+  return {
+    faults,
+
+    add: ({ position, value }: DumpRecord, model: string, fields: Record<string, unknown>): void => {
+      const wanted = fieldsOf.get(model);
+      if (!wanted || fields.user === null) return;
+      const userKey = keyOf(fields.user);
+      const refuse = (message: string) =>
+        faults.push({
+          ...{ position, email: '', outcome: 'faulty', field: 'user', message },
+          pk: keyOf(Object(value).pk) ?? '',
+        });
+      if (userKey === null) {
+        refuse('Must be the primary key of a user: dump without --natural-foreign.');
+        return;
+      }
+      if (seen.has(`${model} ${userKey}`)) {
+        refuse(`Another record of ${model} has the same user.`);
+        return;
+      }
+      seen.add(`${model} ${userKey}`);
+      const values = byUser.get(userKey) ?? new Map();
+      byUser.set(userKey, values);
+      for (const { field } of wanted)
+        if (Object.hasOwn(fields, field)) values.set(`${model}.${field}`, fields[field]);
+    },
+
+    /** Of the user of a record. */
+    valuesOf: (record: DumpRecord): ProfileValues => byUser.get(userKeyOf(record) ?? '') ?? new Map(),
+  };
 };

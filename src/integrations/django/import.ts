@@ -3,29 +3,21 @@ import type { Clock } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../../services/audit/audit.ts';
 import { passwordHashKinds } from '../../services/auth/password-verification.ts';
+import { handleBase, lockAllHandles, profileColorOf } from '../../services/users/user-creation.ts';
 import { type DumpRecord, findFileFault, findUserModel, surveyDump } from './dump.ts';
 import {
+  collectProfiles,
   type FieldMapping,
+  type Profiles,
   type Remark,
   remarkOnFile,
   remarksOnFields,
   type Sources,
   sourcesOf,
 } from './fields.ts';
-import { openProfiles, type Profiles } from './profiles.ts';
-import {
-  analyzeStaging,
-  nextStaged,
-  openStaging,
-  openUserInserter,
-  type StagedUser,
-  stage,
-  stagedHashKinds,
-  takenHandles,
-} from './staging.ts';
-import { type DjangoRecord, isOfModel, readDjangoUser, userKeyOf } from './user.ts';
+import { type DjangoRecord, type DjangoUser, isOfModel, readDjangoUser } from './user.ts';
 
-/** Users or records per statement. */
+/** Users per statement, each of which has 17 parameters. PostgreSQL allows 65,535. */
 const CHUNK_SIZE = 1000;
 
 /** Limit of the time of a failed login on one core, while imported hashes are in use. */
@@ -73,18 +65,18 @@ const NO_TOTALS = {
   existing: 0,
   /** Imported users who must set a password before they can log in. */
   passwordless: 0,
-};
-
-export type ImportTotals = typeof NO_TOTALS & {
   /** The user model; null if none was found. */
-  model: string | null;
+  model: null as string | null, // widened from null
   /** Fields of the user model that are not imported. */
-  dropped: string[];
+  dropped: [] as string[], // widened from never[]
   /** The file has errors, and no users were imported. */
-  isRefused: boolean;
+  isRefused: false,
 };
 
-type Import = Deps & ImportOptions & ImportListener & { read: DumpReader };
+export type ImportTotals = typeof NO_TOTALS;
+
+type Import = Deps & ImportOptions & ImportListener;
+type FoundUser = { position: number; pk: string; user: DjangoUser };
 
 /**
  * Imports all users of a Django service with their passwords, or none if there are errors. Users whose email address exists are
@@ -97,167 +89,103 @@ export const importUsers = async (
   options: ImportOptions,
   listener: ImportListener,
 ): Promise<ImportTotals> => {
-  const run = async (tx: Em): Promise<ImportTotals> => {
-    const task = { ...deps, ...options, ...listener, read };
-    const { valid, ...totals } = await stageUsers(tx, task);
-    return totals.isRefused ? totals : insertStagedUsers(tx, task, totals, valid);
-  };
-  if (!options.dryRun) return deps.em.transactional(run);
+  const task = { ...deps, ...options, ...listener };
+  const { users, totals } = await readUsers(task, read);
+  if (totals.isRefused) return totals;
   const tx = deps.em.fork();
   await tx.begin();
-  return run(tx).finally(() => tx.rollback());
+  try {
+    await insertUsers(tx, task, users, totals);
+    await (options.dryRun || totals.isRefused ? tx.rollback() : tx.commit());
+    return totals;
+  } catch (error) {
+    await tx.rollback();
+    throw error;
+  }
 };
 
-/** Reads the dump twice: to find the user model and its fields, then to stage its users. Reports all errors in it. */
-const stageUsers = async (tx: Em, task: Import): Promise<ImportTotals & { valid: number }> => {
-  const { clientId, map, drop, remark, read } = task;
+/** Reads the dump twice: to find the user model, its fields and the profiles, then its users. Reports all errors in it. */
+const readUsers = async (task: Import, read: DumpReader) => {
+  const { em, clientId, map, drop, remark } = task;
+  const totals: ImportTotals = { ...NO_TOTALS };
   const sources = sourcesOf(map, drop);
-  if (clientId !== null) await refuseUnknownClient(tx, clientId);
+  if (clientId !== null) await refuseUnknownClient(em, clientId);
 
-  const profiles = await openProfiles(tx, sources, remark);
+  const profiles = collectProfiles(sources);
   const survey = await surveyDump(read(), profiles.add);
-  const faultyProfiles = await profiles.finish();
+  for (const fault of profiles.faults) await remark(fault);
   const model = task.model ?? findUserModel(survey);
   if (typeof model !== 'string') {
     await remark(model);
-    return { ...NO_TOTALS, valid: 0, model: null, dropped: [], isRefused: true };
+    return { users: [], totals: { ...totals, isRefused: true } };
   }
 
-  // `stageDump` reports it if the model has no records.
+  // `readRecords` reports it if the model has no records.
   const { models } = survey;
   const fieldRemarks = models.has(model) ? remarksOnFields(models, model, { sources, map, drop }) : [];
   for (const one of fieldRemarks) await remark(one);
-  const staged = await stageDump(tx, read(), { ...task, model, sources, profiles });
-  const dropped = fieldRemarks.filter(({ outcome }) => outcome === 'dropped').map(({ field }) => field);
-  const hasErrors = staged.isRefused || dropped.length < fieldRemarks.length || faultyProfiles > 0;
-  return {
-    ...{ ...NO_TOTALS, ...staged, model, dropped },
-    faulty: staged.faulty + faultyProfiles,
-    isRefused: hasErrors || (await areHashesTooCostly(tx, task)),
-  };
+  const users = await readRecords(read(), { ...task, model, sources, profiles }, totals);
+  totals.model = model;
+  totals.dropped = fieldRemarks.filter(({ outcome }) => outcome === 'dropped').map(({ field }) => field);
+  totals.faulty += profiles.faults.length;
+  totals.isRefused ||= totals.faulty > 0 || totals.dropped.length < fieldRemarks.length;
+  return { users, totals };
 };
 
-const insertStagedUsers = async (tx: Em, task: Import, totals: ImportTotals, valid: number) => {
-  const { clientId, clock, audit, remark, advance } = task;
-  await analyzeStaging(tx);
-  const insertUsers = await openUserInserter(tx, { clientId, now: clock.now() });
-  const conflicts = await takenHandles(tx);
-  for (const conflict of conflicts) await remark(handleRemark(conflict));
-  if (conflicts.length > 0) return { ...totals, faulty: totals.faulty + conflicts.length, isRefused: true };
-
-  const clients = clientId === null ? [] : [clientId];
-  for (let after = 0; ; ) {
-    const chunk = await nextStaged(tx, after, CHUNK_SIZE);
-    const last = chunk.at(-1);
-    if (!last) return totals;
-    const added = chunk.filter(({ exists }) => !exists);
-    await insertUsers(added);
-    await audit.record(
-      tx,
-      added.map(({ email }) => ({ action: 'user.import', actor: null, target: email, clients })),
-    );
-    for (const user of chunk) if (user.exists) await remark(existsRemark(user));
-    totals.imported += added.length;
-    totals.existing += chunk.length - added.length;
-    totals.passwordless += added.filter((user) => user.password_hash === null).length;
-    advance(chunk.length, valid);
-    after = last.position;
-  }
-};
-
-/** A failed login does the work of all kinds of hashes, so their sum is limited too. */
-const areHashesTooCostly = async (tx: Em, { failureCostMs, remark }: Import): Promise<boolean> => {
-  const kinds = [...(await passwordHashKinds(tx)), ...(await stagedHashKinds(tx))];
-  const costMs = failureCostMs(kinds);
-  if (costMs <= MAX_FAILURE_COST_MS) return false;
-  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-  const message = `Every failed login would take ${seconds(costMs)} of a processor while hashes of all these kinds are in use; at most ${seconds(MAX_FAILURE_COST_MS)}. Import users of the costliest kinds without their passwords: ${kinds.join(' ')}`;
-  await remark(remarkOnFile('faulty', 'password', message));
-  return true;
-};
-
-const existsRemark = ({ position, pk, email }: StagedUser): Remark => ({
-  ...{ position, pk, email, outcome: 'exists', field: '' },
-  message: 'A user with this email address already exists and was not changed.',
-});
-
-const handleRemark = ({
-  position,
-  pk,
-  email,
-  handle,
-}: Awaited<ReturnType<typeof takenHandles>>[number]): Remark => ({
-  ...{ position, pk, email, outcome: 'faulty', field: 'handle' },
-  message: `Another user of Steward has the handle ${handle}.`,
-});
-
-const refuseUnknownClient = async (em: Em, id: number): Promise<void> => {
-  const row = await kysely(em).selectFrom('clients').select('id').where('id', '=', id).executeTakeFirst();
-  if (!row) throw invalid({ client: [`There is no client ${id}.`] });
-};
-
-type Reading = {
+type Reading = Pick<Import, 'reasonAgainstHash' | 'resetsUnsupported' | 'remark'> & {
   model: string;
   sources: Sources;
   profiles: Profiles;
-  /** Why no password could ever be verified with this hash; null for a supported hash. */
-  reasonAgainstHash: (hash: string) => string | null;
-  /** Whether unsupported hashes are dropped rather than refused. */
-  resetsUnsupported: boolean;
-  remark: (remark: Remark) => Promise<void>;
 };
 
-/** Stages the users of a dump and reports all errors. */
-export const stageDump = async (tx: Em, records: AsyncIterable<DumpRecord>, reading: Reading) => {
-  const { model, remark } = reading;
-  const totals = { read: 0, otherModels: 0, faulty: 0 };
-  const stageChunk = async (chunk: DumpRecord[]): Promise<void> => {
-    const remarks = await remarksOn(tx, chunk, reading);
-    for (const one of remarks) await remark(one);
-    const faulty = remarks.filter(({ outcome }) => outcome === 'faulty');
-    totals.faulty += new Set(faulty.map(({ position }) => position)).size;
-  };
-
-  await openStaging(tx);
-  let chunk: DumpRecord[] = [];
+/** Reads the users of a dump, counts its records and reports all errors. */
+const readRecords = async (
+  records: AsyncIterable<DumpRecord>,
+  reading: Reading,
+  totals: ImportTotals,
+): Promise<FoundUser[]> => {
+  const { model, remark, sources, profiles } = reading;
+  const users: FoundUser[] = [];
+  const findRepetitions = createRepetitionFinder();
   const fileFault = await findFileFault(async () => {
     for await (const record of records) {
       totals.read += 1;
-      if (isOfModel(record, model)) chunk.push(record);
-      else totals.otherModels += 1;
-      if (chunk.length < CHUNK_SIZE) continue;
-      await stageChunk(chunk);
-      chunk = [];
+      if (!isOfModel(record, model)) {
+        totals.otherModels += 1;
+        continue;
+      }
+      const { position, pk, email, user, remarks } = checkHash(
+        readDjangoUser(record, sources, profiles.valuesOf(record)),
+        reading,
+      );
+      if (user) remarks.push(...findRepetitions(position, user));
+      for (const one of remarks) await remark({ position, pk, email, ...one });
+      if (remarks.some(({ outcome }) => outcome === 'faulty')) totals.faulty += 1;
+      else if (user) users.push({ position, pk, user });
     }
   });
-  await stageChunk(chunk);
-
-  const valid = totals.read - totals.otherModels - totals.faulty;
-  const isEmpty = valid + totals.faulty === 0;
+  const isEmpty = users.length + totals.faulty === 0;
   const message = fileFault ?? (isEmpty ? `No record has the model ${model}.` : null);
   if (message !== null) await remark(remarkOnFile('faulty', 'file', message));
-  return { ...totals, valid, isRefused: message !== null || totals.faulty > 0 };
+  totals.isRefused = message !== null;
+  return users;
 };
 
-/** Errors within each record, and repetitions of earlier records, in the order of the file. */
-const remarksOn = async (tx: Em, chunk: DumpRecord[], reading: Reading): Promise<Remark[]> => {
-  const { sources, profiles } = reading;
-  const keys = chunk.map(userKeyOf);
-  const values = await profiles.valuesOf(keys.filter((key) => key !== null));
-  const read = chunk
-    .map((record, index) => readDjangoUser(record, sources, values.get(keys[index] ?? '')))
-    .map((record) => checkHash(record, reading));
-
-  const users = read.flatMap(({ position, pk, user }) => (user ? [{ position, pk, user }] : []));
-  const repetitions = await stage(tx, users);
-  const repeated = repetitions.map(({ position, pk, user: { email }, field, firstPosition }) => ({
-    ...{ position, pk, email, outcome: 'faulty' as const, field },
-    message: `Record ${firstPosition} has the same ${field === 'email' ? 'address' : 'handle'}.`,
-  }));
-  const own = read.flatMap(({ position, pk, email, remarks }) =>
-    remarks.map((remark) => ({ position, pk, email, ...remark })),
-  );
-  return [...own, ...repeated].sort((one, other) => one.position - other.position);
+/** Finds users with the address or handle of an earlier record. */
+const createRepetitionFinder = () => {
+  const firstPositions = new Map<string, number>();
+  return (position: number, { email, handle }: DjangoUser): DjangoRecord['remarks'] => {
+    const keys = [
+      { field: 'email', key: `email ${email}`, noun: 'address' },
+      ...(handle === null ? [] : [{ field: 'handle', key: `handle ${handle}`, noun: 'handle' }]),
+    ];
+    const repeated = keys.filter(({ key }) => firstPositions.has(key));
+    if (repeated.length === 0) for (const { key } of keys) firstPositions.set(key, position);
+    return repeated.map(({ field, key, noun }) => ({
+      ...{ outcome: 'faulty', field },
+      message: `Record ${firstPositions.get(key)} has the same ${noun}.`,
+    }));
+  };
 };
 
 /** An unsupported hash is an error, unless the operator wants to import such users without a password. */
@@ -265,12 +193,125 @@ const checkHash = (record: DjangoRecord, { reasonAgainstHash, resetsUnsupported 
   const { user } = record;
   const reason = user?.password ? reasonAgainstHash(user.password) : null;
   if (!user || reason === null) return record;
-  const remark = (outcome: Remark['outcome'], message: string) => ({ outcome, field: 'password', message });
+  const field = 'password';
   return resetsUnsupported
     ? {
         ...record,
         user: { ...user, password: null },
-        remarks: [remark('imported', `${reason} Imported without a password.`)],
+        remarks: [{ outcome: 'imported', field, message: `${reason} Imported without a password.` }],
       }
-    : { ...record, user: null, remarks: [remark('faulty', reason)] };
+    : { ...record, user: null, remarks: [{ outcome: 'faulty', field, message: reason }] };
+};
+
+/** Inserts the users whose addresses are new. Sets `isRefused` if the caller has to roll back. */
+const insertUsers = async (tx: Em, task: Import, users: readonly FoundUser[], totals: ImportTotals) => {
+  const { clientId, clock, audit, remark, advance } = task;
+  // From here on, no other users can be added.
+  await lockAllHandles(tx);
+  const present = await kysely(tx).selectFrom('users').select(['email', 'handle']).execute();
+  const emails = new Set(present.map(({ email }) => email));
+  const added = users.filter(({ user }) => !emails.has(user.email));
+  await refuseTakenHandles(added, new Set(present.map(({ handle }) => handle)), task, totals);
+  if (totals.isRefused) return;
+
+  const allocateHandle = createHandleAllocator([
+    ...present.map(({ handle }) => handle),
+    ...added.flatMap(({ user }) => user.handle ?? []),
+  ]);
+  const clients = clientId === null ? [] : [clientId];
+  for (let start = 0; start < users.length; start += CHUNK_SIZE) {
+    const chunk = users.slice(start, start + CHUNK_SIZE);
+    const fresh = chunk.flatMap(({ user }) => (emails.has(user.email) ? [] : user));
+    await insertChunk(tx, fresh, { allocateHandle, clients, now: clock.now() });
+    await audit.record(
+      tx,
+      fresh.map(({ email }) => ({ action: 'user.import', actor: null, target: email, clients })),
+    );
+    for (const found of chunk) if (emails.has(found.user.email)) await remark(existsRemark(found));
+    totals.imported += fresh.length;
+    totals.existing += chunk.length - fresh.length;
+    totals.passwordless += fresh.filter(({ password }) => password === null).length;
+    advance(chunk.length, users.length);
+  }
+  await refuseCostlyHashes(tx, task, totals);
+};
+
+type Insertion = { allocateHandle: (base: string) => string; clients: number[]; now: Date };
+
+const insertChunk = async (
+  tx: Em,
+  users: readonly DjangoUser[],
+  { allocateHandle, clients, now }: Insertion,
+): Promise<void> => {
+  if (users.length === 0) return;
+  const rows = users.map(({ password, ...user }) => ({
+    ...user,
+    password_hash: password,
+    handle: user.handle ?? allocateHandle(handleBase(user.email)),
+    profile_color: user.profile_color ?? profileColorOf(user.email),
+    date_joined: user.date_joined ?? now,
+    // Django's user model does not store when a password was set.
+    last_password_set: user.last_password_set ?? now,
+  }));
+  const db = kysely(tx);
+  const added = await db.insertInto('users').values(rows).returning('id').execute();
+  const memberships = clients.flatMap((client_id) =>
+    added.map(({ id: user_id }) => ({ client_id, user_id })),
+  );
+  if (memberships.length > 0) await db.insertInto('memberships').values(memberships).execute();
+};
+
+/**
+ * Returns a function that finds a free handle for a base: the base itself, or the base with the lowest free number from 2.
+ * @param handles those in use
+ */
+export const createHandleAllocator = (handles: Iterable<string>) => {
+  const taken = new Set(handles);
+  /** By base; all lower numbers are taken. */
+  const nextNumbers = new Map<string, number>();
+
+  return (base: string): string => {
+    let number = nextNumbers.get(base) ?? 1;
+    const handle = () => (number === 1 ? base : `${base}${number}`);
+    while (taken.has(handle())) number += 1;
+    nextNumbers.set(base, number + 1);
+    taken.add(handle());
+    return handle();
+  };
+};
+
+const refuseTakenHandles = async (
+  added: readonly FoundUser[],
+  taken: ReadonlySet<string>,
+  { remark }: Import,
+  totals: ImportTotals,
+): Promise<void> => {
+  for (const { position, pk, user } of added) {
+    if (user.handle === null || !taken.has(user.handle)) continue;
+    const message = `Another user of Steward has the handle ${user.handle}.`;
+    await remark({ position, pk, email: user.email, outcome: 'faulty', field: 'handle', message });
+    totals.faulty += 1;
+    totals.isRefused = true;
+  }
+};
+
+/** A failed login does the work of all kinds of hashes, so their sum is limited too. */
+const refuseCostlyHashes = async (tx: Em, { failureCostMs, remark }: Import, totals: ImportTotals) => {
+  const kinds = await passwordHashKinds(tx);
+  const costMs = failureCostMs(kinds);
+  if (costMs <= MAX_FAILURE_COST_MS) return;
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  const message = `Every failed login would take ${seconds(costMs)} of a processor while hashes of all these kinds are in use; at most ${seconds(MAX_FAILURE_COST_MS)}. Import users of the costliest kinds without their passwords: ${kinds.join(' ')}`;
+  await remark(remarkOnFile('faulty', 'password', message));
+  Object.assign(totals, { imported: 0, existing: 0, passwordless: 0, isRefused: true });
+};
+
+const existsRemark = ({ position, pk, user: { email } }: FoundUser): Remark => ({
+  ...{ position, pk, email, outcome: 'exists', field: '' },
+  message: 'A user with this email address already exists and was not changed.',
+});
+
+const refuseUnknownClient = async (em: Em, id: number): Promise<void> => {
+  const row = await kysely(em).selectFrom('clients').select('id').where('id', '=', id).executeTakeFirst();
+  if (!row) throw invalid({ client: [`There is no client ${id}.`] });
 };

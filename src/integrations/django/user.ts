@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { MAX_EMAIL_LENGTH, NewEmail } from '../../lib/email-address.ts';
 import { findJsonProblem, isStorableText } from '../../lib/json-value.ts';
 import type { DumpRecord } from './dump.ts';
-import type { Remark, Sources } from './fields.ts';
-import type { ProfileValues } from './profiles.ts';
+import type { ProfileValues, Remark, Sources } from './fields.ts';
 
 const MAX_NAME_LENGTH = 150;
 const MAX_HANDLE_LENGTH = 64;
@@ -30,7 +29,6 @@ const Instant = z.iso
   .datetime({ offset: true, error: INSTANT })
   .transform((text) => new Date(text))
   .refine((time) => time.getUTCFullYear() >= 1 && time.getUTCFullYear() <= 9999, INSTANT)
-  .transform((time) => time.toISOString())
   .nullish()
   .transform((time) => time ?? null);
 
@@ -90,7 +88,7 @@ export const USER_FIELDS = UserFields.keyof().options;
 
 export type UserField = (typeof USER_FIELDS)[number];
 
-/** The imported fields of a Django user. Times are ISO 8601 in UTC. */
+/** The imported fields of a Django user. */
 export type DjangoUser = z.output<typeof UserFields>;
 
 /** A record of the user model. */
@@ -123,7 +121,7 @@ export const userKeyOf = ({ value }: DumpRecord): string | null => (isObject(val
 export const readDjangoUser = (
   { position, value }: DumpRecord,
   sources: Sources,
-  profiles: ProfileValues = new Map(),
+  profiles: ProfileValues,
 ): DjangoRecord => {
   const { model, pk: key, fields } = isObject(value) ? value : {};
   const isValid = typeof model === 'string' && isObject(fields);
