@@ -10,7 +10,7 @@ import { allowedTo, router } from './trpc.ts';
 
 const route = routesOf('Audit');
 
-export const AuditOutput = Output('AuditEntry', {
+const AuditOutput = Output('AuditEntry', {
   id: z.int(),
   timestamp: Instant,
   action: z.string(),

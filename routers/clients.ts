@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { originOf } from '../src/lib/origins.ts';
 import type { ClientRow } from '../src/services/clients/clients.ts';
+import { AppSummaryOutput } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppSummaryOutput } from './schemas/apps.ts';
 import {
   AppIds,
   AppKey,
@@ -16,10 +16,10 @@ import {
   Output,
   Text,
 } from './schemas/fields.ts';
-import { ClientInvitationOutput, clientInvitationOutput, invitationFilter } from './schemas/invitations.ts';
+import { ClientInvitationOutput, invitationFilter, invitationOutput } from './schemas/invitations.ts';
+import { listOf, streamFormat } from './schemas/lists.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { listOf, streamFormat } from './schemas/streamed-items.ts';
-import { ClientUserOutput, clientUserEncoder, clientUserOutput, userFilter } from './schemas/users.ts';
+import { ClientUserOutput, clientUserEncoder, userFilter, userOutput } from './schemas/users.ts';
 import { SiteOutput } from './sites.ts';
 import {
   adminProcedure,
@@ -191,7 +191,7 @@ export const clientsRouter = router({
       const format = streamFormat(ctx, input);
       if (format) return ctx.services.users.stream(ctx.actor, filter, clientUserEncoder(format, ctx.baseUrl));
       const users = await ctx.services.users.list(ctx.actor, filter, toPageRequest(ctx, input));
-      return users.map((user) => clientUserOutput(user, ctx.baseUrl));
+      return users.map((user) => userOutput(user, ctx.baseUrl));
     }),
 
   apps: route(viewerProcedure, 'GET', '/jb/clients/{id}/apps/', {
@@ -212,7 +212,7 @@ export const clientsRouter = router({
     .query(async ({ ctx, input }) => {
       const filter = { ...input, client: input.id };
       const invitations = await ctx.services.invitations.list(ctx.actor, filter, toPageRequest(ctx, input));
-      return invitations.map((invitation) => clientInvitationOutput(invitation, ctx.baseUrl));
+      return invitations.map((invitation) => invitationOutput(invitation, ctx.baseUrl));
     }),
 
   invite: route(adminProcedure, 'POST', '/jb/clients/{id}/users/invitations/', {
@@ -224,7 +224,7 @@ export const clientsRouter = router({
     .input(ById.extend({ email: NewEmail, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
     .output(ClientInvitationOutput)
     .mutation(async ({ ctx, input: { id, ...invitation } }) =>
-      clientInvitationOutput(
+      invitationOutput(
         await ctx.services.invitations.createForClient(ctx.actor, id, invitation),
         ctx.baseUrl,
       ),

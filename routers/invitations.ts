@@ -25,14 +25,12 @@ import {
   InvitationOutput,
   InvitationPageOutput,
   InvitationStatusFilter,
-  invitationDetailsOutput,
   invitationFilter,
   invitationOutput,
-  invitationOutputs,
   invitationPageOutput,
 } from './schemas/invitations.ts';
+import { listOf } from './schemas/lists.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
-import { listOf } from './schemas/streamed-items.ts';
 import { userOutput } from './schemas/users.ts';
 import { adminProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -85,14 +83,14 @@ export const invitationsRouter = router({
     .output(listOf(InvitationDetailsOutput))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.search(ctx.actor, input, toPageRequest(ctx, input));
-      return invitations.map((invitation) => invitationDetailsOutput(invitation, ctx.baseUrl));
+      return invitations.map((invitation) => invitationOutput(invitation, ctx.baseUrl));
     }),
 
   get: route(viewerProcedure, 'GET', '/jb/invitations/{id}/', { summary: 'Get an invitation' })
     .input(ById)
     .output(InvitationDetailsOutput)
     .query(async ({ ctx, input }) =>
-      invitationDetailsOutput(await ctx.services.invitations.get(ctx.actor, input.id), ctx.baseUrl),
+      invitationOutput(await ctx.services.invitations.get(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   resend: route(adminProcedure, 'POST', '/jb/invitations/{id}/resend/', {
@@ -102,7 +100,7 @@ export const invitationsRouter = router({
     .input(ById)
     .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
-      invitationDetailsOutput(await ctx.services.invitations.resend(ctx.actor, input.id), ctx.baseUrl),
+      invitationOutput(await ctx.services.invitations.resend(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   revoke: route(adminProcedure, 'POST', '/jb/invitations/{id}/revoke/', {
@@ -113,7 +111,7 @@ export const invitationsRouter = router({
     .input(ById)
     .output(InvitationDetailsOutput)
     .mutation(async ({ ctx, input }) =>
-      invitationDetailsOutput(await ctx.services.invitations.revoke(ctx.actor, input.id), ctx.baseUrl),
+      invitationOutput(await ctx.services.invitations.revoke(ctx.actor, input.id), ctx.baseUrl),
     ),
 
   bulkUpdate: route(adminProcedure, 'POST', '/jb/invitations/bulk/', {
@@ -203,7 +201,7 @@ export const invitationsRouter = router({
     .output(listOf(InvitationOutput))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.list(ctx.actor, input, toPageRequest(ctx, input));
-      return invitationOutputs(invitations, ctx.baseUrl);
+      return invitations.map((invitation) => invitationOutput(invitation, ctx.baseUrl));
     }),
 
   create: route(adminProcedure, 'POST', '/jb/users/invitations/', {
@@ -233,7 +231,7 @@ export const invitationsRouter = router({
       const dryRun = input.dry_run;
       ctx.timeLimit.liftForBulk(input.items.length);
       const invitations = await ctx.services.invitations.create(ctx.actor, input.items, { dryRun });
-      return invitationOutputs(invitations, ctx.baseUrl);
+      return invitations.map((invitation) => invitationOutput(invitation, ctx.baseUrl));
     }),
 
   /** The invitation that `update` changes. */

@@ -31,7 +31,7 @@ export const MailOutput = Output('Mail', {
 });
 
 /** A mail with its content. Links that the caller may not see are replaced. */
-export const MailDetailsOutput = Output('MailDetails', {
+const MailDetailsOutput = Output('MailDetails', {
   ...MailOutput.shape,
   from: z.object({ name: z.string(), address: z.string() }),
   text: z.string(),
@@ -57,7 +57,7 @@ const mailDetailsOutput = ({ row, mail }: ReadableMail): z.input<typeof MailDeta
 const TimelineKey = Text(32);
 
 /** A mail or an invitation: the other is null. */
-export const TimelineEntryOutput = Output('TimelineEntry', {
+const TimelineEntryOutput = Output('TimelineEntry', {
   id: z.string(),
   /** When the mail was enqueued, or the invitation made. */
   timestamp: Instant,

@@ -10,7 +10,7 @@ const LinkToken = z.string().max(128);
 const MAX_PREVIEW_LIMIT = 1000;
 
 /** A rule of the password policy, with a message for users. */
-export const RuleOutput = z.object({ rule: z.string(), message: z.string() });
+const RuleOutput = z.object({ rule: z.string(), message: z.string() });
 
 export const passwordsRouter = router({
   change: route(protectedProcedure, 'POST', '/password/change/', {

@@ -8,7 +8,7 @@ import { protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Saved global filters');
 
-export const SavedFilterOutput = Output('SavedFilter', {
+const SavedFilterOutput = Output('SavedFilter', {
   user: z.string(),
   stack: z.string(),
   hash: z.string(),

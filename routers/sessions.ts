@@ -10,7 +10,7 @@ import { adminProcedure, protectedProcedure, publicProcedure, router } from './t
 
 const route = routesOf('Sessions');
 
-export const SessionOutput = Output('Session', {
+const SessionOutput = Output('Session', {
   id: z.int(),
   created_at: Instant,
   last_used: Instant,

@@ -91,7 +91,7 @@ export const ticketsRouter = router({
 
 const keyRoute = routesOf('Signing keys');
 
-export const SigningKeyOutput = Output('SigningKey', {
+const SigningKeyOutput = Output('SigningKey', {
   kid: z.string(),
   created_at: Instant,
   signs_from: Instant,

@@ -20,7 +20,7 @@ const SentToken = z.object({ token: z.string().min(1, 'This field is required.')
 const IssuedToken = z.object({ token: z.string() });
 
 /** A token without its secret. */
-export const TokenOutput = Output('Token', {
+const TokenOutput = Output('Token', {
   id: z.int(),
   /** Empty for tokens that a login created. */
   name: z.string(),

@@ -1,29 +1,133 @@
 import { z } from 'zod';
+import { opaque } from '../src/lib/json-value.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
 import type { UsageStreamFilter } from '../src/services/usage/usage.ts';
+import { type SanitizedExtra, sanitizeExtra } from '../src/services/usage/usage-extra.ts';
+import type { SubmittedEntry as Submitted } from '../src/services/usage/usage-recording.ts';
+import type { UsageCursor, UsageEncoder, UsageRow } from '../src/services/usage/usage-rows.ts';
+import { DEFAULT_WINDOW_DAYS, WindowDays } from './apps.ts';
 import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
-import { DEFAULT_WINDOW_DAYS, WindowDays } from './schemas/apps.ts';
-import { AppKey, EmailKey, InstantKey } from './schemas/fields.ts';
-import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
-import { pagesOf, parsePages } from './schemas/streamed-items.ts';
 import {
-  SubmittedEntries,
-  TopStackOutput,
-  TopUserOutput,
-  UsageCursorKey,
-  UsageDayOutput,
-  UsageEntryOutput,
-  UsageItemOutput,
-  usageCursor,
-  usageEncoder,
-  usageEntryFromJson,
-  usageEntryOutput,
-  usageItemOutput,
-} from './schemas/usage.ts';
+  AnyObject,
+  AppKey,
+  BodyInstant,
+  Email,
+  EmailKey,
+  Instant,
+  InstantKey,
+  Output,
+  Text,
+} from './schemas/fields.ts';
+import { createRowEncoder, type ListFormat, pagesOf, parsePages } from './schemas/lists.ts';
+import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { router, viewerProcedure } from './trpc.ts';
 import { usageReportProcedures } from './usage-reports.ts';
+
+const UsageEntryOutput = Output('UsageEntry', {
+  action_description: z.string(),
+  email: z.string(),
+  full_name: z.string(),
+  timestamp: Instant,
+  action: z.string(),
+  extra: AnyObject,
+});
+type UsageEntryOutput = z.input<typeof UsageEntryOutput>;
+
+const usageEntryOutput = (entry: UsageRow) => ({
+  ...entry,
+  timestamp: entry.occurred_at,
+  extra: opaque(JSON.parse(entry.extra)),
+});
+
+/** As `usageEntryOutput`. */
+export const usageEncoder = (format: ListFormat): UsageEncoder => createRowEncoder(UsageEntryOutput, format);
+
+/** An entry of a list that was streamed as JSON. */
+const usageEntryFromJson = (entry: UsageEntryOutput & { timestamp: string }): UsageEntryOutput => ({
+  ...entry,
+  timestamp: new Date(entry.timestamp),
+  extra: opaque(entry.extra),
+});
+
+/** A usage entry in a paged list. */
+const UsageItemOutput = UsageEntryOutput.extend({ id: z.int() });
+
+/** Usage of one UTC day. */
+const UsageDayOutput = Output('UsageDay', { day: z.string(), actions: z.int(), users: z.int() });
+const TopUserOutput = z.object({
+  email: z.string(),
+  full_name: z.string(),
+  actions: z.int(),
+  days: z.int(),
+});
+const TopStackOutput = z.object({ stack: z.string(), label: z.string(), actions: z.int() });
+
+/** The cursor of a page: time and id of its last entry. */
+const usageCursor = ({ occurredAt, id }: UsageCursor): string => `${occurredAt.getTime()}.${id}`;
+
+const UsageCursorKey = z
+  .string()
+  .regex(/^\d{1,14}\.\d{1,15}$/, 'Must be the next_cursor of a previous page.')
+  .transform((text): UsageCursor => {
+    const [time = '', id = ''] = text.split('.');
+    return { occurredAt: new Date(Number(time)), id: Number(id) };
+  });
+
+const Action = z
+  .string()
+  .max(64)
+  .regex(/^[A-Z][A-Z0-9_]*$/, 'Must be upper-case words, such as STACK_ACCESS.');
+
+/** Any JSON object of at most 64 KiB. */
+const UsageExtra = z
+  .custom<Record<string, unknown>>()
+  .default({})
+  .transform((value, context): SanitizedExtra => {
+    const result = sanitizeExtra(value);
+    if ('kept' in result) return result.kept;
+    for (const [field, [message]] of Object.entries(result.faults)) {
+      context.addIssue({ code: 'custom', message, path: field.split('.').slice(1) });
+    }
+    return z.NEVER;
+  })
+  .meta({ json: { type: 'object', additionalProperties: true, default: {} } });
+
+const MAX_ENTRIES_PER_REQUEST = 10_000;
+
+/** Many serializers send `null` for a missing value. */
+const SubmittedEntry = z.object({
+  /** The platform's own id. An entry with the same id and timestamp is written once. */
+  id: Text(128).min(1).nullable().default(null),
+  email: Email,
+  /** Default: the user's current name. */
+  full_name: Text(301).nullable().default(null),
+  /** Default: now. */
+  timestamp: BodyInstant.nullable().default(null),
+  action: Action,
+  action_description: Text(10_000)
+    .nullish()
+    .transform((text) => text ?? ''),
+  extra: UsageExtra,
+});
+
+const toSubmitted = ({ extra, ...entry }: z.output<typeof SubmittedEntry>): Submitted => ({
+  entryKey: entry.id,
+  email: entry.email,
+  fullName: entry.full_name,
+  action: entry.action,
+  actionDescription: entry.action_description,
+  stack: extra.stack,
+  extra: extra.text,
+  occurredAt: entry.timestamp,
+});
+
+/** The number of entries is checked before the entries, so that a hostile array does not cause millions of errors. */
+const SubmittedEntries = z
+  .array(z.custom<z.input<typeof SubmittedEntry>>().meta({ sent: SubmittedEntry }))
+  .max(MAX_ENTRIES_PER_REQUEST)
+  .pipe(z.array(SubmittedEntry.transform(toSubmitted)));
 
 const route = routesOf('Apps');
 
@@ -94,7 +198,7 @@ export const usageRouter = router({
     .output(z.object({ items: z.array(UsageItemOutput), next_cursor: z.string().nullable() }))
     .query(async ({ ctx, input: { app_id: appId, from: since, to: until, ...filter } }) => {
       const { rows, next } = await ctx.services.usage.page(ctx.actor, { ...filter, appId, since, until });
-      return { items: rows.map(usageItemOutput), next_cursor: next && usageCursor(next) };
+      return { items: rows.map(usageEntryOutput), next_cursor: next && usageCursor(next) };
     }),
 
   series: route(viewerProcedure, 'GET', '/jb/usage/series/', {

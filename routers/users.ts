@@ -1,16 +1,17 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { csvLine, csvText } from '../src/lib/csv-line.ts';
 import { Download } from '../src/lib/download.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
+import type { UserRow } from '../src/services/users/user-rows.ts';
 import { dataRightsProcedures } from './data-rights.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, PersonName, Slug } from './schemas/fields.ts';
+import { listOf, streamFormat } from './schemas/lists.ts';
 import { toPageRequest } from './schemas/paging.ts';
-import { listOf, streamFormat } from './schemas/streamed-items.ts';
-import { csvOf, TableColumns, TableOutput, tablePages } from './schemas/user-table.ts';
 import {
   PersonOutput,
-  personOutput,
   UserOutput,
   UserPermissionsOutput,
   userConditions,
@@ -34,6 +35,44 @@ const ExpectedUser = UserOutput.pick({
   is_demo_user: true,
   apps: true,
 }).partial();
+
+const COLUMNS = UserOutput.keyof().options;
+type Column = (typeof COLUMNS)[number];
+type TableUser = Partial<z.output<typeof UserOutput>>;
+
+/** Names of fields of users, separated by commas; by default all. */
+const TableColumns = z
+  .string()
+  .default(COLUMNS.join(','))
+  .transform((names) => names.split(','))
+  .pipe(z.array(UserOutput.keyof()));
+
+/** Pages of users with the chosen columns; a file for REST. */
+const TableOutput = z
+  .custom<AsyncIterable<TableUser[]> | Download>()
+  // Only REST sets `isDownload` and gets a file.
+  .transform((pages) => pages as AsyncIterable<TableUser[]>);
+
+async function* tablePages(
+  pages: AsyncIterable<UserRow[]>,
+  columns: readonly Column[],
+  baseUrl: string,
+): AsyncGenerator<TableUser[]> {
+  for await (const rows of pages)
+    yield rows.map((row) => {
+      const user: TableUser = userOutput(row, baseUrl);
+      return Object.fromEntries(columns.map((column) => [column, user[column]]));
+    });
+}
+
+const csvOf = (pages: AsyncIterable<TableUser[]>, columns: readonly Column[]): Readable =>
+  Readable.from(linesOf(pages, columns), { objectMode: false });
+
+async function* linesOf(pages: AsyncIterable<TableUser[]>, columns: readonly Column[]) {
+  yield csvLine(columns);
+  for await (const users of pages)
+    yield users.map((user) => csvLine(columns.map((column) => csvText(user[column])))).join('');
+}
 
 export const usersRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/users/', {
@@ -69,7 +108,7 @@ export const usersRouter = router({
     .output(z.array(PersonOutput))
     .query(async ({ ctx, input }) => {
       const people = await ctx.services.users.people(ctx.actor, input, { limit: input.limit });
-      return people.map((person) => personOutput(person, ctx.baseUrl));
+      return people.map((person) => userOutput(person, ctx.baseUrl));
     }),
 
   count: route(viewerProcedure, 'GET', '/jb/users/count/', {

@@ -43,16 +43,12 @@ z.config({ customError: describeIssue });
 
 const INT4_MAX = 2_147_483_647;
 
-/** An object in responses. `id` names its component in the OpenAPI document, which generated clients use for its type. */
+/**
+ * An object in responses, which has only these fields of a row: a new column stays private by default.
+ * `id` names its component in the OpenAPI document, which generated clients use for its type.
+ */
 export const Output = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
   z.object(shape).meta({ id });
-
-/** The fields of an output, taken from a row: a new column stays private by default. */
-export const outputOf = <O extends z.ZodObject>(output: O, row: z.input<O>): z.input<O> => {
-  const fields: Record<string, unknown> = {};
-  for (const key of Object.keys(output.shape)) fields[key] = row[key];
-  return fields as z.input<O>;
-};
 
 /** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
 export const Instant = z.date();

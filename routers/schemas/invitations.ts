@@ -5,9 +5,9 @@ import type {
   InvitationByLink,
 } from '../../src/services/invitations/invitation-acceptance.ts';
 import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
-import { INVITATION_STATUSES, type InvitationDetails } from '../../src/services/invitations/invitations.ts';
+import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.ts';
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
-import { AnyObject, IdCursor, Instant, Output, outputOf } from './fields.ts';
+import { AnyObject, IdCursor, Instant, Output } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { UserOutput, userOutput } from './users.ts';
 
@@ -42,33 +42,17 @@ export const InvitationOutput = Output('Invitation', {
   is_demo_user: z.enum(['true', 'false']),
 });
 
-const fieldsOf = <T extends InvitationRow>(
-  invitation: T,
+export const invitationOutput = <Invitation extends InvitationRow>(
+  invitation: Invitation,
   baseUrl: string,
-  user = userOutput(invitation.inviter, baseUrl),
 ) => ({
   ...invitation,
   client: invitation.client_id,
-  user,
+  user: userOutput(invitation.inviter, baseUrl),
   extra: opaque(invitation.extra),
   invitation_email_count: invitation.email_count,
-  is_demo_user: String(invitation.is_demo_user) as 'true' | 'false',
+  is_demo_user: invitation.is_demo_user ? ('true' as const) : ('false' as const),
 });
-
-export const clientInvitationOutput = (invitation: InvitationRow, baseUrl: string) =>
-  outputOf(ClientInvitationOutput, fieldsOf(invitation, baseUrl));
-
-export const invitationOutput = (invitation: InvitationRow, baseUrl: string) =>
-  outputOf(InvitationOutput, fieldsOf(invitation, baseUrl));
-
-/** The rows of invitations by one user share that user's row, and so the views share its view. */
-export const invitationOutputs = (invitations: readonly InvitationRow[], baseUrl: string) => {
-  const inviters = new Set(invitations.map(({ inviter }) => inviter));
-  const users = new Map([...inviters].map((inviter) => [inviter, userOutput(inviter, baseUrl)]));
-  return invitations.map((invitation) =>
-    outputOf(InvitationOutput, fieldsOf(invitation, baseUrl, users.get(invitation.inviter))),
-  );
-};
 
 /** `last_error`: why the last attempt failed. */
 export const InvitationMailOutput = Output('InvitationMail', {
@@ -88,9 +72,6 @@ export const InvitationDetailsOutput = Output('InvitationDetails', {
   /** The newest mail; null after its retention. */
   mail: InvitationMailOutput.nullable(),
 });
-
-export const invitationDetailsOutput = (invitation: InvitationDetails, baseUrl: string) =>
-  outputOf(InvitationDetailsOutput, fieldsOf(invitation, baseUrl));
 
 /** An invitation as shown to the invitee. */
 export const InvitationPageOutput = Output('InvitationPage', {

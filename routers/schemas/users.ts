@@ -4,10 +4,9 @@ import { opaque } from '../../src/lib/json-value.ts';
 import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts';
 import type { UserEncoder } from '../../src/services/users/user-listing.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
-import type { PersonRow } from '../../src/services/users/users.ts';
-import { AnyObject, BodyInstant, EmailKey, Instant, InstantKey, Output, outputOf } from './fields.ts';
+import { AnyObject, BodyInstant, EmailKey, Instant, InstantKey, Output } from './fields.ts';
+import { createRowEncoder, type ListFormat } from './lists.ts';
 import { pagingFields, Search } from './paging.ts';
-import { createRowEncoder, type ListFormat } from './row-encoder.ts';
 
 export const UserOutput = Output('User', {
   email: z.string(),
@@ -95,19 +94,11 @@ const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
 
 const avatarOf = (email: string, baseUrl: string): string => `${baseUrl}/avatars/${initialOf(email)}.svg`;
 
-const withAvatar = <T extends UserRow>(user: T, baseUrl: string) => ({
+export const userOutput = <User extends UserRow>(user: User, baseUrl: string) => ({
   ...user,
   extra: opaque(user.extra),
   profile_avatar: user.profile_avatar ?? avatarOf(user.email, baseUrl),
 });
-
-export const userOutput = (user: UserRow, baseUrl: string) => outputOf(UserOutput, withAvatar(user, baseUrl));
-
-export const personOutput = (person: PersonRow, baseUrl: string) =>
-  outputOf(PersonOutput, withAvatar(person, baseUrl));
-
-export const clientUserOutput = (user: UserRow, baseUrl: string) =>
-  outputOf(ClientUserOutput, withAvatar(user, baseUrl));
 
 const avatarReader = (baseUrl: string) => ({
   // The email is the first field.
@@ -118,6 +109,6 @@ const avatarReader = (baseUrl: string) => ({
 export const userEncoder = (format: ListFormat, baseUrl: string): UserEncoder =>
   createRowEncoder(UserOutput, format, avatarReader(baseUrl));
 
-/** As `clientUserOutput`. */
+/** As `userOutput`. */
 export const clientUserEncoder = (format: ListFormat, baseUrl: string): UserEncoder =>
   createRowEncoder(ClientUserOutput, format, avatarReader(baseUrl));

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { appRouter } from '../../routers/index.ts';
-import { listOf } from '../../routers/schemas/streamed-items.ts';
+import { listOf } from '../../routers/schemas/lists.ts';
 import { endpointOf, restEndpoints } from '../../src/http/rest/endpoints.ts';
 
 const contract = suite('contract of all procedures');

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
-import { DEFAULT_WINDOW_DAYS } from '../../routers/schemas/apps.ts';
-import { usageEncoder } from '../../routers/schemas/usage.ts';
+import { DEFAULT_WINDOW_DAYS } from '../../routers/apps.ts';
+import { usageEncoder } from '../../routers/usage.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
 import { rejectsWith } from '../support/rejects.ts';

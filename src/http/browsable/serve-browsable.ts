@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
+import { isAsyncIterable } from '../../../routers/schemas/lists.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { localPath, loginPath } from '../pages/page-layout.ts';
 import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
@@ -24,7 +25,9 @@ type Result = { content: unknown; page: Pagination | undefined };
 
 /** Sends the result of a procedure as a page; of a list, the first elements. */
 export const sendResultPage = async (reply: FastifyReply, { content, page }: Result) => {
-  const { items, isComplete } = isPages(content) ? await readFirstItems(content) : firstItems(content);
+  const { items, isComplete } = isAsyncIterable(content)
+    ? await readFirstItems(content)
+    : firstItems(content);
   const json = JSON.stringify(items);
   const isWholeList = isComplete && page?.number === 1 && page.count <= page.size;
   const notes = page && !isWholeList ? [pageNote(reply, page)] : isComplete ? [] : [truncationNote()];
@@ -35,9 +38,6 @@ const firstItems = (content: unknown) => ({
   items: Array.isArray(content) ? content.slice(0, MAX_ITEMS) : content,
   isComplete: !Array.isArray(content) || content.length <= MAX_ITEMS,
 });
-
-const isPages = (content: unknown): content is AsyncIterable<unknown[]> =>
-  typeof content === 'object' && content !== null && Symbol.asyncIterator in content;
 
 /** Leaving the loop stops the query behind `pages`. */
 const readFirstItems = async (pages: AsyncIterable<unknown[]>) => {

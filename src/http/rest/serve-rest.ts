@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../../routers/middleware/errors.ts';
-import type { ListFormat } from '../../../routers/schemas/row-encoder.ts';
+import type { ListFormat } from '../../../routers/schemas/lists.ts';
 import { ListStream } from '../../db/list-pages.ts';
 import { Download } from '../../lib/download.ts';
 import { limitListInput, sendProblemResponse, sendResultPage } from '../browsable/serve-browsable.ts';
