@@ -8,7 +8,7 @@ import type { ListFormat } from './schemas/lists.ts';
 /** The context of a procedure, whether it is called over REST, over tRPC or in-process. */
 export type Context = {
   /** Opens a new unit of work. Calls of one batch run concurrently and must not share one. */
-  openServices: (beforeCommit?: BeforeCommit) => Services;
+  openServices: (confirmBeforeCommit?: ConfirmBeforeCommit) => Services;
   /** How long a call may take, in milliseconds. */
   timeLimitMs: number;
   /** The caller, or null without valid credentials. Looked up on first use. */
@@ -18,7 +18,10 @@ export type Context = {
   /** The browser session, which login and logout change. */
   browser: Browser;
   /** Runs `work` in one transaction, which its services share. Rolls back if `work` fails. */
-  inTransaction: <T>(work: (services: Services) => Promise<T>, beforeCommit?: BeforeCommit) => Promise<T>;
+  inTransaction: <T>(
+    work: (services: Services) => Promise<T>,
+    confirmBeforeCommit?: ConfirmBeforeCommit,
+  ) => Promise<T>;
   /**
    * The `Idempotency-Key` of the request, or null.
    * @throws Problem `invalid-input` if the header is invalid
@@ -43,8 +46,8 @@ export type Context = {
   host: string;
 };
 
-/** Runs in each transaction of a unit of work before it commits. What it throws rolls the transaction back. */
-export type BeforeCommit = (tx: Em) => Promise<void>;
+/** Runs last in each transaction of a unit of work, once, before its commit. What it throws rolls the transaction back. */
+export type ConfirmBeforeCommit = (tx: Em) => Promise<void>;
 
 /** `number` starts at 1; `count` is the length of the whole list. */
 export type Pagination = { number: number; size: number; count: number };

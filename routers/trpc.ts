@@ -110,13 +110,13 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
     .use(({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
       const proceed = (services: Services) => next({ ctx: { services } });
       if (type !== 'mutation') return proceed(ctx.openServices());
-      const beforeCommit = async (tx: Em) => {
+      const confirmBeforeCommit = async (tx: Em) => {
         await confirmActor(tx, ctx.actor);
         // Last, because confirming may wait for a lock.
         ctx.timeLimit.requireTime();
       };
       const isChange = meta?.openapi?.method !== 'POST';
-      const call = { ctx, path, isChange, meta: meta?.rest ?? {}, rawInput, beforeCommit, proceed };
+      const call = { ctx, path, isChange, meta: meta?.rest ?? {}, rawInput, confirmBeforeCommit, proceed };
       return withMutationGuards(call);
     });
 

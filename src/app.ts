@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
-import type { BeforeCommit } from '../routers/context.ts';
+import type { ConfirmBeforeCommit } from '../routers/context.ts';
 import { loadCommonPasswords } from './adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
 import type { Argon2Cost } from './adapters/hashing/password-hashes.ts';
@@ -195,23 +195,35 @@ const createServiceFactories = (
     idempotencyHours: config.idempotencyHours,
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
-  const fork = (beforeCommit: BeforeCommit | undefined): Em => {
+  const fork = (confirmBeforeCommit: ConfirmBeforeCommit | undefined): Em => {
     const em = orm.em.fork({ freshEventManager: true });
-    if (beforeCommit) {
-      em.getEventManager().registerSubscriber({
-        // The event is of the transaction's own entity manager, whose type is that of its parent.
-        beforeTransactionCommit: ({ em: tx }) => beforeCommit(tx as Em),
-      });
-    }
+    if (confirmBeforeCommit) runBeforeCommit(em, confirmBeforeCommit);
     return em;
   };
-  const inTransaction: InTransaction = (origin, work, beforeCommit) =>
-    fork(beforeCommit).transactional((tx) => work(createServices(tx, serviceDeps, origin)));
+  const inTransaction: InTransaction = (origin, work, confirmBeforeCommit) =>
+    fork(confirmBeforeCommit).transactional((tx) => work(createServices(tx, serviceDeps, origin)));
   return {
-    openServices: (origin: Origin = NO_ORIGIN, beforeCommit?: BeforeCommit) =>
-      createServices(fork(beforeCommit), serviceDeps, origin),
+    openServices: (origin: Origin = NO_ORIGIN, confirmBeforeCommit?: ConfirmBeforeCommit) =>
+      createServices(fork(confirmBeforeCommit), serviceDeps, origin),
     inTransaction,
   };
+};
+
+/**
+ * Runs `confirm` last in each transaction of a unit of work, after its flush and before its commit. Not at the end of nested
+ * transactions: they are savepoints, and more work follows.
+ */
+const runBeforeCommit = (em: Em, confirm: ConfirmBeforeCommit): void => {
+  const outermost = new WeakSet<object>();
+  em.getEventManager().registerSubscriber({
+    beforeTransactionStart: ({ em: tx, transaction: parent }) => {
+      if (!parent) outermost.add(tx);
+    },
+    beforeTransactionCommit: async ({ em: tx }) => {
+      // The event is of the transaction's own entity manager, whose type is that of its parent.
+      if (outermost.has(tx)) await confirm(tx as Em);
+    },
+  });
 };
 
 const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resources) => ({

@@ -3,7 +3,7 @@ import { invalid } from '../../src/lib/problems.ts';
 import type { Actor } from '../../src/services/access/actor.ts';
 import type { IdempotentRequest } from '../../src/services/idempotency/idempotency.ts';
 import type { Services } from '../../src/services/index.ts';
-import type { BeforeCommit, Context, Precondition } from '../context.ts';
+import type { ConfirmBeforeCommit, Context, Precondition } from '../context.ts';
 
 /** How a mutation supports the headers `Idempotency-Key`, `If-Match` and `If-None-Match`. */
 export type GuardMeta = {
@@ -24,7 +24,7 @@ type Call<R extends MiddlewareResult> = {
   isChange: boolean;
   meta: GuardMeta;
   rawInput: () => Promise<unknown>;
-  beforeCommit: BeforeCommit;
+  confirmBeforeCommit: ConfirmBeforeCommit;
   proceed: (services: Services) => Promise<R>;
 };
 
@@ -34,15 +34,15 @@ type Call<R extends MiddlewareResult> = {
  * @throws Problem `idempotency-key-reused`, `precondition-failed`, `invalid-input`
  */
 export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<R>): Promise<R> => {
-  const { ctx, meta, beforeCommit, proceed } = call;
+  const { ctx, meta, confirmBeforeCommit, proceed } = call;
   const precondition = ctx.precondition();
   const idempotencyKey = meta.handlesIdempotency ? null : ctx.idempotencyKey();
   const run = precondition
     ? (services: Services) => proceedIfMatching(call, precondition, services)
     : proceed;
   const runInTransaction = (work: (services: Services) => Promise<R>) =>
-    ctx.inTransaction(work, beforeCommit);
-  const services = ctx.openServices(beforeCommit);
+    ctx.inTransaction(work, confirmBeforeCommit);
+  const services = ctx.openServices(confirmBeforeCommit);
   if (!idempotencyKey) return precondition ? runInTransaction(run) : proceed(services);
 
   const input = canonicalJson(await call.rawInput());

@@ -17,11 +17,11 @@ const heldCaller = (app: TestApp, email: string) => {
   const context = app.contextOf(email);
   const caller = createCaller({
     ...context,
-    openServices: (beforeCommit) =>
+    openServices: (confirmBeforeCommit) =>
       app.openServices(ORIGIN, async (tx) => {
         reached.resolve();
         await released.promise;
-        await beforeCommit?.(tx);
+        await confirmBeforeCommit?.(tx);
       }),
   });
   return { caller, reached: reached.promise, release: released.resolve };

@@ -89,12 +89,12 @@ export const startTestApp = async (
   };
 
   const contextOf = (email: string | null): Context => ({
-    openServices: (beforeCommit) => app.openServices(IN_PROCESS, beforeCommit),
+    openServices: (confirmBeforeCommit) => app.openServices(IN_PROCESS, confirmBeforeCommit),
     timeLimitMs,
     authenticate: async () => (email ? app.openServices().identity.findByToken(await tokenOf(email)) : null),
     unauthenticated: () => new Problem('unauthenticated'),
     browser: NO_BROWSER,
-    inTransaction: (work, beforeCommit) => app.inTransaction(IN_PROCESS, work, beforeCommit),
+    inTransaction: (work, confirmBeforeCommit) => app.inTransaction(IN_PROCESS, work, confirmBeforeCommit),
     idempotencyKey: () => null,
     precondition: () => null,
     setPagination: () => {},

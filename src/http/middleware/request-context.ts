@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { BeforeCommit, Browser, Context } from '../../../routers/context.ts';
+import type { Browser, ConfirmBeforeCommit, Context } from '../../../routers/context.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { createTimeLimit } from '../../lib/time-limit.ts';
 import type { Actor } from '../../services/access/actor.ts';
@@ -21,11 +21,11 @@ import {
 export type InTransaction = <T>(
   origin: Origin,
   work: (services: Services) => Promise<T>,
-  beforeCommit?: BeforeCommit,
+  confirmBeforeCommit?: ConfirmBeforeCommit,
 ) => Promise<T>;
 
 export type ContextDeps = {
-  openServices: (origin: Origin, beforeCommit?: BeforeCommit) => Services;
+  openServices: (origin: Origin, confirmBeforeCommit?: ConfirmBeforeCommit) => Services;
   inTransaction: InTransaction;
   /** For each call, and for the lookup of its caller. */
   timeLimitMs: number;
@@ -88,8 +88,8 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
   let actor: Promise<Actor | null> | undefined;
   let lookedUpAt = 0;
   const context: Context = {
-    openServices: (beforeCommit) => deps.openServices(origin, beforeCommit),
-    inTransaction: (work, beforeCommit) => deps.inTransaction(origin, work, beforeCommit),
+    openServices: (confirmBeforeCommit) => deps.openServices(origin, confirmBeforeCommit),
+    inTransaction: (work, confirmBeforeCommit) => deps.inTransaction(origin, work, confirmBeforeCommit),
     timeLimitMs: deps.timeLimitMs,
     authenticate: () => {
       if (!actor || performance.now() - lookedUpAt > MAX_LOOKUP_AGE_MS) {

@@ -1,0 +1,63 @@
+import * as assert from 'uvu/assert';
+import type { ConfirmBeforeCommit, Context } from '../../routers/context.ts';
+import { createCaller } from '../../routers/index.ts';
+import { kysely } from '../../src/db/kysely.ts';
+import { ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
+
+const ORIGIN = { requestId: 'in-process', address: '127.0.0.1' };
+
+/** Matches whatever is stored. */
+const PRECONDITION = {
+  header: 'If-Match',
+  resolveResource: () => ({ key: { email: ADA }, check: async () => {} }),
+};
+
+/** A caller, and what its transactions had written whenever they confirmed it. */
+const observedCaller = (app: TestApp, headers: Partial<Context>) => {
+  const confirmations: { changes: number; responses: number }[] = [];
+  const observe =
+    (confirm?: ConfirmBeforeCommit): ConfirmBeforeCommit =>
+    async (tx) => {
+      const db = kysely(tx);
+      const changes = await db
+        .selectFrom('audit_entries')
+        .select('id')
+        .where('action', '=', 'user.update')
+        .execute();
+      const responses = await db
+        .selectFrom('idempotent_responses')
+        .select('key')
+        .where('response', 'is not', null)
+        .execute();
+      confirmations.push({ changes: changes.length, responses: responses.length });
+      await confirm?.(tx);
+    };
+  const caller = createCaller({
+    ...app.contextOf(ROOT),
+    openServices: (confirm) => app.openServices(ORIGIN, observe(confirm)),
+    inTransaction: (work, confirm) => app.inTransaction(ORIGIN, work, observe(confirm)),
+    ...headers,
+  });
+  return { caller, confirmations };
+};
+
+const confirming = appSuite('the confirmation of the caller before the commit');
+
+confirming('happens once, after all work, without conditions', async ({ app }) => {
+  const { caller, confirmations } = observedCaller(app, {});
+
+  await caller.users.update({ email: ADA, first_name: 'Augusta' });
+
+  assert.equal(confirmations, [{ changes: 1, responses: 0 }]);
+});
+
+confirming('happens once, after all work, with If-Match and an Idempotency-Key', async ({ app }) => {
+  const idempotencyKey = () => ({ key: 'confirmed-once', onReplay: () => {} });
+  const { caller, confirmations } = observedCaller(app, { idempotencyKey, precondition: () => PRECONDITION });
+
+  await caller.users.update({ email: ADA, first_name: 'Ada' });
+
+  assert.equal(confirmations, [{ changes: 2, responses: 1 }]);
+});
+
+confirming.run();
