@@ -37,19 +37,22 @@ export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<
   const { ctx, meta, confirmBeforeCommit, proceed } = call;
   const precondition = ctx.precondition();
   const idempotencyKey = meta.handlesIdempotency ? null : ctx.idempotencyKey();
+  if (!idempotencyKey && !precondition) return proceed(ctx.openServices(confirmBeforeCommit));
+
   const run = precondition
     ? (services: Services) => proceedIfMatching(call, precondition, services)
     : proceed;
   const runInTransaction = (work: (services: Services) => Promise<R>) =>
     ctx.inTransaction(work, confirmBeforeCommit);
-  const services = ctx.openServices(confirmBeforeCommit);
-  if (!idempotencyKey) return precondition ? runInTransaction(run) : proceed(services);
+  if (!idempotencyKey) return runInTransaction(run);
 
   const input = canonicalJson(await call.rawInput());
   const request = { idempotencyKey, operation: call.path, input };
-  return services.idempotency.withKeyLock(ctx.actor, idempotencyKey, () =>
-    runInTransaction((tx) => proceedOnce(ctx.actor, request, tx, run)),
-  );
+  return ctx
+    .openServices()
+    .idempotency.withKeyLock(ctx.actor, idempotencyKey, () =>
+      runInTransaction((tx) => proceedOnce(ctx.actor, request, tx, run)),
+    );
 };
 
 const proceedOnce = async <R extends MiddlewareResult>(
