@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IsolationLevel, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { kysely } from '../../db/kysely.ts';
 import { type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
-import { SEARCHED } from './personal-columns.ts';
 
 /** Entries of each log that one transaction replaces. */
 const LOG_LIMIT = 5_000;
@@ -117,6 +117,35 @@ const isSettled = async (tx: SqlEntityManager, { transaction_id: id }: RunningEr
           and held.transactionid = running.id::xid and session.datname <> current_database())
     ) as "isSettled"`.execute(kysely(tx));
   return rows[0]?.isSettled === true;
+};
+
+/** Texts by or about any person, in which an erasure replaces the person's address, handle and full name. */
+export const SEARCHED: Partial<Record<keyof Database, readonly string[]>> = {
+  access_views: ['data_permissions', 'selections', 'flags'],
+  access_view_uses: ['data_permissions', 'selections'],
+  api_tokens: ['name'],
+  apps: ['label', 'description', 'help_html', 'footer_html', 'maintenance_message', 'package_info'],
+  audit_entries: ['actor_email', 'target', 'details'],
+  clients: [
+    ...[
+      'name',
+      'default_from_email',
+      'support_email',
+      'invitation_subject',
+      'invitation_body',
+      'login_title',
+    ],
+    ...['login_subtitle', 'home_location', 'subtitle_404', 'message_404', 'subtitle_500', 'message_500'],
+  ],
+  fetched_packages: ['manifest', 'fetched_by'],
+  invitations: ['extra'],
+  loaded_packages: ['loaded_by'],
+  outbox_mails: ['last_error'],
+  saved_filters: ['name'],
+  sites: ['name'],
+  stacks: ['label'],
+  usage_entries: ['entry_key', 'action_description', 'stack', 'extra'],
+  users: ['extra'],
 };
 
 /** Pages of a table that one transaction searches: 16 MiB. */
