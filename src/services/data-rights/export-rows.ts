@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
@@ -20,14 +20,24 @@ const PAGE_ROWS = 250;
 
 type Pages = AsyncGenerator<ExportRow[]>;
 
-/** Reads rows by their ids, one page at a time. */
-async function* byId(read: (after: number) => Promise<(ExportRow & { id: number })[]>): Pages {
-  for (let after = 0; ; ) {
-    const rows = await read(after);
+/** Reads the rows of a query in the order of its key, a page at a time: a slow reader holds no connection. */
+async function* pagesOf<DB, TB extends keyof DB, Row extends ExportRow>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  ...key: [string, ...string[]]
+) {
+  const columns = sql.join(key.map((column) => sql.ref(column)));
+  const ordered = key.reduce((rows, column) => rows.orderBy(sql.ref(column)), query).limit(PAGE_ROWS);
+  let rows = await ordered.execute();
+  for (;;) {
     if (rows.length > 0) yield rows;
     const last = rows.at(-1);
     if (!last || rows.length < PAGE_ROWS) return;
-    after = last.id;
+    const [first, ...others] = key.map((column) => last[column.replace(/^.*\./, '')]);
+    rows = await ordered
+      // Lets the planner skip months of usage.
+      .where(condition`${sql.ref(key[0])} >= ${first}`)
+      .where(condition`(${columns}) > (${sql.join([first, ...others])})`)
+      .execute();
   }
 }
 
@@ -42,104 +52,76 @@ export const EXPORT_PARTS = {
       .execute();
   },
 
-  memberships: async function* ({ em, person }: Exported): Pages {
-    yield await kysely(em)
-      .selectFrom('memberships as m')
-      .innerJoin('clients', 'clients.id', 'm.client_id')
-      .select(['m.client_id', 'clients.name as client', 'm.is_admin'])
-      .where('m.user_id', '=', person.id)
-      .orderBy('m.client_id')
-      .execute();
-  },
+  memberships: ({ em, person }: Exported): Pages =>
+    pagesOf(
+      kysely(em)
+        .selectFrom('memberships as m')
+        .innerJoin('clients', 'clients.id', 'm.client_id')
+        .select(['m.client_id', 'clients.name as client', 'm.is_admin'])
+        .where('m.user_id', '=', person.id),
+      'm.client_id',
+    ),
 
-  app_grants: async function* ({ em, person }: Exported): Pages {
-    yield await kysely(em)
-      .selectFrom('app_grants as g')
-      .innerJoin('apps', 'apps.id', 'g.app_id')
-      .select(['g.app_id', 'apps.slug', 'apps.label'])
-      .where('g.user_id', '=', person.id)
-      .orderBy('g.app_id')
-      .execute();
-  },
+  app_grants: ({ em, person }: Exported): Pages =>
+    pagesOf(
+      kysely(em)
+        .selectFrom('app_grants as g')
+        .innerJoin('apps', 'apps.id', 'g.app_id')
+        .select(['g.app_id', 'apps.slug', 'apps.label'])
+        .where('g.user_id', '=', person.id),
+      'g.app_id',
+    ),
 
   invitations_received: ({ em, person, now }: Exported): Pages =>
-    byId((after) =>
-      invitations(em, now)
-        .where('invitations.email', '=', person.email)
-        .where('invitations.id', '>', after)
-        .execute(),
-    ),
+    pagesOf(invitations(em, now).where('invitations.email', '=', person.email), 'invitations.id'),
 
   invitations_sent: ({ em, person, now }: Exported): Pages =>
-    byId((after) =>
-      invitations(em, now).where('inviter_id', '=', person.id).where('invitations.id', '>', after).execute(),
-    ),
+    pagesOf(invitations(em, now).where('inviter_id', '=', person.id), 'invitations.id'),
 
-  mails: ({ em, person, now, mailWriter, invitationDays }: Exported): Pages =>
-    byId(async (after) => {
-      const rows = await mailContexts(em, { now, invitationDays })
-        .where((mail) =>
-          mail.or([mail('mail.recipient', '=', person.email), mail('mail.user_id', '=', person.id)]),
-        )
-        .where('mail.id', '>', after)
-        .orderBy('mail.id')
-        .limit(PAGE_ROWS)
-        .execute();
-      return rows.map((row) => {
+  mails: async function* ({ em, person, now, mailWriter, invitationDays }: Exported): Pages {
+    const mails = mailContexts(em, { now, invitationDays }).where((mail) =>
+      mail.or([mail('mail.recipient', '=', person.email), mail('mail.user_id', '=', person.id)]),
+    );
+    for await (const rows of pagesOf(mails, 'mail.id'))
+      yield rows.map((row) => {
         // Links are secrets.
         const { subject, text } = mailWriter.write(row, row.sent_at ?? now, { showsLink: false });
         const { id, kind, recipient, status, created_at, sent_at, failed_at, last_error } = row;
         return { id, kind, recipient, status, created_at, sent_at, failed_at, last_error, subject, text };
       });
-    }),
+  },
 
   sessions: ({ em, person }: Exported): Pages =>
-    byId((after) =>
+    pagesOf(
       kysely(em)
         .selectFrom('sessions')
-        .select([
-          'id',
-          'created_at',
-          'authenticated_at',
-          'expires_at',
-          'last_used',
-          'last_address',
-          'user_agent',
-        ])
-        .where('user_id', '=', person.id)
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE_ROWS)
-        .execute(),
+        .select(['id', 'created_at', 'authenticated_at', 'expires_at', 'last_used', 'last_address'])
+        .select('user_agent')
+        .where('user_id', '=', person.id),
+      'id',
     ),
 
   tokens: ({ em, person }: Exported): Pages =>
-    byId((after) =>
+    pagesOf(
       kysely(em)
         .selectFrom('api_tokens')
         .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
-        .where('user_id', '=', person.id)
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE_ROWS)
-        .execute(),
+        .where('user_id', '=', person.id),
+      'id',
     ),
 
   saved_filters: ({ em, person }: Exported): Pages =>
-    byId((after) =>
+    pagesOf(
       kysely(em)
         .selectFrom('saved_filters')
         .select(['id', 'stack_id', 'hash', 'name', 'created', 'modified'])
-        .where('user_id', '=', person.id)
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE_ROWS)
-        .execute(),
+        .where('user_id', '=', person.id),
+      'id',
     ),
 
   /** Without their keys, which open apps. */
   access_views: ({ em, person }: Exported): Pages =>
-    byId((after) =>
+    pagesOf(
       kysely(em)
         .selectFrom('access_views as view')
         .innerJoin('apps', 'apps.id', 'view.app_id')
@@ -147,15 +129,12 @@ export const EXPORT_PARTS = {
         .select(['data_permissions', 'selections', 'stack_slug', 'flags', 'autorotate', 'allowed_networks'])
         .select(['view.show_header', 'view.show_footer', 'language_code'])
         .select(['view.created_at', 'modified_at'])
-        .where('user_id', '=', person.id)
-        .where('view.id', '>', after)
-        .orderBy('view.id')
-        .limit(PAGE_ROWS)
-        .execute(),
+        .where('user_id', '=', person.id),
+      'view.id',
     ),
 
   access_view_uses: ({ em, person }: Exported): Pages =>
-    byId((after) =>
+    pagesOf(
       kysely(em)
         .selectFrom('access_view_uses as used')
         .innerJoin('access_views as view', 'view.id', 'used.access_view_id')
@@ -163,22 +142,36 @@ export const EXPORT_PARTS = {
         .select(['used.id', 'used.access_view_id', 'apps.slug as app', 'used_at', 'used.data_permissions'])
         .select(['used.selections', 'used.stack_slug', 'used.autorotate', 'used.show_header'])
         .select(['used.show_footer', 'used.language_code', 'ip_address', 'user_agent'])
-        .where('used.user_id', '=', person.id)
-        .where('used.id', '>', after)
-        .orderBy('used.id')
-        .limit(PAGE_ROWS)
-        .execute(),
+        .where('used.user_id', '=', person.id),
+      'used.id',
     ),
 
+  /** By app, oldest first. */
   usage: async function* ({ em, person }: Exported): Pages {
-    for (const app of await kysely(em).selectFrom('apps').select(['id', 'slug']).orderBy('id').execute())
-      yield* usageOf(em, person.email, app);
+    const apps = await kysely(em).selectFrom('apps').select(['id', 'slug']).orderBy('id').execute();
+    for (const app of apps) {
+      const entries = kysely(em)
+        .selectFrom('usage_entries')
+        .select(['id', 'occurred_at', 'action', 'action_description', 'full_name', 'entry_key', 'extra'])
+        .where('app_id', '=', app.id)
+        .where('email', '=', person.email);
+      for await (const rows of pagesOf(entries, 'occurred_at', 'id'))
+        yield rows.map(({ id: _, ...row }) => ({ app: app.slug, ...row }));
+    }
   },
 
-  /** What the person did, then what others did to them: without the network addresses of the others. */
-  audit: async function* ({ em, person }: Exported): Pages {
-    yield* auditOf(em, person.email, true);
-    yield* auditOf(em, person.email, false);
+  /** What the person did, then what others did to them: without the network addresses of the others. Oldest first. */
+  audit: async function* ({ em, person: { email } }: Exported): Pages {
+    const entries = kysely(em)
+      .selectFrom('audit_entries')
+      .select(['id', 'occurred_at', 'action', 'actor_email as actor', 'target', 'details']);
+    const own = entries.select('address').where('actor_email', '=', email);
+    yield* pagesOf(own, 'occurred_at', 'id');
+    const byOthers = entries
+      .select(sql<string | null>`case when actor_email = '' then address end`.as('address'))
+      .where('target', '=', email)
+      .where('actor_email', '<>', email);
+    yield* pagesOf(byOthers, 'occurred_at', 'id');
   },
 } satisfies Record<string, (exported: Exported) => Pages>;
 
@@ -192,47 +185,4 @@ const invitations = (em: Em, now: Date) =>
     .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
     .select(['invitations.id', 'clients.name as client', 'invitations.email', 'inviter.email as inviter'])
     .select([statusAt(now).as('status'), 'date_invited', 'expires_at', 'closed_at', 'email_count'])
-    .select(['invitations.extra', appsInvitedTo(sql`a.slug`, sql`invitations.id`).as('apps')])
-    .orderBy('invitations.id')
-    .limit(PAGE_ROWS);
-
-/** Oldest first. */
-async function* usageOf(em: Em, email: string, app: { id: string; slug: string }): Pages {
-  let after: { occurred_at: Date; id: number } | undefined;
-  for (;;) {
-    let query = kysely(em)
-      .selectFrom('usage_entries')
-      .select(['id', 'occurred_at', 'action', 'action_description', 'full_name', 'entry_key', 'extra'])
-      .where('app_id', '=', app.id)
-      .where('email', '=', email);
-    if (after)
-      query = query
-        // Lets the planner skip months.
-        .where('occurred_at', '>=', after.occurred_at)
-        .where(condition`(occurred_at, id) > (${after.occurred_at}, ${after.id})`);
-    const rows = await query.orderBy('occurred_at').orderBy('id').limit(PAGE_ROWS).execute();
-    if (rows.length > 0) yield rows.map(({ id: _, ...row }) => ({ app: app.slug, ...row }));
-    after = rows.at(-1);
-    if (rows.length < PAGE_ROWS) return;
-  }
-}
-
-/** Oldest first, of one index. */
-async function* auditOf(em: Em, email: string, isActor: boolean): Pages {
-  let after: { occurred_at: Date; id: number } | undefined;
-  for (;;) {
-    let query = kysely(em)
-      .selectFrom('audit_entries')
-      .select(['id', 'occurred_at', 'action', 'actor_email as actor', 'target', 'details'])
-      .select(
-        sql<string | null>`case when ${isActor}::boolean or actor_email = '' then address end`.as('address'),
-      )
-      .where(isActor ? 'actor_email' : 'target', '=', email);
-    if (!isActor) query = query.where('actor_email', '<>', email);
-    if (after) query = query.where(condition`(occurred_at, id) > (${after.occurred_at}, ${after.id})`);
-    const rows = await query.orderBy('occurred_at').orderBy('id').limit(PAGE_ROWS).execute();
-    if (rows.length > 0) yield rows;
-    after = rows.at(-1);
-    if (rows.length < PAGE_ROWS) return;
-  }
-}
+    .select(['invitations.extra', appsInvitedTo(sql`a.slug`, sql`invitations.id`).as('apps')]);
