@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, createWriteStream, type Dirent } from 'node:fs';
-import { access, type FileHandle, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises';
+import { access, lstat, opendir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
-import { Header, Pax } from 'tar';
+import { Pack } from 'tar';
 import type { PackageStore } from '../../adapters/package-store/package-store.ts';
 import { ensureDirectory, sha256OfFile } from '../../lib/files.ts';
 import { type PackageName, parsePackageFileName, requirePackageFileName } from '../../lib/package-name.ts';
@@ -13,11 +12,8 @@ import { MANIFEST_FILE } from './package-manifest.ts';
 import { MAX_YAML_BYTES, parseManifest } from './package-manifest-parsing.ts';
 import { checkSize, invalidPackage, MAX_PACKAGE_ENTRIES, quote } from './package-rules.ts';
 
-const BLOCK_BYTES = 512;
 /** Of all files, so that the same content makes the same archive. Some readers reject 1970 as implausible. */
 const MODIFIED = new Date('1980-01-01T00:00:00Z');
-/** "Unknown" in byte 9 of a gzip header (RFC 1952 §2.3.1), so that all systems write the same bytes. */
-const ANY_SYSTEM = 255;
 
 /**
  * Packs a folder with an `app.yaml` into `{slug}-{version}.tgz` in `outDir`, atomically. The same files always result in
@@ -34,7 +30,7 @@ export const packDirectory = async (dir: string, outDir: string) => {
   const draft = join(outDir, `.${name}.${randomUUID()}.tmp`);
   try {
     const written = createWriteStream(draft, { flags: 'wx', flush: true });
-    await pipeline(createArchive(dir, paths), createGzip({ level: 9 }), clearGzipSystem, written);
+    await pipeline(createArchive(dir, paths), written);
     const { sha256, sizeBytes } = await inspectFile(draft, { slug, version });
     const file = join(outDir, name);
     await rename(draft, file);
@@ -65,11 +61,12 @@ const inspectFile = async (file: string, expected: PackageName): Promise<Inspect
 };
 
 const readManifest = async (dir: string): Promise<Buffer> => {
+  const file = join(dir, MANIFEST_FILE);
   const refusal = `There is no ${MANIFEST_FILE} in ${dir} that is a file and can be read.`;
-  await using handle = await readOr(openRegular(dir, MANIFEST_FILE), refusal);
-  const { size } = await handle.stat();
-  if (size > MAX_YAML_BYTES) throw invalidPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
-  return await readOr(handle.readFile(), refusal);
+  const stats = await readOr(lstat(file), refusal);
+  if (!stats.isFile()) throw invalidPackage(refusal);
+  if (stats.size > MAX_YAML_BYTES) throw invalidPackage(`${MANIFEST_FILE} is larger than 1 MiB.`);
+  return readOr(readFile(file), refusal);
 };
 
 const readOr = <T>(reading: Promise<T>, refusal: string): Promise<T> =>
@@ -77,53 +74,22 @@ const readOr = <T>(reading: Promise<T>, refusal: string): Promise<T> =>
     throw invalidPackage(refusal, cause);
   });
 
-/** A tar stream of files: their content, path and executable bit, without owners and times. */
-const createArchive = async function* (dir: string, paths: readonly string[]) {
-  let sizeBytes = 0;
-  for (const path of paths) {
-    for await (const chunk of entryOf(dir, path)) {
-      sizeBytes += chunk.length;
-      checkSize('The unpacked package', sizeBytes);
-      yield chunk;
-    }
-  }
-  yield Buffer.alloc(2 * BLOCK_BYTES);
-};
-
-const entryOf = async function* (dir: string, path: string) {
-  await using handle = await openRegular(dir, path);
-  const { size, mode } = await handle.stat();
-  yield* headersOf(path, size, mode);
-  yield* contentOf(handle, path, size);
-  yield Buffer.alloc((BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES);
-};
-
-const headersOf = function* (path: string, size: number, fileMode: number) {
-  const mode = fileMode & 0o111 ? 0o755 : 0o644;
-  const header = new Header({ path, size, mode, mtime: MODIFIED, type: 'File' });
-  const needsPax = header.encode();
-  if (needsPax) yield new Pax({ path, size, mtime: MODIFIED }).encode();
-  if (header.block) yield header.block;
-};
-
-const contentOf = async function* (handle: FileHandle, path: string, size: number) {
-  let readBytes = 0;
-  const chunks: AsyncIterable<Buffer> = handle.createReadStream({ autoClose: false });
-  for await (const chunk of chunks) {
-    readBytes += chunk.length;
-    if (readBytes <= size) yield chunk;
-  }
-  if (readBytes !== size) throw invalidPackage(`${quote(path)} was changed while it was packed.`);
-};
-
-/** Removes the operating system from the header of a gzip stream. */
-const clearGzipSystem = async function* (chunks: AsyncIterable<Buffer>) {
-  let isFirst = true;
-  for await (const chunk of chunks) {
-    if (isFirst) chunk[9] = ANY_SYSTEM;
-    isFirst = false;
-    yield chunk;
-  }
+/** A compressed tar stream of files: their content, path and executable bit, without owners and times. */
+const createArchive = (dir: string, paths: readonly string[]): Pack => {
+  const archive = new Pack({
+    ...{ cwd: dir, noDirRecurse: true, preservePaths: true, strict: true },
+    // Also leaves the operating system out of the gzip header.
+    ...{ portable: true, mtime: MODIFIED, gzip: { level: 9 } },
+    filter: (_path, stat) => {
+      const permissions = Number(stat.mode) & 0o111 ? 0o755 : 0o644;
+      stat.mode = (Number(stat.mode) & constants.S_IFMT) | permissions;
+      // A hard link is packed as a file.
+      if ('nlink' in stat) stat.nlink = 1;
+      return true;
+    },
+  });
+  for (const path of paths) archive.add(path);
+  return archive.end();
 };
 
 /** A package file, or its temporary file. */
@@ -161,17 +127,6 @@ export const listFiles = async (dir: string, outDir: string, slug: string): Prom
     paths.push(path);
   }
   return { paths: paths.sort(), leftOut: leftOut.sort() };
-};
-
-/** Opens a regular file; a link fails, and a pipe does not block. The file may have been replaced since it was listed. */
-const openRegular = async (dir: string, path: string): Promise<FileHandle> => {
-  const handle = await open(
-    join(dir, path),
-    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-  );
-  if ((await handle.stat()).isFile()) return handle;
-  await handle.close();
-  throw invalidPackage(`${quote(path)} is not a file: a package holds files only.`);
 };
 
 /** Skips folders that are left out, because they are often the largest. Opens one folder at a time. */
