@@ -1,4 +1,4 @@
-import { isMap, isNode, isScalar, Lexer, type Node, parseDocument, visit, type YAMLMap } from 'yaml';
+import { isNode, Lexer, type Node, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
 import { isJsonObject } from '../../lib/json-value.ts';
 import { type FieldErrors, Problem } from '../../lib/problems.ts';
@@ -70,8 +70,6 @@ const OPTIONS = {
   resolveKnownTags: false,
   // 'silent' would also accept a second document.
   logLevel: 'error',
-  // Quadratic in the library, minutes for a hostile mapping: see checkDocument.
-  uniqueKeys: false,
   // Excerpts in messages are quadratic in the length of the file.
   prettyErrors: false,
 } as const;
@@ -125,11 +123,8 @@ const lineAt = (text: string, position: number): number => text.slice(0, positio
 const checkDocument = (document: ReturnType<typeof parseDocument>, refuse: Refuse): void => {
   let aliases = 0;
   visit(document, {
-    Collection: (_key, node, path) => {
+    Collection: (_key, _node, path) => {
       if (path.length > MAX_DEPTH) throw refuse('is nested too deeply');
-      const twice = isMap(node) ? duplicateKeyOf(node) : undefined;
-      if (twice !== undefined)
-        throw refuse(`has the key ${JSON.stringify(twice).slice(0, 100)} twice in one mapping`);
     },
     Alias: (_key, { source }, path) => {
       aliases += 1;
@@ -141,13 +136,3 @@ const checkDocument = (document: ReturnType<typeof parseDocument>, refuse: Refus
 };
 
 const anchorOf = (node: Node): string | undefined => ('anchor' in node ? node.anchor : undefined);
-
-const duplicateKeyOf = (map: YAMLMap): string | undefined => {
-  const seen = new Set<string>();
-  for (const { key } of map.items) {
-    const name = String(isScalar(key) ? key.value : key);
-    if (seen.has(name)) return name;
-    seen.add(name);
-  }
-  return undefined;
-};

@@ -68,6 +68,12 @@ yaml('accepts long texts', () => {
   assert.is(refusalOf(`help_html: |\n${lines}\nfooter_html: "<p>${'\\"'.repeat(1_000)}"\n`), 'none');
 });
 
+yaml('limits the time for a mapping with many keys', () => {
+  const keys = Array.from({ length: 2_000 }, (_, i) => `k${i}: 1`);
+
+  assert.is(inTime(keys.join('\n')), 'none');
+});
+
 yaml('accepts an unusually large manifest', () => {
   const stacks = Array.from({ length: 200 }, (_, i) => `  - { slug: s${i}, label: "Stack: ${i}" }`);
   const metadata = Array.from({ length: 1_000 }, (_, i) => `  key${i}: [1, two]`);
