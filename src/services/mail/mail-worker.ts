@@ -93,12 +93,17 @@ const spanDetailsOf = ({ id, kind, attempts }: ClaimedMail): SpanDetails => ({
 export const createMailWorker = (deps: Deps) => {
   const { outbox, mailer, listen, clock, logger } = deps;
   const { pollMs = POLL_MS, retryMs = RETRY_MS, stopMs = STOP_MS } = deps;
-  const alarm = createWakeableSleep();
+  let alarm = new AbortController();
   const sending = new Set<Promise<void>>();
   const stopping = new AbortController();
   let isDatabaseUnavailable = false;
   let running: Promise<void> | undefined;
   let notifications: Notifications | undefined;
+
+  const wake = (): void => alarm.abort();
+  /** Ends early if there was a wake-up since the last check for work, so that none is lost. */
+  const sleep = (ms: number): Promise<void> =>
+    pause(ms, undefined, { ref: false, signal: alarm.signal }).catch(() => {}); // it was woken
 
   const onDatabaseError = (err: unknown): void => {
     if (!isDatabaseUnavailable) logger.warn({ err }, 'the mail worker cannot reach the database; retrying');
@@ -120,7 +125,7 @@ export const createMailWorker = (deps: Deps) => {
     for (const mail of mails) {
       const work = deliver(mail, mailer).finally(() => {
         sending.delete(work);
-        alarm.wake();
+        wake();
       });
       sending.add(work);
     }
@@ -135,21 +140,21 @@ export const createMailWorker = (deps: Deps) => {
 
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      alarm.reset();
+      alarm = new AbortController();
       try {
         const found = await startDue();
         isDatabaseUnavailable = false;
-        if (found === 0 || sending.size === MAILS_IN_FLIGHT) await alarm.sleep(await pauseMs());
+        if (found === 0 || sending.size === MAILS_IN_FLIGHT) await sleep(await pauseMs());
       } catch (error) {
         onDatabaseError(error);
-        await alarm.sleep(retryMs);
+        await sleep(retryMs);
       }
     }
   };
 
   return {
     start: (): void => {
-      notifications = listen(alarm.wake);
+      notifications = listen(wake);
       running = run();
     },
 
@@ -163,44 +168,12 @@ export const createMailWorker = (deps: Deps) => {
     /** Claims no more mails and gives running deliveries 8 s to finish. */
     stop: async (): Promise<void> => {
       stopping.abort();
-      alarm.wake();
+      wake();
       const closeTimer = setTimeout(() => mailer?.close(), stopMs);
       const finished = Promise.all([notifications?.close(), running]).then(() => Promise.all(sending));
       await Promise.race([finished, pause(stopMs + RECORD_MS, undefined, { ref: false })]);
       clearTimeout(closeTimer);
       mailer?.close();
-    },
-  };
-};
-
-/**
- * A sleep that can be ended early, like a condition variable with memory: a wake-up between two sleeps ends the next one
- * immediately, so that none is lost. Does not keep the process alive.
- */
-const createWakeableSleep = () => {
-  let isWoken = false;
-  let wakeUp = (): void => {};
-
-  return {
-    wake: (): void => {
-      isWoken = true;
-      wakeUp();
-    },
-
-    /** Discards earlier wake-ups. Call it before checking for work, not after. */
-    reset: (): void => {
-      isWoken = false;
-    },
-
-    sleep: async (ms: number): Promise<void> => {
-      if (isWoken) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms).unref();
-        wakeUp = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
     },
   };
 };
