@@ -89,15 +89,14 @@ csv('reads back written rows, with their first lines', async () => {
 /** Without the apostrophes that make text of formulas. */
 const original = (text: string): string => text.replaceAll(/(^|;)'/g, '$1').trim();
 
-csv('finds no formula in the output of csvLine, and the same text without apostrophes', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(cell, { minLength: 2, maxLength: 4 }), async (cells) => {
+csv('finds no formula in the output of csvLine, and the same text without apostrophes', () => {
+  fc.assert(
+    fc.property(fc.array(cell, { minLength: 2, maxLength: 4 }), (cells) => {
       const file = csvLine(['line', 'email']) + csvLine(['2', ...cells]);
-      const records: string[][] = [];
 
-      await readCsvRecords(inPieces(Buffer.from(file), 10), (fields) => records.push(fields));
+      const { records } = readCsvRecords(Buffer.from(file));
 
-      const [, ...read] = records[1] ?? [];
+      const [, ...read] = records[1]?.fields ?? [];
       assert.not.ok(read.some((text) => /^[\t\r\n]|(^|;)\s*[=+\-@＝＋－＠]/u.test(text)));
       assert.equal(read.map(original), cells.map(original));
     }),
