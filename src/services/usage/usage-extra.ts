@@ -4,16 +4,23 @@ import type { FieldErrors } from '../../lib/problems.ts';
 const MAX_STACK_LENGTH = 255;
 
 /** The documented keys of `request.META`. Others are not logged. */
-const META_KEYS = new Set(
-  `HTTP_USER_AGENT SERVER_NAME HTTP_REFERER REMOTE_ADDR CONTENT_TYPE REQUEST_METHOD HTTP_HOST SERVER_PORT
-  QUERY_STRING HTTP_ACCEPT_ENCODING`.split(/\s+/),
-);
+const META_KEYS = new Set([
+  ...['HTTP_USER_AGENT', 'SERVER_NAME', 'HTTP_REFERER', 'REMOTE_ADDR', 'CONTENT_TYPE', 'REQUEST_METHOD'],
+  ...['HTTP_HOST', 'SERVER_PORT', 'QUERY_STRING', 'HTTP_ACCEPT_ENCODING'],
+]);
 /** In these, the values of secret parameters are masked: a platform cannot control which links users follow. */
 const ADDRESS_KEYS = new Set(['HTTP_REFERER', 'QUERY_STRING']);
 
+/** Per entry; bounds the size of the response. */
+const MAX_FAULTS = 20;
+const MAX_NAME_LENGTH = 64;
+const NOT_AN_OBJECT = 'Must be an object.';
 const NOT_A_SCALAR = 'Must be a text, a number, true, false or null.';
+const NO_CREDENTIALS = 'Must not be logged: it is a credential.';
+const NO_LOOKALIKES = 'Must be ASCII: other letters may look like a credential.';
 
 type Extra = Record<string, unknown>;
+type Fault = [path: string, reason: string];
 
 /** `extra` as the log stores it: JSON text, and the stack of its totals. */
 export type SanitizedExtra = { text: string; stack: string | null };
@@ -23,14 +30,23 @@ export type SanitizedExtra = { text: string; stack: string | null };
  * readers of the log could use to act as the user, is an error, so that the sender learns about it.
  */
 export const sanitizeExtra = (value: unknown): { kept: SanitizedExtra } | { faults: FieldErrors } => {
-  if (!isJsonObject(value)) return { faults: { extra: ['Must be an object.'] } };
-  const requestFaults = findRequestFaults(value.request);
-  if (Object.keys(requestFaults).length > 0) return { faults: requestFaults };
+  if (!isJsonObject(value)) return { faults: { extra: [NOT_AN_OBJECT] } };
+  const requestFaults = reportOf(findRequestFaults(value.request));
+  if (requestFaults) return { faults: requestFaults };
   const extra = withCleanRequest(value);
   const json = stringifyJsonValue(extra);
   if ('reason' in json) return { faults: { extra: [json.reason] } };
-  const faults = credentialFaults(extra);
+  const faults = reportOf(findCredentials(extra));
   return faults ? { faults } : { kept: { text: json.text, stack: stackOf(value) } };
+};
+
+const reportOf = (found: Iterable<Fault>): FieldErrors | null => {
+  const faults = new Map<string, string[]>();
+  for (const [path, reason] of found) {
+    faults.set(path, [reason]);
+    if (faults.size === MAX_FAULTS) break;
+  }
+  return faults.size > 0 ? Object.fromEntries(faults) : null;
 };
 
 /** An invalid `stack` is kept in `extra`, and not counted. */
@@ -39,49 +55,35 @@ const stackOf = ({ stack }: Extra): string | null =>
     ? stack
     : null;
 
-const findRequestFaults = (request: unknown): FieldErrors => {
-  if (!isJsonObject(request)) return requireObject(request, 'extra.request');
-  const { META: meta } = request;
-  if (!isJsonObject(meta)) return requireObject(meta, 'extra.request.META');
-  const faults: [string, string[]][] = [];
-  const add = (key: string, reason: string) => faults.push([pathOf('extra.request.META', key), [reason]]);
-  for (const key in meta) {
-    const value = meta[key];
-    const isDocumented = META_KEYS.has(key);
-    if (!isDocumented && isCredentialName(key, true)) add(key, NO_CREDENTIALS);
-    if (isDocumented && typeof value === 'object' && value !== null) add(key, NOT_A_SCALAR);
-    if (faults.length === MAX_FAULTS) break;
-  }
-  return Object.fromEntries(faults);
-};
+function* findRequestFaults(request: unknown): Generator<Fault> {
+  const meta = isJsonObject(request) ? request.META : undefined;
+  if (request != null && !isJsonObject(request)) yield ['extra.request', NOT_AN_OBJECT];
+  else if (meta != null && !isJsonObject(meta)) yield ['extra.request.META', NOT_AN_OBJECT];
+  else
+    for (const [key, value] of Object.entries(meta ?? {})) {
+      const path = pathOf('extra.request.META', key);
+      if (!META_KEYS.has(key)) {
+        if (isCredentialName(key, true)) yield [path, NO_CREDENTIALS];
+      } else if (typeof value === 'object' && value !== null) yield [path, NOT_A_SCALAR];
+    }
+}
 
-const requireObject = (value: unknown, path: string): FieldErrors =>
-  value === undefined || value === null ? {} : { [path]: ['Must be an object.'] };
-
-/** The same object if nothing changes. */
 const withCleanRequest = (extra: Extra): Extra => {
   const { request } = extra;
   if (!isJsonObject(request)) return extra;
   const { path, META: meta } = request;
   const kept = { ...request };
   if (typeof path === 'string') kept.path = withoutSecrets(path);
-  if (isJsonObject(meta)) kept.META = withoutUnknownKeys(meta);
-  const isSame = kept.path === path && kept.META === meta;
-  return isSame ? extra : { ...extra, request: kept };
-};
-
-const withoutUnknownKeys = (meta: Extra): Extra => {
-  const kept: Extra = {};
-  let isSame = true;
-  for (const key in meta) {
-    const value = meta[key];
-    if (!META_KEYS.has(key)) isSame = false;
-    else {
-      kept[key] = ADDRESS_KEYS.has(key) && typeof value === 'string' ? withoutSecrets(value) : value;
-      isSame &&= kept[key] === value;
-    }
+  if (isJsonObject(meta)) {
+    const documented = Object.entries(meta).filter(([key]) => META_KEYS.has(key));
+    kept.META = Object.fromEntries(
+      documented.map(([key, value]) => [
+        key,
+        ADDRESS_KEYS.has(key) && typeof value === 'string' ? withoutSecrets(value) : value,
+      ]),
+    );
   }
-  return isSame ? meta : kept;
+  return { ...extra, request: kept };
 };
 
 /** Where a value is: lists can name headers only in a request, and strings only among its headers. */
@@ -90,65 +92,50 @@ type Context = 'data' | 'request' | 'headers';
 const REQUEST = /^[\s_.-]*(?:http[\s_.-]*)?req(?:uest)?[\s_.-]*$/i;
 const HEADERS = /^[\s_.-]*(?:(?:raw|request|http)[\s_.-]*)?(?:headers?|meta)[\s_.-]*$/i;
 
-/** Per entry; bounds the size of the response. */
-const MAX_FAULTS = 20;
-const MAX_NAME_LENGTH = 64;
-const NO_CREDENTIALS = 'Must not be logged: it is a credential.';
-const NO_LOOKALIKES = 'Must be ASCII: other letters may look like a credential.';
-
 /** Documented keys by the path of their object. */
 const DOCUMENTED: Record<string, string> = { extra: 'request', 'extra.request': 'META' };
 
-type Found = { path: string; reason: string };
-/** The faults, and `request.META`, which is validated already. */
-type Search = { found: Found[]; meta: unknown };
-
 /**
  * Finds credentials in free-form data: by the keys of objects at any depth, and within a request also by the names in lists
- * and strings of headers. Returns null without findings. The depth must be bounded, and `request.META` validated.
+ * and strings of headers. The depth must be bounded, and `request.META` validated.
  */
-const credentialFaults = (extra: Record<string, unknown>): FieldErrors | null => {
-  const found: Found[] = [];
-  const meta = isJsonObject(extra.request) ? extra.request.META : undefined;
-  searchRecord(extra, 'data', 'extra', { found, meta });
-  return found.length > 0 ? Object.fromEntries(found.map(({ path, reason }) => [path, [reason]])) : null;
+const findCredentials = (extra: Extra): Generator<Fault> => {
+  const { request } = extra;
+  const others = isJsonObject(request) ? { ...extra, request: { ...request, META: undefined } } : extra;
+  return searchRecord(others, 'data', 'extra');
 };
 
-const searchValue = (value: unknown, place: Context, path: string, search: Search): void => {
-  if (value === search.meta || search.found.length >= MAX_FAULTS) return;
-  if (typeof value === 'string') {
-    if (place === 'headers' && hasCredentialLine(value)) search.found.push({ path, reason: NO_CREDENTIALS });
-  } else if (Array.isArray(value)) searchList(value, place, path, search);
-  else if (isJsonObject(value)) searchRecord(value, place, path, search);
-};
+function* searchValue(value: unknown, place: Context, path: string): Generator<Fault> {
+  if (Array.isArray(value)) yield* searchList(value, place, path);
+  else if (isJsonObject(value)) yield* searchRecord(value, place, path);
+  else if (typeof value === 'string' && place === 'headers' && hasCredentialLine(value))
+    yield [path, NO_CREDENTIALS];
+}
 
-const searchRecord = (record: Record<string, unknown>, place: Context, path: string, search: Search) => {
-  for (const key in record) {
-    if (search.found.length >= MAX_FAULTS) return;
-    const child = record[key];
+function* searchRecord(record: Extra, place: Context, path: string): Generator<Fault> {
+  for (const [key, child] of Object.entries(record)) {
+    const childPath = pathOf(path, key);
     const reason = reasonAgainst(key, place);
-    if (reason !== null) search.found.push({ path: pathOf(path, key), reason });
+    if (reason !== null) yield [childPath, reason];
     // A string without a colon has no header line.
     else if (typeof child === 'string' ? child.includes(':') : typeof child === 'object') {
       const spelling = spellingOf(key, path);
-      if (spelling !== null)
-        search.found.push({ path: pathOf(path, key), reason: `Must be spelt ${spelling}.` });
-      searchValue(child, contextIn(place, key), pathOf(path, key), search);
+      if (spelling !== null) yield [childPath, `Must be spelt ${spelling}.`];
+      yield* searchValue(child, contextIn(place, key), childPath);
     }
   }
-};
+}
 
 /** Pairs of name and value, alternating names and values, or header lines. */
-const searchList = (list: readonly unknown[], place: Context, path: string, search: Search): void => {
+function* searchList(list: readonly unknown[], place: Context, path: string): Generator<Fault> {
   const hasNames = place === 'headers' || (place === 'request' && list.length === 2);
   for (const [index, child] of list.entries()) {
     const isName = hasNames && index % 2 === 0 && typeof child === 'string';
     const reason = isName ? reasonAgainst(nameOf(child), place) : null;
-    if (reason !== null) search.found.push({ path: `${path}.${index}`, reason });
-    else if (typeof child === 'object' || place === 'headers')
-      searchValue(child, place, `${path}.${index}`, search);
+    if (reason !== null) yield [`${path}.${index}`, reason];
+    else yield* searchValue(child, place, `${path}.${index}`);
   }
-};
+}
 
 const reasonAgainst = (name: string, place: Context): string | null => {
   if (isCredentialName(name, place !== 'data')) return NO_CREDENTIALS;
@@ -221,20 +208,9 @@ export const hasCredentialLine = (text: string): boolean =>
   // One line at a time: separators match line breaks, so a multi-line search would be quadratic.
   text.split(/[\r\n]/).some((line) => CREDENTIAL_LINE.test(line));
 
-/** Caches verdicts, because the same few keys come with every entry. */
-const MAX_KNOWN = 1_000;
-const knownInRequest = new Map<string, boolean>();
-const knownElsewhere = new Map<string, boolean>();
-
 /** Whether a key, or a line `name: value`, names a credential: `HTTP_COOKIE`, `X-CSRFToken`, `accessToken`. */
-export const isCredentialName = (name: string, inRequest: boolean): boolean => {
-  const known = inRequest ? knownInRequest : knownElsewhere;
-  const before = known.get(name);
-  if (before !== undefined) return before;
-  const verdict = (inRequest ? REQUEST_CREDENTIAL : CREDENTIAL).test(readableName(name));
-  if (known.size < MAX_KNOWN && name.length <= MAX_CREDENTIAL_NAME_LENGTH) known.set(name, verdict);
-  return verdict;
-};
+export const isCredentialName = (name: string, inRequest: boolean): boolean =>
+  (inRequest ? REQUEST_CREDENTIAL : CREDENTIAL).test(readableName(name));
 
 /**
  * Parameters by their last word: `reset_token`, `user[password]`. For a link within a link, percent-encoded once or more, the
@@ -251,9 +227,6 @@ const SECRET_PARAMETER = new RegExp(
 /** `user:password@` before a host */
 const LOGIN = /(?<=\/\/)[^/?#@]*@/g;
 
-/** Required by both patterns: most addresses have neither parameters nor a login. */
-const SIGNS = /[=%@]/;
-
 /** Replaces the values of secret parameters, and a login before the host, by `…`. */
 export const withoutSecrets = (text: string): string =>
-  SIGNS.test(text) ? text.replace(LOGIN, '…@').replace(SECRET_PARAMETER, '$1…') : text;
+  text.replace(LOGIN, '…@').replace(SECRET_PARAMETER, '$1…');
