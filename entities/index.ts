@@ -3,7 +3,7 @@ import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
 import { ApiToken } from './api-token.ts';
 import { App, AppGrant, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
-import { Backup } from './backup.ts';
+import { BackupSchema } from './backup.ts';
 import { Client } from './client.ts';
 import { Erasure } from './erasure.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
@@ -52,7 +52,7 @@ export const entities = [
   OutboxMail,
   SavedFilter,
   AuditEntry,
-  Backup,
+  BackupSchema,
   Erasure,
   Operation,
   OperationChange,

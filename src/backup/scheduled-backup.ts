@@ -12,11 +12,8 @@ import {
   listArchives,
   pruneBackups,
   readBackupHistory,
-  recordFailure,
-  recordInterruption,
-  recordRemoval,
   recordStart,
-  recordSuccess,
+  updateBackup,
 } from '../services/backups/backup-history.ts';
 import { newBackupName, writeBackup } from './write-backup.ts';
 
@@ -63,14 +60,15 @@ const isBackupDue = async (deps: ScheduledBackupDeps): Promise<boolean> => {
 /** A process that was killed after its archive was complete has made a good backup; otherwise its draft is removed. */
 const settleInterrupted = async (deps: ScheduledBackupDeps): Promise<void> => {
   const { fork, store, clock, logger } = deps;
-  for (const { id, name, started_at } of await findInterrupted(fork(), placeOf(deps))) {
+  for (const { id, name, startedAt } of await findInterrupted(fork(), placeOf(deps))) {
     const sizeBytes = await store.sizeOf(name);
     if (sizeBytes !== null) {
-      await recordSuccess(fork(), Number(id), { sizeBytes, rows: null, now: clock.now() });
+      await updateBackup(fork(), id, (backup) => backup.succeed(clock.now(), { sizeBytes, rows: null }));
       continue;
     }
     await store.remove(name);
-    await recordInterruption(fork(), Number(id), started_at);
+    // At its start, so that a backup that ends the service is retried with the same pauses as others.
+    await updateBackup(fork(), id, (backup) => backup.fail(startedAt, 'The service ended during the backup.'));
     logger.warn({ backup: store.locate(name) }, 'a backup was interrupted');
   }
 };
@@ -80,12 +78,12 @@ const makeBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promi
   const { fork, connection, store, packages, version, key, clock, logger } = deps;
   const now = clock.now();
   const name = newBackupName(now);
-  const id = await recordStart(fork(), { target: placeOf(deps), name, now });
+  const id = await recordStart(fork(), { target: placeOf(deps), name, startedAt: now });
   const backup = store.locate(name);
   try {
     const options = { connection, packages, version, now, key, signal };
     const { sizeBytes, rows } = await writeBackup(store, name, options);
-    await recordSuccess(fork(), id, { sizeBytes, rows, now: clock.now() });
+    await updateBackup(fork(), id, (row) => row.succeed(clock.now(), { sizeBytes, rows }));
     logger.info({ backup, rows, sizeBytes }, 'backup written');
     return true;
   } catch (error) {
@@ -94,7 +92,8 @@ const makeBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promi
       return false;
     }
     logger.error({ err: error, backup }, 'backup failed');
-    await recordFailure(fork(), id, error instanceof Error ? error.message : String(error), clock.now());
+    const reason = error instanceof Error ? error.message : String(error);
+    await updateBackup(fork(), id, (row) => row.fail(clock.now(), reason));
     return false;
   }
 };
@@ -108,7 +107,7 @@ const removeExpired = async (deps: ScheduledBackupDeps): Promise<void> => {
   const expired = expiredArchives(archives, schedule, now);
   const [newest] = archives;
   if (!newest || expired.length === 0) return;
-  if ((await store.sizeOf(newest.name)) !== Number(newest.size_bytes)) {
+  if ((await store.sizeOf(newest.name)) !== newest.sizeBytes) {
     logger.error(
       { backup: store.locate(newest.name) },
       'the newest backup is missing or has changed: none is removed',
@@ -118,7 +117,9 @@ const removeExpired = async (deps: ScheduledBackupDeps): Promise<void> => {
   for (const { id, name } of expired) {
     try {
       await store.remove(name);
-      await recordRemoval(fork(), Number(id), now);
+      await updateBackup(fork(), id, (backup) => {
+        backup.removedAt = now;
+      });
     } catch (error) {
       logger.warn({ err: error, backup: store.locate(name) }, 'an expired backup cannot be removed');
     }
@@ -154,7 +155,7 @@ export const isDue = (
   return now.getTime() >= lastFailureAt.getTime() + pause;
 };
 
-type Archive = { started_at: Date };
+type Archive = { startedAt: Date };
 
 /**
  * The archives that the retention removes: beyond the newest `keep`, and older than `keepDays`. The newest always stays. An
@@ -168,8 +169,8 @@ export const expiredArchives = <T extends Archive>(
 ): T[] => {
   const oldest = now.getTime() - keepDays * DAY_MS;
   let latest = now.getTime();
-  return archives.filter(({ started_at }, index) => {
-    latest = Math.min(latest, started_at.getTime());
+  return archives.filter(({ startedAt }, index) => {
+    latest = Math.min(latest, startedAt.getTime());
     return index >= Math.max(keep, 1) && latest < oldest;
   });
 };

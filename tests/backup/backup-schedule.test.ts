@@ -35,7 +35,7 @@ schedule('retries a failed backup after 5 minutes, and then after longer pauses 
 });
 
 schedule('expires archives beyond the number and the days to keep, and never the newest', () => {
-  const archives = ['10', '09', '08', '07', '01'].map((day) => ({ started_at: at(`${day}T03:00`) }));
+  const archives = ['10', '09', '08', '07', '01'].map((day) => ({ startedAt: at(`${day}T03:00`) }));
   const expired = (keep: number, keepDays: number) =>
     expiredArchives(archives, { keep, keepDays }, at('10T12:00')).map((archive) => archives.indexOf(archive));
 
@@ -47,7 +47,7 @@ schedule('expires archives beyond the number and the days to keep, and never the
 
 schedule('expires an archive that was made while the clock was ahead with its neighbours', () => {
   const days = ['11', '27', '28', '09', '08'];
-  const archives = days.map((day) => ({ started_at: at(`${day}T03:00`) }));
+  const archives = days.map((day) => ({ startedAt: at(`${day}T03:00`) }));
   const expired = expiredArchives(archives, { keep: 1, keepDays: 1 }, at('12T12:00'));
 
   assert.equal(

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { Backup } from '../../../entities/backup.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible } from '../../lib/clock.ts';
 
@@ -12,9 +13,6 @@ export type BackupHistory = {
 
 /** Of failed attempts, and of archives that were removed. */
 const KEPT_ROWS_MS = 90 * DAY_MS;
-const MAX_ERROR_LENGTH = 500;
-
-const INTERRUPTED = 'The service ended during the backup.';
 
 /**
  * Reads what decides when the next backup to a target is due. Backups are ordered by id, because the clock may have been
@@ -36,72 +34,32 @@ export const readBackupHistory = async (em: Em, target: string, now: Date): Prom
   return rows[0] ?? { lastGoodAt: null, failures: 0, lastFailureAt: null };
 };
 
-type Begun = { target: string; name: string; now: Date };
-
 /** Records a backup that begins. @returns its id */
-export const recordStart = async (em: Em, { target, name, now }: Begun): Promise<number> => {
-  const row = await kysely(em)
-    .insertInto('backups')
-    .values({ target, name, started_at: now })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return Number(row.id);
+export const recordStart = async (em: Em, started: { target: string; name: string; startedAt: Date }) => {
+  const backup = em.create(Backup, started);
+  await em.flush();
+  return backup.id;
 };
 
-type Success = { sizeBytes: number; rows: number | null; now: Date };
-
-export const recordSuccess = async (em: Em, id: number, { sizeBytes, rows, now }: Success) => {
-  await kysely(em)
-    .updateTable('backups')
-    .set({ finished_at: now, size_bytes: sizeBytes, row_count: rows })
-    .where('id', '=', id)
-    .execute();
-};
-
-export const recordFailure = async (em: Em, id: number, reason: string, now: Date) => {
-  const error = reason.slice(0, MAX_ERROR_LENGTH).toWellFormed();
-  await kysely(em).updateTable('backups').set({ failed_at: now, error }).where('id', '=', id).execute();
+/** Records what became of a backup. */
+export const updateBackup = async (em: Em, id: number, change: (backup: Backup) => void): Promise<void> => {
+  change(await em.findOneOrFail(Backup, id));
+  await em.flush();
 };
 
 /** Forgets a backup that was stopped together with the service. */
-export const forgetBackup = async (em: Em, id: number): Promise<void> => {
-  await kysely(em).deleteFrom('backups').where('id', '=', id).execute();
-};
+export const forgetBackup = (em: Em, id: number) => em.nativeDelete(Backup, id);
 
 /** Backups that neither finished nor failed. With the lock of backups, none of them is running. */
 export const findInterrupted = (em: Em, target: string) =>
-  kysely(em)
-    .selectFrom('backups')
-    .select(['id', 'name', 'started_at'])
-    .where('target', '=', target)
-    .where('finished_at', 'is', null)
-    .where('failed_at', 'is', null)
-    .execute();
-
-/** Counts as a failure at its start, so that a backup that ends the service is retried with the same pauses as others. */
-export const recordInterruption = (em: Em, id: number, startedAt: Date): Promise<void> =>
-  recordFailure(em, id, INTERRUPTED, startedAt);
+  em.find(Backup, { target, finishedAt: null, failedAt: null });
 
 /** The archives of a target that were not removed, newest first. */
 export const listArchives = (em: Em, target: string) =>
-  kysely(em)
-    .selectFrom('backups')
-    .select(['id', 'name', 'started_at', 'size_bytes'])
-    .where('target', '=', target)
-    .where('finished_at', 'is not', null)
-    .where('removed_at', 'is', null)
-    .orderBy('id', 'desc')
-    .execute();
-
-export const recordRemoval = async (em: Em, id: number, now: Date): Promise<void> => {
-  await kysely(em).updateTable('backups').set({ removed_at: now }).where('id', '=', id).execute();
-};
+  em.find(Backup, { target, finishedAt: { $ne: null }, removedAt: null }, { orderBy: { id: 'desc' } });
 
 /** Deletes the rows of old failures and removed archives. */
-export const pruneBackups = async (em: Em, now: Date): Promise<void> => {
-  const before = new Date(now.getTime() - KEPT_ROWS_MS);
-  await kysely(em)
-    .deleteFrom('backups')
-    .where((row) => row.or([row('removed_at', '<', before), row('failed_at', '<', before)]))
-    .execute();
+export const pruneBackups = (em: Em, now: Date) => {
+  const $lt = new Date(now.getTime() - KEPT_ROWS_MS);
+  return em.nativeDelete(Backup, { $or: [{ removedAt: { $lt } }, { failedAt: { $lt } }] });
 };
