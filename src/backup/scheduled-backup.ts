@@ -68,7 +68,9 @@ const settleInterrupted = async (deps: ScheduledBackupDeps): Promise<void> => {
     }
     await store.remove(name);
     // At its start, so that a backup that ends the service is retried with the same pauses as others.
-    await updateBackup(fork(), id, (backup) => backup.fail(startedAt, 'The service ended during the backup.'));
+    await updateBackup(fork(), id, (backup) =>
+      backup.fail(startedAt, 'The service ended during the backup.'),
+    );
     logger.warn({ backup: store.locate(name) }, 'a backup was interrupted');
   }
 };

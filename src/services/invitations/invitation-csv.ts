@@ -146,7 +146,10 @@ const REASONS: Partial<Record<CsvError['code'], string>> = {
 
 /** The most frequent delimiter in the first line that is not blank. Column names contain none. */
 const delimiterOf = (file: Buffer): string => {
-  const [header = ''] = file.toString('latin1').trimStart().split(/[\r\n]/, 1);
+  const [header = ''] = file
+    .toString('latin1')
+    .trimStart()
+    .split(/[\r\n]/, 1);
   const countOf = (delimiter: string) => header.split(delimiter).length;
   return DELIMITERS.reduce((best, delimiter) => (countOf(delimiter) > countOf(best) ? delimiter : best));
 };
