@@ -14,7 +14,7 @@ import { createCors } from './middleware/cors.ts';
 import { createCsrf } from './middleware/credentials.ts';
 import { limitRequestRate } from './middleware/rate-limit.ts';
 import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware/request-context.ts';
-import { lazyChildLogger, logResponses } from './middleware/request-logger.ts';
+import { logResponses } from './middleware/request-logger.ts';
 import { addRequestState } from './middleware/request-state.ts';
 import { failurePage, prefersPage, servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
@@ -54,7 +54,6 @@ export const createServer = async (options: ServerDeps) => {
   const cors = createCors(deps.corsOrigins);
   const app = fastify({
     loggerInstance: deps.logger,
-    childLoggerFactory: lazyChildLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: ({ headers }) => wellFormedId(headers['x-request-id']) ?? randomUUID(),
     bodyLimit: MAX_BODY_BYTES,

@@ -8,7 +8,7 @@ import { anyCharacter } from '../support/any-character.ts';
 const json = suite('highlightJson');
 
 const highlight = (text: string) => {
-  const { lines, isComplete } = highlightJson(text, () => null);
+  const { lines, isComplete } = highlightJson(JSON.parse(text), () => null);
   return { html: lines.join(''), isComplete };
 };
 
@@ -80,12 +80,6 @@ json('escapes all values and shows invisible characters', () => {
   );
 });
 
-json('keeps all digits and duplicate keys', () => {
-  const text = '{"n":12345678901234567890.10,"n":1E400,"":-0}';
-
-  assert.is(toText(highlight(text).html).replaceAll(/\s/g, ''), text);
-});
-
 json('indents nested values and keeps empty ones on one line', () => {
   assert.is(
     toText(highlight('{"a":[1,{}],"b":[]}').html),
@@ -93,12 +87,11 @@ json('indents nested values and keeps empty ones on one line', () => {
   );
 });
 
-json('truncates documents that are too deep, too wide or too long', () => {
-  const deep = highlight(`${'['.repeat(30_000)}${']'.repeat(30_000)}`);
+json('truncates documents that are too wide or too long', () => {
   const wide = highlight(`[${'1,'.repeat(500_000)}1]`);
   const long = highlight(JSON.stringify([...Array(100)].map(() => '<'.repeat(100_000))));
 
-  for (const { html, isComplete } of [deep, wide, long]) {
+  for (const { html, isComplete } of [wide, long]) {
     assert.not.ok(isComplete);
     assert.ok(html.length < 2_000_000, `${html.length}`);
   }

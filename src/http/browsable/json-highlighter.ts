@@ -11,77 +11,53 @@ const MAX_LINK_DEPTH = 4;
 /** Returns the link target of a value or null. `keys` are the object keys that lead to it; arrays add none. */
 export type LinkResolver = (keys: readonly string[], value: unknown) => string | null;
 
-/** An open object or array. `key` is the current key of an object. */
-type Frame = { isObject: boolean; isEmpty: boolean; key: string | null };
-
 /**
- * After white space: punctuation, a string, or a literal (number, `true`, `false`, `null`). The loop of the string pattern
- * runs once per escape sequence, so that long strings do not backtrack.
+ * Renders a JSON value as lines of highlighted HTML, indented as by `JSON.stringify`. `isComplete` is false if it was too large
+ * and was cut off.
  */
-const TOKEN = /\s*([{}[\],:]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\],:"]+)/gy;
-
-/**
- * Renders JSON as lines of highlighted HTML. Works on tokens: unlike JSON.parse, this keeps all digits and duplicate keys,
- * and is not recursive. `isComplete` is false if the JSON was too large and was cut off.
- */
-export const highlightJson = (json: string, resolveLink: LinkResolver) => {
+export const highlightJson = (content: unknown, resolveLink: LinkResolver) => {
   const lines: Html[] = [];
-  const frames: Frame[] = [];
-  let parts: Html[] = [];
-  let indent = 0;
-  const endLine = (): void => {
-    lines.push(html`<span class="line in${indent}">${'  '.repeat(indent)}${parts}\n</span>`);
-    parts = [];
-    indent = Math.min(frames.length, MAX_INDENT);
-  };
-  /** Breaks the line before the first element only, so that empty objects and arrays stay on one line. */
-  const startElement = (frame: Frame | undefined): void => {
-    if (!frame?.isEmpty) return;
-    frame.isEmpty = false;
-    endLine();
-  };
-  const writeToken = (token: string, frame: Frame | undefined): void => {
-    if (token === '}' || token === ']') {
-      if (!frames.pop()?.isEmpty) endLine();
-      parts.push(html`${token}`);
-    } else if (token === ',') {
-      if (frame) frame.key = null;
-      parts.push(html`,`);
-      endLine();
-    } else if (token !== ':') {
-      startElement(frame);
-      if (token === '{' || token === '[') {
-        parts.push(html`${token}`);
-        frames.push({ isObject: token === '{', isEmpty: true, key: null });
-      } else if (frame?.isObject && frame.key === null) {
-        frame.key = String(JSON.parse(token));
-        // Also writes the colon.
-        parts.push(html`<span class="key">${escapeInvisible(token)}</span>: `);
-      } else parts.push(renderValue(token, linkTarget(frames, token, resolveLink)));
-    }
+  let charactersLeft = MAX_CHARACTERS;
+  const isFull = () => lines.length >= MAX_LINES || charactersLeft < 0;
+
+  const writeLine = (depth: number, text: Html): void => {
+    const indent = Math.min(depth, MAX_INDENT);
+    charactersLeft -= text.toString().length;
+    lines.push(html`<span class="line in${indent}">${'  '.repeat(indent)}${text}\n</span>`);
   };
 
-  let isComplete = true;
-  for (const { index, 1: token = '' } of json.matchAll(TOKEN)) {
-    isComplete = lines.length < MAX_LINES && index <= MAX_CHARACTERS;
-    if (!isComplete) {
-      parts.push(html` …`);
-      break;
+  /** @param start the key of the value, if it has one, and `end` the comma after it */
+  const write = (value: unknown, keys: readonly string[], depth: number, start?: Html, end = ''): void => {
+    const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+    if (entries.length === 0) {
+      const link = depth > MAX_LINK_DEPTH ? null : resolveLink(keys, value);
+      writeLine(depth, html`${start}${renderValue(value, link)}${end}`);
+      return;
     }
-    writeToken(token, frames.at(-1));
-  }
-  endLine();
+    const isArray = Array.isArray(value);
+    writeLine(depth, html`${start}${isArray ? '[' : '{'}`);
+    for (const [index, [key, child]] of entries.entries()) {
+      if (isFull()) return;
+      const comma = index < entries.length - 1 ? ',' : '';
+      if (isArray) write(child, keys, depth + 1, undefined, comma);
+      else write(child, [...keys, key], depth + 1, renderKey(key), comma);
+    }
+    if (!isFull()) writeLine(depth, html`${isArray ? ']' : '}'}${end}`);
+  };
+
+  write(content, [], 0);
+  const isComplete = !isFull();
+  if (!isComplete) writeLine(0, html`…`);
   return { lines, isComplete };
 };
 
-const renderValue = (token: string, target: string | null): Html => {
-  const className = token.startsWith('"') ? 'string' : /^[-\d]/.test(token) ? 'number' : 'constant';
-  const value = html`<span class="${className}">${escapeInvisible(token)}</span>`;
-  return target === null ? value : html`<a href="${target}">${value}</a>`;
-};
+const renderKey = (key: string): Html =>
+  html`<span class="key">${escapeInvisible(JSON.stringify(key))}</span>: `;
 
-const linkTarget = (frames: readonly Frame[], source: string, resolveLink: LinkResolver): string | null => {
-  if (frames.length > MAX_LINK_DEPTH) return null;
-  const keys = frames.flatMap(({ key }) => (key === null ? [] : [key]));
-  return resolveLink(keys, JSON.parse(source));
+const renderValue = (value: unknown, target: string | null): Html => {
+  const json = JSON.stringify(value);
+  if (typeof value === 'object' && value !== null) return html`${json}`;
+  const className = typeof value === 'string' || typeof value === 'number' ? typeof value : 'constant';
+  const text = html`<span class="${className}">${escapeInvisible(json)}</span>`;
+  return target === null ? text : html`<a href="${target}">${text}</a>`;
 };

@@ -61,7 +61,7 @@ export const sendResponsePage = (reply: FastifyReply, content: ResponseContent) 
 const responseCard = (reply: FastifyReply, { json, type, notes }: ResponseContent): Html => {
   const { request, statusCode } = reply;
   const resolveLink = createLinkResolver(request.routeOptions.url ?? '', request.url);
-  const { lines, isComplete } = highlightJson(json, resolveLink);
+  const { lines, isComplete } = highlightJson(JSON.parse(json), resolveLink);
   return html`
 <section class="card" aria-labelledby="response">
 <h2 id="response" tabindex="-1"><span class="status ${statusCode < 400 ? 'good' : 'bad'}">${statusCode} ${STATUS_CODES[statusCode]}</span></h2>

@@ -82,22 +82,21 @@ export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = ON
 const ONE_CALL: Calls = { count: 1, areQueries: false };
 
 const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): Context => {
-  const origin = { requestId: request.id, address: addressOf(request) };
+  const origin = originOf(request);
   // Pages of other sites cannot read responses, so a query needs no CSRF token, even by POST.
   const isSafe = calls.areQueries || SAFE_METHODS.has(request.method);
+  let caller: Promise<Actor | null> | undefined;
   let actor: Promise<Actor | null> | undefined;
-  let lookedUpAt = 0;
   const context: Context = {
     openServices: (confirmBeforeCommit) => deps.openServices(origin, confirmBeforeCommit),
     inTransaction: (work, confirmBeforeCommit) => deps.inTransaction(origin, work, confirmBeforeCommit),
     timeLimitMs: deps.timeLimitMs,
     authenticate: () => {
-      if (!actor || performance.now() - lookedUpAt > MAX_LOOKUP_AGE_MS) {
-        lookedUpAt = performance.now();
-        const services = deps.openServices(origin);
-        actor = createTimeLimit(deps.timeLimitMs).run(() =>
-          authenticate(request, { ...deps, isSafe }, services),
-        );
+      const found = callerOf(request, deps);
+      // The calls of a batch share the check, which records a refusal.
+      if (!actor || found !== caller) {
+        caller = found;
+        actor = found.then((user) => checkCaller(request, user, { ...deps, isSafe }));
       }
       return actor;
     },
@@ -133,6 +132,11 @@ const readIdempotencyKey = (request: FastifyRequest, callCount: number): Idempot
 
 const invalidKey = (message: string) => invalid({ 'Idempotency-Key': [message] });
 
+const originOf = (request: FastifyRequest): Origin => ({
+  requestId: request.id,
+  address: addressOf(request),
+});
+
 /**
  * The address of the caller. A trusted proxy may still forward any text, and Fastify has no address after a disconnect, although
  * its type says so.
@@ -141,25 +145,42 @@ export const addressOf = ({ ip = '' }: { ip?: string }): string =>
   ip.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_ADDRESS_LENGTH);
 
 /**
- * Finds the caller by token or session. Browsers send the session cookie with requests of other sites too, so an unsafe request
- * needs a CSRF token.
+ * Finds the caller by token or session, or null. Hooks and procedures share the lookup, which is repeated after a slow body.
+ * Whether the caller sent the request themselves, only `authenticate` checks.
+ */
+export const callerOf = (request: FastifyRequest, deps: ContextDeps): Promise<Actor | null> => {
+  const { state } = request;
+  if (!state.caller || performance.now() - state.caller.lookedUpAt > MAX_LOOKUP_AGE_MS) {
+    const { identity } = deps.openServices(originOf(request));
+    const token = readToken(request);
+    const session = readSession(request, isHttps(deps.baseUrl));
+    const lookUp = async () => {
+      if (token !== null) return identity.findByToken(token);
+      return session === null ? null : identity.findBySession(session);
+    };
+    state.caller = {
+      actor: createTimeLimit(deps.timeLimitMs).run(lookUp),
+      lookedUpAt: performance.now(),
+    };
+  }
+  return state.caller.actor;
+};
+
+/**
+ * Browsers send the session cookie with requests of other sites too, so an unsafe request needs a CSRF token.
  * @throws Problem `csrf-failed`, `cross-site`
  */
-const authenticate = async (
+const checkCaller = async (
   request: FastifyRequest,
-  { csrf, baseUrl, isSafe }: ContextDeps & { isSafe: boolean },
-  { identity, refusals }: Services,
+  actor: Actor | null,
+  { csrf, openServices, isSafe }: ContextDeps & { isSafe: boolean },
 ): Promise<Actor | null> => {
-  const token = readToken(request);
-  const session = token === null ? readSession(request, isHttps(baseUrl)) : null;
-  let actor: Actor | null = null;
-  if (token !== null) actor = await identity.findByToken(token);
-  else if (session !== null) actor = await identity.findBySession(session);
   request.state.userId = actor?.id;
-  if (!actor || token !== null || isSafe) return actor;
+  if (!actor || isSafe || readToken(request) !== null) return actor;
   try {
     csrf.check(request);
   } catch (error) {
+    const { refusals } = openServices(originOf(request));
     if (error instanceof Problem)
       await refusals.record(actor, `${request.method} ${request.routeOptions.url}`, error);
     throw error;

@@ -1,13 +1,7 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isFault, type Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { logFieldsOf } from '../../lib/tracing.ts';
-
-type ChildLoggerFactory = NonNullable<FastifyServerOptions['childLoggerFactory']>;
-
-/** Creates the child logger of a request on first use: most requests log nothing, and creating it takes longer than routing. */
-export const lazyChildLogger: ChildLoggerFactory = (logger, bindings, options) =>
-  new LazyLogger(() => logger.child(bindings, options)) as LazyLogger & FastifyBaseLogger; // its methods are added below
 
 const WITH_ACCESS_KEY = /^\/(?:v|api\/v1\/access_views|api\/v2\/accessviews)\/:key\//;
 /** In paths without a route. */
@@ -72,28 +66,3 @@ export const logFault = (
   if (code === 'overloaded' && cause === undefined) log.warn({ ...fields, reason: message }, code);
   else log.error({ ...fields, err: problem }, code);
 };
-
-class LazyLogger {
-  readonly #create: () => FastifyBaseLogger;
-  #created: FastifyBaseLogger | undefined;
-
-  constructor(create: () => FastifyBaseLogger) {
-    this.#create = create;
-  }
-
-  get created(): FastifyBaseLogger {
-    this.#created ??= this.#create();
-    return this.#created;
-  }
-
-  get level() {
-    return this.created.level;
-  }
-}
-
-for (const name of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent', 'child'] as const) {
-  const value = function (this: LazyLogger, ...args: unknown[]): unknown {
-    return Reflect.apply(this.created[name], this.created, args);
-  };
-  Object.defineProperty(LazyLogger.prototype, name, { value });
-}

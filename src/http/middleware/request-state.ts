@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context, Pagination } from '../../../routers/context.ts';
 import { type Span, tracing } from '../../lib/tracing.ts';
+import type { Actor } from '../../services/access/actor.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,6 +16,8 @@ type RequestState = {
   /** null without traces. */
   span: Span | null;
   context: Context | null;
+  /** The lookup of the caller, and when it began, as of `performance.now()`. */
+  caller: { actor: Promise<Actor | null>; lookedUpAt: number } | null;
   /** The caller's id, for the access log. Undefined until authenticated. */
   userId: number | undefined;
   /** Set if the response is a page of a list. */
@@ -31,6 +34,7 @@ export const addRequestState = (app: FastifyInstance): void => {
       reply,
       span,
       context: null,
+      caller: null,
       userId: undefined,
       page: undefined,
       mediaType: '',

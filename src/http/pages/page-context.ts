@@ -1,11 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { createCaller } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isFault, type Problem } from '../../lib/problems.ts';
 import { acceptsSecureCookies } from '../gate/embed-cookie.ts';
-import { CSRF_FIELD, readSession } from '../middleware/credentials.ts';
-import { type ContextDeps, contextOf, isHttps } from '../middleware/request-context.ts';
+import { CSRF_FIELD } from '../middleware/credentials.ts';
+import { type ContextDeps, callerOf, contextOf } from '../middleware/request-context.ts';
 import { type Page, sendPage } from './page-layout.ts';
 import { hiddenField } from './parts.ts';
 
@@ -20,7 +20,9 @@ type BrandedPage = Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>;
 /** The request for a page, with what pages and their forms need to call procedures. */
 export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;
-  const reader = createReader(request, deps);
+  // Without the check of the CSRF token, so that a page can show users their own data even if a form failed it.
+  const authenticate = () => callerOf(request, deps);
+  const reader: Caller = createCaller({ ...contextOf(request, deps), authenticate });
   // Issued once per request: a second token would replace the first in the cookie and invalidate its form.
   let csrfToken: string | undefined;
   let branding: ReturnType<Caller['branding']['get']> | undefined;
@@ -67,24 +69,6 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     /** The rules for a new password of this user. */
     passwordRules: async (email: string) => (await reader.passwords.check({ password: '', email })).rules,
   };
-};
-
-/**
- * Authenticates a form by its session cookie alone, so that a page can show users their own data even if the form failed
- * the CSRF check. The common context would reject the session of such a request. For queries only.
- */
-const createReader = (request: FastifyRequest, deps: ContextDeps): Caller => {
-  const context = contextOf(request, deps);
-  const session = readSession(request, isHttps(deps.baseUrl));
-  if (session === null || request.method !== 'POST') return createCaller(context);
-  let actor: ReturnType<typeof context.authenticate> | undefined;
-  return createCaller({
-    ...context,
-    authenticate: () => {
-      actor ??= context.openServices().identity.findBySession(session);
-      return actor;
-    },
-  });
 };
 
 export type Outcome<T> = { value: T; problem: null } | { value: null; problem: Problem };

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createCaller } from '../../../routers/index.ts';
-import { problemOf } from '../../../routers/middleware/errors.ts';
 import { html, messageHtml } from '../../lib/html.ts';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { logFault } from '../middleware/request-logger.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
+import { problemOfHttpError } from '../rest/problem-document.ts';
 import { homePages } from './home.ts';
 import { invitationPages } from './invitation.ts';
 import { loginPages } from './login.ts';
@@ -64,7 +64,7 @@ export const prefersPage = (request: FastifyRequest): boolean =>
 /** Sends the page for an error that a page did not handle, with the client's own texts for 404 and 500. */
 export const failurePage = async (reply: FastifyReply, error: unknown, deps: ContextDeps) => {
   const { request } = reply;
-  const problem = pageProblem(error);
+  const problem = problemOfHttpError(error);
   const isServerError = problem.status >= 500;
   logFault(request, problem);
   const brand = await loadBranding(request, deps);
@@ -78,13 +78,6 @@ ${isServerError && html`<p class="aside">If you contact support, include this re
 <p><a class="button" href="/">Go to the home page</a></p>
 </div>`;
   return sendPage(reply, { brand, title, content, problem });
-};
-
-/** Errors that Fastify itself raises for a form carry a status code but are no problems. */
-const pageProblem = (error: unknown): Problem => {
-  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
-  if (status === 413) return new Problem('body-too-large', { cause: error });
-  return status < 500 ? new Problem('malformed-body', { cause: error }) : problemOf(error);
 };
 
 const CLIENT_ERRORS: Partial<Record<ProblemCode, string>> = {

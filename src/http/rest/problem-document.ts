@@ -77,7 +77,8 @@ const describeErrors = (members: ErrorsMember): string => {
 const namedMessages = (field: string, messages: string[]): string[] =>
   messages.map((message) => (message.startsWith(`${field}.`) ? message : `${field}: ${message}`));
 
-const problemOfHttpError = (error: unknown): Problem => {
+/** A failure as a problem. Fastify's own errors have a status. */
+export const problemOfHttpError = (error: unknown): Problem => {
   if (error instanceof Error && 'statusCode' in error && Number(error.statusCode) < 500) {
     const code = 'code' in error ? FASTIFY_PROBLEMS[String(error.code)] : undefined;
     return new Problem(code ?? 'malformed-body', { cause: error });
