@@ -2,16 +2,17 @@ import { sql } from 'kysely';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
+import { type Em, kysely } from '../../src/db/kysely.ts';
 import { lockAccessChange } from '../../src/services/access/locks.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ADA, appSuite, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
-import { SALES } from '../support/usage.ts';
+import { CHURN, SALES } from '../support/usage.ts';
 
 const ORIGIN = { requestId: 'in-process', address: '127.0.0.1' };
 
-/** A caller whose transactions wait before the caller is confirmed, until they are released. */
-const heldCaller = (app: TestApp, email: string) => {
+/** A caller whose transactions call `hold`, and wait before the caller is confirmed until they are released. */
+const heldCaller = (app: TestApp, email: string, hold: (tx: Em) => Promise<unknown> = async () => {}) => {
   const released = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   const context = app.contextOf(email);
@@ -19,6 +20,7 @@ const heldCaller = (app: TestApp, email: string) => {
     ...context,
     openServices: (confirmBeforeCommit) =>
       app.openServices(ORIGIN, async (tx) => {
+        await hold(tx);
         reached.resolve();
         await released.promise;
         await confirmBeforeCommit?.(tx);
@@ -52,6 +54,27 @@ locks('lets people who are deactivated finish the requests that lock their rows'
     ['fulfilled', 'fulfilled'],
   );
   assert.not((await app.as(ROOT).users.get({ email: ADA })).is_active);
+});
+
+locks('is taken last by an update that deactivates: after rows that the user holds', async ({ app }) => {
+  const entries = [{ email: STAFF, action: 'OPEN' }];
+  const staff = heldCaller(app, STAFF, (tx) =>
+    kysely(tx).selectFrom('apps').select('id').where('id', '=', CHURN).forUpdate().execute(),
+  );
+  const recording = staff.caller.usage.record({ app_id: SALES, entries });
+  await staff.reached;
+
+  const update = app.as(ROOT).users.update({ email: STAFF, is_active: false, apps: [CHURN] });
+  await until('the update waits for the app that it grants', () => isWaiting(app));
+  staff.release();
+
+  const outcomes = await Promise.allSettled([recording, update]);
+  assert.equal(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'fulfilled'],
+  );
+  await app.as(ROOT).users.update({ email: STAFF, is_active: true });
+  await app.renewToken(STAFF);
 });
 
 locks('lets people who are erased finish the requests that lock their rows', async ({ app }) => {

@@ -18,6 +18,7 @@ const ACCESS_OF_USER = 7_305;
  *     admin:  deactivates the actor, lockAccessChange, commits
  *
  * An advisory lock, because all superusers are locked before other users: a lock of the actor's row, taken last, could deadlock.
+ * Only the audit entry may follow it, which waits for no lock.
  */
 export const lockAccess = (tx: Em, userId: number) =>
   sql`select pg_advisory_xact_lock_shared(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(kysely(tx));

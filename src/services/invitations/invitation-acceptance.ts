@@ -233,14 +233,14 @@ const applyInvited = async (tx: Em, user: User, invitation: InvitationByLink): P
 
 /** The user is new or locked. */
 const joinInvited = async (tx: Em, { id, client_id }: InvitationByLink, userId: number) => {
-  await joinClients(tx, userId, new Set([client_id]));
   const apps = await kysely(tx)
     .selectFrom('invitation_apps')
     .innerJoin('apps', 'apps.id', 'invitation_apps.app_id')
     .select(['apps.id', 'apps.client_id'])
     .where('invitation_id', '=', id)
     .execute();
+  const clients = [...new Set([client_id, ...apps.map((app) => app.client_id)])];
+  await joinClients(tx, userId, clients);
   await grantApps(tx, userId, apps);
-  const clients = [client_id, ...apps.map((app) => app.client_id)];
   await supersedeOperations(tx, [{ userId, apps: apps.map((app) => app.id), clients }]);
 };

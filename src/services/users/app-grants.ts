@@ -22,7 +22,7 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
-/** Grants apps to a user, who becomes a member of their clients. */
+/** Grants apps to a user, who must be a member of their clients. */
 export const grantApps = async (em: Em, userId: number, apps: readonly GrantableApp[]) => {
   if (apps.length === 0) return;
   await kysely(em)
@@ -30,7 +30,6 @@ export const grantApps = async (em: Em, userId: number, apps: readonly Grantable
     .values(apps.map(({ id }) => ({ user_id: userId, app_id: id })))
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  await joinClients(em, userId, new Set(apps.map((app) => app.client_id)));
 };
 
 /** Revokes apps of a user, who stays a member of their clients. */
@@ -47,11 +46,12 @@ export const revokeApps = async (em: Em, userId: number, apps: readonly Grantabl
     .execute();
 };
 
-export const joinClients = async (em: Em, userId: number, clientIds: Set<number>) => {
-  if (clientIds.size === 0) return;
+/** @param clientIds distinct; clients that the user has joined before are ignored */
+export const joinClients = async (em: Em, userId: number, clientIds: readonly number[]) => {
+  if (clientIds.length === 0) return;
   await kysely(em)
     .insertInto('memberships')
-    .values([...clientIds].map((clientId) => ({ client_id: clientId, user_id: userId })))
+    .values(clientIds.map((clientId) => ({ client_id: clientId, user_id: userId })))
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 };

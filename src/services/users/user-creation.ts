@@ -44,7 +44,7 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
         tx.create(OutboxMail, { kind: 'password-setup', traceparent: tracing.traceparent(), ...mail });
       }
       await tx.flush();
-      await joinClients(tx, user.id, clients);
+      await joinClients(tx, user.id, [...clients]);
       await grantApps(tx, user.id, apps);
       const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
       await audit.record(tx, [event, ...grantEvents(actor, user.email, apps)]);

@@ -54,11 +54,13 @@ export const createUserUpdates = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
   /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser` */
   deactivate: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
-      const locked = await lockUser(tx, actor, email);
-      const { isActive: wasActive } = locked.user;
-      await deactivate(tx, actor, locked.user, clock.now());
-      const event = { actor, target: email, clients: locked.clientIds };
-      if (wasActive) await audit.record(tx, [{ action: 'user.deactivate', ...event }]);
+      const { user, clientIds: clients } = await lockUser(tx, actor, email);
+      const wasActive = user.isActive;
+      await deactivate(tx, actor, user, clock.now());
+      if (!wasActive) return;
+      await tx.flush();
+      await lockAccessChange(tx, user.id);
+      await audit.record(tx, [{ action: 'user.deactivate', actor, target: email, clients }]);
     }),
 });
 
@@ -84,30 +86,38 @@ export const updateUser = async (
 
   if (is_active === true) user.activate(now);
   if (is_active === false) await deactivate(tx, actor, user, now);
-  const isActive = user.isActive === before.is_active ? null : user.isActive;
+  const activityChange = user.isActive === before.is_active ? null : user.isActive;
   const details = editEntity(tx, User, user, changes);
   // Free-form data may be large or sensitive, so the audit trail records only that it changed.
   if (details.extra) details.extra = { from: null, to: null };
   await tx.flush();
 
   const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes);
+  await joinClients(tx, user.id, joined);
   await revokeApps(tx, user.id, revoked);
   await grantApps(tx, user.id, granted);
-  await joinClients(tx, user.id, new Set(joined));
   const clients = [...new Set(granted.map((app) => app.client_id))];
-  const undoable = { userId: user.id, granted: idsOf(granted), revoked: idsOf(revoked), joined, isActive };
+  const undoable = {
+    userId: user.id,
+    granted: idsOf(granted),
+    revoked: idsOf(revoked),
+    joined,
+    isActive: activityChange,
+  };
   await supersedeOperations(tx, [
     { userId: user.id, apps: [...undoable.granted, ...undoable.revoked], clients },
   ]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
-  if (isActive) await enqueueReactivationNotice(tx, user.id, now);
+  if (activityChange === true) await enqueueReactivationNotice(tx, user.id, now);
+  if (activityChange === false) await lockAccessChange(tx, user.id);
 
   const about = { actor, target: user.email, clients: clientIds };
-  const events: AuditEvent[] = grantEvents(actor, user.email, granted, revoked);
-  // The same for every way to change the access.
-  if (isActive !== null)
-    events.unshift({ action: isActive ? 'user.reactivate' : 'user.deactivate', ...about });
-  if (!isEmpty(details)) events.unshift({ action: 'user.update', ...about, details });
+  const events: AuditEvent[] = [];
+  if (!isEmpty(details)) events.push({ action: 'user.update', ...about, details });
+  // A separate entry, with the action that `DELETE` records.
+  if (activityChange !== null)
+    events.push({ action: activityChange ? 'user.reactivate' : 'user.deactivate', ...about });
+  events.push(...grantEvents(actor, user.email, granted, revoked));
   await audit.record(tx, events);
   return {
     user: rowOfUser(user, { apps: visibleApps(actor, user, appsAfter), clientadmin_of: [] }),
@@ -117,7 +127,8 @@ export const updateUser = async (
 };
 
 /**
- * Deactivates a locked user and revokes their tokens, sessions and password links. An inactive user keeps the first date.
+ * Deactivates a locked user and revokes their tokens, sessions and password links. An inactive user keeps the first date. Call
+ * `lockAccessChange` afterwards, when nothing else is left to lock.
  * @throws Problem `self-modification`, `last-superuser`
  */
 const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<void> => {
@@ -125,7 +136,6 @@ const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<
   if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
   user.deactivate(now);
   await revokeCredentials(tx, user.id);
-  await lockAccessChange(tx, user.id);
 };
 
 /** What all clients of a user share. */
