@@ -5,7 +5,6 @@ import { JWKS_PATH } from '../lib/ticket-claims.ts';
 import { API_INDEX } from './browsable/api-paths.ts';
 import { sendResponsePage } from './browsable/response-page.ts';
 import type { Csrf } from './middleware/credentials.ts';
-import { openApiDocument } from './openapi/document.ts';
 import { etagOf, isNotModified } from './rest/conditional-requests.ts';
 import { restEndpoints } from './rest/endpoints.ts';
 import { refuseOtherMethods } from './rest/methods.ts';
@@ -74,16 +73,16 @@ const drawAvatar = (letter: string): string => {
 
 /** `/api/v1/` lists the URL of every endpoint that can be read without parameters by name, like the API root of Django REST framework. */
 const serveApiIndex = (app: FastifyInstance, { baseUrl }: ServicePathDeps): void => {
-  const urls = restEndpoints()
-    .filter(({ method, input }) => method === 'GET' && input.safeParse({}).success)
-    // `/api/v1/jb/users/invitations/` → `users/invitations`
-    .map(({ url }) => [url.slice(API_INDEX.length, -1).replace(/^(jb|hashr)\//, ''), baseUrl + url]);
-  const index = { docs: `${baseUrl}/docs/`, openapi: baseUrl + OPENAPI_PATH, ...Object.fromEntries(urls) };
-  app.get(API_INDEX, async (request, reply) =>
-    negotiateType(request, JSON_TYPES) === JSON_TYPE
+  app.get(API_INDEX, async (request, reply) => {
+    const urls = restEndpoints()
+      .filter(({ method, input }) => method === 'GET' && input.safeParse({}).success)
+      // `/api/v1/jb/users/invitations/` → `users/invitations`
+      .map(({ url }) => [url.slice(API_INDEX.length, -1).replace(/^(jb|hashr)\//, ''), baseUrl + url]);
+    const index = { docs: `${baseUrl}/docs/`, openapi: baseUrl + OPENAPI_PATH, ...Object.fromEntries(urls) };
+    return negotiateType(request, JSON_TYPES) === JSON_TYPE
       ? reply.send(index)
-      : sendResponsePage(reply, { json: JSON.stringify(index), type: JSON_TYPE, notes: [] }),
-  );
+      : sendResponsePage(reply, { json: JSON.stringify(index), type: JSON_TYPE, notes: [] });
+  });
 };
 
 /** Serves the document, which is generated on the first request and cached. */
@@ -92,6 +91,7 @@ const serveOpenApi = (app: FastifyInstance, { version }: ServicePathDeps): void 
   let etag = '';
   app.get(OPENAPI_PATH, async (request, reply) => {
     if (json === '') {
+      const { openApiDocument } = await import('./openapi/document.ts');
       json = JSON.stringify(openApiDocument(version));
       etag = etagOf({}, json);
     }

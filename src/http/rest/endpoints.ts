@@ -33,10 +33,15 @@ export type Endpoint = {
   csv: readonly string[] | null;
 };
 
+let all: readonly Endpoint[] | undefined;
+
 /** All REST endpoints: one of each procedure, then the aliases. */
-export const restEndpoints = (): Endpoint[] => {
-  const endpoints = procedureEndpoints();
-  return [...endpoints, ...aliasEndpoints(endpoints)];
+export const restEndpoints = (): readonly Endpoint[] => {
+  if (!all) {
+    const endpoints = procedureEndpoints();
+    all = [...endpoints, ...aliasEndpoints(endpoints)];
+  }
+  return all;
 };
 
 /** Derived from the `meta` of the procedures. */
@@ -108,7 +113,9 @@ let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
 
 /** The REST endpoint of a procedure, which is not an alias. */
 export const endpointOf = (procedure: string): Endpoint => {
-  byProcedure ??= new Map(procedureEndpoints().map((endpoint) => [endpoint.procedure, endpoint]));
+  byProcedure ??= new Map(
+    restEndpoints().flatMap((endpoint) => (endpoint.isAlias ? [] : [[endpoint.procedure, endpoint]])),
+  );
   const endpoint = byProcedure.get(procedure);
   if (!endpoint) throw new TypeError(`${procedure} has no REST path`);
   return endpoint;

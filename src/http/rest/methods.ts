@@ -1,4 +1,4 @@
-import { METHODS } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 
@@ -30,9 +30,12 @@ export const refuseOtherMethods = (app: FastifyInstance, urls: Iterable<string>)
   }
 };
 
-/** Adds the methods that Node can parse and Fastify does not support by default. `CONNECT` never reaches a route. */
-export const addAllHttpMethods = (app: FastifyInstance): void => {
-  for (const method of METHODS) {
-    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  }
+/**
+ * Gives methods that no path supports, such as PROPFIND, that of TRACE before routing. Node parses 27 of them: routes that refuse each
+ * on every path would add 0.2 s to a start.
+ */
+export const mergeUnsupportedMethods = (request: IncomingMessage): void => {
+  if (!ROUTED_METHODS.has(request.method ?? '')) request.method = 'TRACE';
 };
+
+const ROUTED_METHODS = new Set([...API_METHODS, 'OPTIONS']);
