@@ -1,8 +1,7 @@
 import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres/index.ts';
 import { InvalidSettings } from '../config/config.ts';
 import { SecretFileError } from '../config/secret-file.ts';
-import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { IncompatibleDatabase, UnfinishedRestore } from '../db/migrate.ts';
+import { IncompatibleDatabase, problemOfDatabaseError, UnfinishedRestore } from '../db/database-errors.ts';
 import { BackupStoreError, errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';
 import { ListenError } from '../server/listen.ts';

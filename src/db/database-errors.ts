@@ -92,3 +92,24 @@ const isLostConnection = (error: Error, code: string): boolean =>
 /** Errors of the file system share the codes, but name a path. A host of several addresses fails at all of them. */
 const isOfSocket = (error: Error): boolean =>
   error instanceof AggregateError || ('syscall' in error && !('path' in error));
+
+/** The database was migrated by a version with other migrations. The message is one line for the operator. */
+export class IncompatibleDatabase extends Error {
+  constructor(name: string) {
+    super(
+      `The database has migration ${name}, which this version of Steward does not know, and lacks others. ` +
+        'Run the version that created it, or use an empty database or DATA_DIR.',
+    );
+    this.name = 'IncompatibleDatabase';
+  }
+}
+
+/** The database holds part of a backup. The message is one line for the operator. */
+export class UnfinishedRestore extends Error {
+  constructor() {
+    super(
+      'A restore into this database is running or was interrupted. If it was interrupted, run `steward restore` again with the same backup, or use another empty database or DATA_DIR.',
+    );
+    this.name = 'UnfinishedRestore';
+  }
+}

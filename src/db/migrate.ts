@@ -4,7 +4,7 @@ import { migrations } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
 import { createClient, tryAdvisoryLock, UNLIMITED } from './client.ts';
 import { type Orm, openDatabase } from './database.ts';
-import { isLockTimeout } from './database-errors.ts';
+import { IncompatibleDatabase, isLockTimeout, UnfinishedRestore } from './database-errors.ts';
 
 /** An arbitrary number that all instances share. */
 export const MIGRATION_LOCK = 7_305_130_501;
@@ -82,27 +82,6 @@ const appliesAll = async (orm: Orm, to: string | undefined): Promise<boolean> =>
     throw error;
   }
 };
-
-/** The database was migrated by a version with other migrations. The message is one line for the operator. */
-export class IncompatibleDatabase extends Error {
-  constructor(name: string) {
-    super(
-      `The database has migration ${name}, which this version of Steward does not know, and lacks others. ` +
-        'Run the version that created it, or use an empty database or DATA_DIR.',
-    );
-    this.name = 'IncompatibleDatabase';
-  }
-}
-
-/** The database holds part of a backup. The message is one line for the operator. */
-export class UnfinishedRestore extends Error {
-  constructor() {
-    super(
-      'A restore into this database is running or was interrupted. If it was interrupted, run `steward restore` again with the same backup, or use another empty database or DATA_DIR.',
-    );
-    this.name = 'UnfinishedRestore';
-  }
-}
 
 export const readSchemaState = async (
   client: pg.ClientBase,

@@ -1,11 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attachToEmbeddedPostgres } from '../adapters/embedded-postgres/index.ts';
-import { requireUnmarkedFolder } from '../backup/restore-target.ts';
+import { requireUnmarkedFolder } from '../backup/restore-mark.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { openDatabase } from '../db/database.ts';
-import { readMigrationLevel, readSchemaState, UnfinishedRestore } from '../db/migrate.ts';
+import { UnfinishedRestore } from '../db/database-errors.ts';
+import { readMigrationLevel, readSchemaState } from '../db/migrate.ts';
 import { warnOfLostSettings } from '../db/session-settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';

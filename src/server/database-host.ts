@@ -6,7 +6,7 @@ import {
   startEmbeddedPostgres,
   waitForAttached,
 } from '../adapters/embedded-postgres/index.ts';
-import { requireUnmarkedFolder } from '../backup/restore-target.ts';
+import { requireUnmarkedFolder } from '../backup/restore-mark.ts';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
