@@ -26,11 +26,7 @@ import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
 import { pruneEmbeds } from './services/gate/embeds.ts';
-import {
-  createSigningKeys,
-  JWKS_MAX_AGE_SECONDS,
-  maintainSigningKeys,
-} from './services/gate/signing-keys.ts';
+import { createSigningKeys, JWKS_MAX_AGE_SECONDS } from './services/gate/signing-keys.ts';
 import { pruneTickets } from './services/gate/ticket-revocations.ts';
 import { createServices } from './services/index.ts';
 import {
@@ -236,7 +232,7 @@ const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resou
       retentionDays: config.usageRetentionDays,
       signal,
     }),
-  signingKeys: () => maintainSigningKeys(orm.em.fork(), signingKeys, createAudit(NO_ORIGIN, clock)),
+  signingKeys: () => signingKeys.maintain(createAudit(NO_ORIGIN, clock)),
   tickets: () => pruneTickets(orm.em.fork()),
   embeds: () => pruneEmbeds(orm.em.fork()),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),

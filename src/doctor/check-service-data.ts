@@ -6,7 +6,7 @@ import { PUBLISHED_DEMO_PASSWORD } from '../config/settings.ts';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { formatCount } from '../lib/format-count.ts';
-import { createKeyVault, type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
+import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { judgeStoredTimes } from './database-findings.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -52,8 +52,7 @@ const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Find
 const checkSigningKeys = async (em: Em, config: Config, now: Date): Promise<Finding[]> => {
   const secretKey = config.secretKey ?? (await readSecretKey(config.dataDir));
   if (secretKey === null) return [];
-  const vault = createKeyVault(secretKey, { warn: () => {} });
-  const keys = rateKeys(await readSigningKeys(em), now, vault.canOpen);
+  const keys = rateKeys(await readSigningKeys(em, secretKey), now);
   return [judgeSigningKeys(keys, now, config.signingKeyDays)];
 };
 

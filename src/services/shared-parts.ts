@@ -14,7 +14,6 @@ import {
 } from './auth/login-limits.ts';
 import { createDeviceCookies } from './auth/password-verification.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
-import { createOpeningLookup, createTicketCache } from './gate/forward-auth.ts';
 import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
@@ -45,8 +44,6 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
     refusalLimit: createRefusalLimit(),
     duplicateLimit: createDuplicateLimit(pool),
     lookUpCredential: createCredentialLookup(fork(), read),
-    lookUpOpening: createOpeningLookup(fork(), read),
-    ticketCache: createTicketCache(),
     loadAnyUser: createAnyUserLoader(fork(), read),
     usageWriteLimiter: createUsageWriteLimiter(),
     responseEncryption: createResponseEncryption(secretKey),

@@ -2,7 +2,7 @@ import { decodeProtectedHeader } from 'jose';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS } from '../../src/lib/clock.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
-import { createSigningKeys, maintainSigningKeys } from '../../src/services/gate/signing-keys.ts';
+import { createSigningKeys } from '../../src/services/gate/signing-keys.ts';
 import { isActive, ticketOf } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite, GRACE, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
@@ -17,8 +17,7 @@ const publishedBy = async (app: Pick<TestApp, 'server'>): Promise<string[]> => {
 };
 const kidOf = async (app: TestApp): Promise<string> =>
   String(decodeProtectedHeader(await ticketOf(app, GRACE)).kid);
-const maintain = (app: TestApp) =>
-  maintainSigningKeys(app.orm.em.fork(), app.signingKeys, createAudit(NO_ORIGIN, app.clock));
+const maintain = (app: TestApp) => app.signingKeys.maintain(createAudit(NO_ORIGIN, app.clock));
 
 keys('are created once by instances that start at the same time', async ({ app }) => {
   const twins = await Promise.all([app.startTwin(), app.startTwin(), app.startTwin()]);

@@ -5,14 +5,14 @@ import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireRecentPassword } from '../access/actor.ts';
-import { rolesThatMay } from '../access/permissions.ts';
+import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { editEntity } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
-import { decideAccess, factsOf, type OpenableAppOfUser, openableAppsOfUsers } from './app-access.ts';
+import { decideAccess, openingsByUser } from './app-access.ts';
 
 /** What its manager decides about a view, beside its app and its user. Undefined values change nothing. */
 type Settings = {
@@ -69,7 +69,9 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
       em.transactional(async (tx) => {
         requireRecentPassword(actor, clock.now());
         const app = await requireAppToShare(tx, actor, slug);
-        const subject = user ? await findSubject(tx, actor, app.id, user) : { id: null, isPrivileged: false };
+        const subject = user
+          ? await findSubject(tx, actor, { appId: app.id, email: user, now: clock.now() })
+          : { id: null, isPrivileged: false };
         const stack = await stackFault(tx, app.id, settings.stack_slug);
         if ('fault' in subject || stack !== null)
           throw invalid({
@@ -184,25 +186,21 @@ type SubjectFault = keyof typeof SUBJECT_FAULTS;
 export const findSubject = async (
   tx: Em,
   actor: Actor,
-  appId: string,
-  email: string,
+  { appId, email, now }: { appId: string; email: string; now: Date },
 ): Promise<{ id: number; isPrivileged: boolean } | { fault: SubjectFault }> => {
-  const row = await openableAppsOfUsers(kysely(tx))
+  const opening = await openingsByUser(tx)
     .where('apps.id', '=', appId)
     .where('users.email', '=', email)
     .where(userVisibleTo(actor))
     .forShare('users')
     .executeTakeFirst();
-  const fault = row ? faultOf(row, actor) : 'unknown';
-  if (!row || fault !== null) return { fault: fault ?? 'unknown' };
-  return { id: row.user_id, isPrivileged: row.is_superuser || row.is_staff };
-};
-
-const faultOf = (row: OpenableAppOfUser, actor: Actor): SubjectFault | null => {
-  const access = decideAccess(factsOf(row));
-  if (access === 'user-inactive') return 'inactive';
-  if (access === 'not-granted') return 'not-granted';
-  return (row.is_superuser || row.is_staff) && !actor.isSuperuser ? 'privileged' : null;
+  if (!opening || opening.user_id === null) return { fault: 'unknown' };
+  const access = decideAccess(opening, now);
+  if (access === 'user-inactive') return { fault: 'inactive' };
+  if (access === 'not-granted') return { fault: 'not-granted' };
+  const isPrivileged = opening.is_superuser === true || opening.is_staff === true;
+  if (isPrivileged && !can(actor, 'administer')) return { fault: 'privileged' };
+  return { id: opening.user_id, isPrivileged };
 };
 
 /** @returns why the app has no stack to open with this slug, or null */

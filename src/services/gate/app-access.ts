@@ -1,87 +1,77 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
-import { condition } from '../../db/kysely.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 
 /**
- * Whether a user may open an app, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
+ * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
  * forward authentication and access views.
  */
 export type AppAccess = 'allowed' | 'in-maintenance' | 'client-closed' | 'not-granted' | 'user-inactive';
 
-/** What the decision depends on. Without a user, the app is opened by an access view for anyone. */
-type AccessFacts = {
-  client_is_open: boolean;
-  in_maintenance: boolean;
-  user: { is_active: boolean; has_access: boolean } | null;
-};
+/**
+ * Apps that are opened by a user, or by an access view as its user or, if it has none, as a guest: what decides whether they
+ * may be opened, and what tickets say. The columns of the user or the view are null if there is none.
+ */
+const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>) =>
+  kysely(em)
+    .selectFrom('apps')
+    .innerJoin('clients', 'clients.id', 'apps.client_id')
+    .leftJoin('access_views', (join) => join.on(view))
+    .leftJoin('users', (join) => join.on(user))
+    .select(['apps.id as app_id', 'apps.slug as app_slug', 'apps.label as app_label'])
+    .select(['apps.launch_url', 'apps.in_maintenance'])
+    .select(['clients.id as client_id', 'clients.name as client_name'])
+    .select(['clients.is_open as client_is_open', 'clients.embed_origins'])
+    .select(['users.id as user_id', 'users.handle', 'users.email', 'users.is_active', 'users.is_demo_user'])
+    .select(['users.is_superuser', 'users.is_staff', 'users.extra'])
+    .select([
+      sql<string | null>`trim(users.first_name || ' ' || users.last_name)`.as('name'),
+      isClientAdmin.as('is_client_admin'),
+      hasAccess.as('has_access'),
+    ])
+    .select(['access_views.id as view_id', 'access_views.is_active as view_is_active'])
+    .select(['access_views.is_one_time', 'access_views.expires_at', 'access_views.by_superuser'])
+    .select(['access_views.data_permissions', 'access_views.selections', 'access_views.language_code'])
+    .select(['access_views.stack_slug as view_stack', 'access_views.show_header', 'access_views.show_footer'])
+    .select(
+      sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`.as('issued_ms'), // as in tickets
+    );
 
-export const decideAccess = ({ client_is_open, in_maintenance, user }: AccessFacts): AppAccess => {
-  if (user && !user.is_active) return 'user-inactive';
-  if (user && !user.has_access) return 'not-granted';
+export type Opening = Awaited<ReturnType<ReturnType<typeof openings>['execute']>>[number];
+
+/** Each app with each user: filter both. */
+export const openingsByUser = (em: Em) =>
+  openings(em, condition`false`, condition`true`).where('users.id', 'is not', null);
+
+/** @param isWanted a condition on `access_views` */
+export const openingsByView = (em: Em, isWanted: RawBuilder<boolean>) =>
+  openings(
+    em,
+    condition`access_views.app_id = apps.id and ${isWanted}`,
+    condition`users.id = access_views.user_id`,
+  ).where('access_views.id', 'is not', null);
+
+const isClientAdmin = condition`exists (select from memberships m
+  where m.user_id = users.id and m.client_id = apps.client_id and m.is_admin)`;
+
+/** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
+const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
+  or exists (select from app_grants g where g.user_id = users.id and g.app_id = apps.id))`;
+
+/** A view that has ended grants nothing. It opens an app as a superuser or staff only if a superuser made it for one. */
+export const decideAccess = (opening: Opening, now: Date): AppAccess => {
+  const { user_id, view_id, client_is_open, in_maintenance } = opening;
+  if (view_id !== null && !isViewOpen(opening, now)) return 'not-granted';
+  if (user_id !== null && !opening.is_active) return 'user-inactive';
+  const needsSuperuser = view_id !== null && (opening.is_superuser || opening.is_staff);
+  const isGranted = opening.has_access && (opening.by_superuser || !needsSuperuser);
+  if (user_id !== null && !isGranted) return 'not-granted';
   if (!client_is_open) return 'client-closed';
   return in_maintenance ? 'in-maintenance' : 'allowed';
 };
 
-/** SQL: whether the user of a row of `users` may open the app of a row of `apps`: those that `appVisibleTo` shows them. */
-const hasAccess = condition`(users.is_superuser or users.is_staff
-  or exists (select from memberships m where m.user_id = users.id and m.client_id = apps.client_id and m.is_admin)
-  or exists (select from app_grants g where g.user_id = users.id and g.app_id = apps.id))`;
-
-/** Apps with what decides who may open them, and what their tickets say of them. */
-export const openableApps = (db: Kysely<Database>) =>
-  db
-    .selectFrom('apps')
-    .innerJoin('clients', 'clients.id', 'apps.client_id')
-    .select([
-      'apps.id as app_id',
-      'apps.slug as app_slug',
-      'apps.label as app_label',
-      'apps.launch_url',
-      'apps.in_maintenance',
-      'clients.id as client_id',
-      'clients.name as client_name',
-      'clients.is_open as client_is_open',
-      'clients.embed_origins',
-    ]);
-
-/** Openable apps, each with every user: filter both. */
-export const openableAppsOfUsers = (db: Kysely<Database>) =>
-  openableApps(db)
-    .innerJoin('users', (join) => join.onTrue())
-    .select([
-      'users.id as user_id',
-      'users.handle',
-      'users.email',
-      'users.is_active',
-      'users.is_demo_user',
-      'users.is_superuser',
-      'users.is_staff',
-      'users.extra',
-    ])
-    .select(sql<string>`trim(users.first_name || ' ' || users.last_name)`.as('name'))
-    .select(
-      condition`exists (select from memberships m
-        where m.user_id = users.id and m.client_id = apps.client_id and m.is_admin)`.as('is_client_admin'),
-    )
-    .select(hasAccess.as('has_access'));
-
-export type OpenableApp = Awaited<ReturnType<ReturnType<typeof openableApps>['execute']>>[number];
-export type OpenableAppOfUser = Awaited<
-  ReturnType<ReturnType<typeof openableAppsOfUsers>['execute']>
->[number];
-
-/** The facts of a row of `openableAppsOfUsers`. */
-export const factsOf = ({ is_active, has_access, ...app }: OpenableAppOfUser): AccessFacts => ({
-  ...app,
-  user: { is_active, has_access },
-});
-
-/** The facts of a view that opens the app as this user: as a superuser or staff only if a superuser made it for one. */
-export const factsOfView = (user: OpenableAppOfUser, isBySuperuser: boolean): AccessFacts =>
-  factsOf({
-    ...user,
-    has_access: user.has_access && (isBySuperuser || !(user.is_superuser || user.is_staff)),
-  });
+/** The expiry of a one-time view limits when it can be opened, not how long the app stays open. */
+const isViewOpen = ({ view_is_active, is_one_time, expires_at }: Opening, now: Date): boolean =>
+  view_is_active === true && (is_one_time === true || expires_at === null || expires_at > now);
 
 /** SQL: whether a row of `access_views` opens from this address; without one, only views for any network do. */
 export const isInNetwork = (address: string | null): RawBuilder<boolean> => condition`
@@ -89,11 +79,12 @@ export const isInNetwork = (address: string | null): RawBuilder<boolean> => cond
     or coalesce(${address}::inet <<= any(allowed_networks::inet[]), false))`;
 
 /** The roles that a ticket names. */
-export const rolesOf = (user: OpenableAppOfUser): string[] => {
+export const rolesOf = (opening: Opening): string[] => {
+  if (opening.user_id === null) return ['guest'];
   const roles = [
-    user.is_superuser && 'superuser',
-    user.is_staff && 'staff',
-    user.is_client_admin && 'client-admin',
-  ].filter((role) => role !== false);
+    opening.is_superuser && 'superuser',
+    opening.is_staff && 'staff',
+    opening.is_client_admin && 'client-admin',
+  ].filter((role) => typeof role === 'string');
   return roles.length > 0 ? roles : ['member'];
 };

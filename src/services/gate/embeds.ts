@@ -30,7 +30,7 @@ export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
         .orderBy(sql`apps.id = ${appKey}`, 'desc')
         .executeTakeFirstOrThrow(() => notFound('app'));
       requireClientAdmin(actor, app.client_id);
-      const subject = await findSubject(tx, actor, app.id, email);
+      const subject = await findSubject(tx, actor, { appId: app.id, email, now: clock.now() });
       if ('fault' in subject) {
         if (subject.fault === 'unknown') throw notFound('user');
         throw new Problem('forbidden', { detail: SUBJECT_FAULTS[subject.fault] });

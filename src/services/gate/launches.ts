@@ -27,8 +27,8 @@ export const createLaunches = (unit: UnitOfWork) => {
         .where('apps.slug', '=', appSlug)
         .executeTakeFirstOrThrow(() => notFound('app'));
       const subject: TicketSubject = { kind: 'user', userId: actor.id, appId: found.id, stackSlug };
-      const { app } = await tickets.requireFacts(subject);
-      return withLaunchCode(appAddress(app, appUrl), () => createLaunchCode(em, subject));
+      const opening = await tickets.requireOpening(subject);
+      return withLaunchCode(appAddress(opening, appUrl), () => createLaunchCode(em, subject));
     },
 
     /**

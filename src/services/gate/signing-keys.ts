@@ -1,15 +1,5 @@
-import {
-  type CryptoKey,
-  calculateJwkThumbprint,
-  compactVerify,
-  createLocalJWKSet,
-  errors,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-  SignJWT,
-} from 'jose';
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint, compactVerify, createLocalJWKSet, errors, type JWK, SignJWT } from 'jose';
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
@@ -19,12 +9,10 @@ import type { Actor } from '../access/actor.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
+type RotationDeps = Pick<UnitOfWork, 'em' | 'audit' | 'signingKeys'>;
+
 /** The signing keys, for superusers. */
-export const createKeyRotation = ({
-  em,
-  audit,
-  signingKeys,
-}: Pick<UnitOfWork, 'em' | 'audit' | 'signingKeys'>) => ({
+export const createKeyRotation = ({ em, audit, signingKeys }: RotationDeps) => ({
   /** Newest first. */
   list: () => signingKeys.list(em),
 
@@ -35,21 +23,12 @@ export const createKeyRotation = ({
   rotate: (actor: Actor | null) => em.transactional((tx) => signingKeys.rotate(tx, audit, actor)),
 });
 
-/** Creates the first key, adds a new one when the last is old enough, and deletes those whose last ticket has expired. */
-export const maintainSigningKeys = async (em: Em, signingKeys: SigningKeys, audit: Audit): Promise<void> => {
-  await signingKeys.publishedKeys();
-  await em.transactional(async (tx) => {
-    if (await signingKeys.isRotationDue(tx)) await signingKeys.rotate(tx, audit, null);
-    await signingKeys.prune(tx);
-  });
-};
-
 type Deps = {
   /** A fork that only the signing keys use. */
   em: Em;
   secretKey: string;
   clock: Clock;
-  logger: KeyLogger;
+  logger: { warn: (line: string) => unknown };
   signingKeyDays: number;
 };
 
@@ -60,42 +39,61 @@ export type SigningKeys = ReturnType<typeof createSigningKeys>;
  * has it.
  */
 export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays }: Deps) => {
-  const vault = createKeyVault(secretKey, logger);
-  let known: { rows: SigningKeyRow[]; readAt: number } | null = null;
+  let known: { keys: SigningKey[]; readAt: number } | null = null;
+  const unreadable = new Set<string>();
 
-  const rate = (rows: readonly SigningKeyRow[]): RatedKey[] => rateKeys(rows, clock.now(), vault.canOpen);
+  const read = async (tx: Em): Promise<SigningKey[]> => {
+    const keys = await readSigningKeys(tx, secretKey);
+    for (const { id, privateKey } of keys) {
+      if (privateKey || unreadable.has(id)) continue;
+      unreadable.add(id);
+      logger.warn(`The signing key ${id} cannot be opened: it was created with another SECRET_KEY.`);
+    }
+    return keys;
+  };
+  const list = async (tx: Em): Promise<RatedKey[]> => rateKeys(await read(tx), clock.now());
   const add = async (tx: Em, signsFrom: Date): Promise<string> => {
-    const key = await vault.create();
+    const key = await createKey(secretKey);
+    const times = { created_at: clock.now(), signs_from: signsFrom };
     await kysely(tx)
       .insertInto('signing_keys')
-      .values({ ...key, created_at: clock.now(), signs_from: signsFrom })
+      .values({ ...key, ...times })
       .execute();
     known = null;
     return key.id;
   };
-  /** One of several instances that start together creates the first key. */
-  const addFirst = (): Promise<void> =>
-    em.fork().transactional(async (tx) => {
+  const readOrAddFirst = async (): Promise<SigningKey[]> => {
+    const keys = await read(em);
+    if (keys.some(isReadable)) return keys;
+    // One of several instances that start together creates the first key.
+    await em.fork().transactional(async (tx) => {
       await lockSigningKeys(tx);
-      if (!(await readSigningKeys(tx)).some(vault.canOpen)) await add(tx, clock.now());
+      if (!(await read(tx)).some(isReadable)) await add(tx, clock.now());
     });
-  const readRows = async (): Promise<SigningKeyRow[]> => {
-    const rows = await readSigningKeys(em);
-    if (rows.some(vault.canOpen)) return rows;
-    await addFirst();
-    return readSigningKeys(em);
+    return read(em);
   };
   const currentKeys = async (): Promise<RatedKey[]> => {
-    const now = clock.now().getTime();
+    const now = clock.now();
     // The clock may have been set back.
-    if (known === null || Math.abs(now - known.readAt) >= REREAD_MS) {
-      known = { rows: await readRows(), readAt: now };
-    }
-    return rate(known.rows);
+    if (known === null || Math.abs(now.getTime() - known.readAt) >= REREAD_MS)
+      known = { keys: await readOrAddFirst(), readAt: now.getTime() };
+    return rateKeys(known.keys, now);
   };
   const publishedKeys = async () => ({
-    keys: (await currentKeys()).filter(({ isPublished }) => isPublished).map((row): JWK => row.public_key),
+    keys: (await currentKeys()).filter(({ isPublished }) => isPublished).map((key): JWK => key.public_key),
   });
+  const rotate = async (tx: Em, audit: Audit, actor: Actor | null): Promise<RatedKey> => {
+    await lockSigningKeys(tx);
+    const keys = await list(tx);
+    const pending = keys.find(({ state }) => state === 'pending');
+    if (pending) return pending;
+    const delayMs = keys.some(({ state }) => state === 'signing') ? PUBLISHED_FIRST_MS : 0;
+    const id = await add(tx, new Date(clock.now().getTime() + delayMs));
+    await audit.record(tx, [{ action: 'signing-key.rotate', actor, target: id }]);
+    const added = (await list(tx)).find((key) => key.id === id);
+    if (!added) throw new Error('a new key is not in the list');
+    return added;
+  };
 
   return {
     /** As a JWK set. Creates the first key if there is none. */
@@ -103,9 +101,9 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
 
     sign: async (claims: TicketClaims): Promise<string> => {
       const signing = (await currentKeys()).find(({ state }) => state === 'signing');
-      if (!signing) throw new Error('no key signs');
+      if (!signing?.privateKey) throw new Error('no key signs');
       const header = { alg: TICKET_ALGORITHM, kid: signing.id, typ: 'JWT' };
-      return new SignJWT(claims).setProtectedHeader(header).sign(await vault.open(signing));
+      return new SignJWT(claims).setProtectedHeader(header).sign(signing.privateKey);
     },
 
     /** The claims of a ticket with a valid signature, or null. Checks neither its time nor its audience. */
@@ -126,35 +124,24 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       return JSON.parse(new TextDecoder().decode(verified.value.payload)) as TicketClaims;
     },
 
-    list: async (tx: Em): Promise<RatedKey[]> => rate(await readSigningKeys(tx)),
+    list,
 
     /** Adds a key and returns it, unless there is one that does not sign yet. */
-    rotate: async (tx: Em, audit: Audit, actor: Actor | null): Promise<RatedKey> => {
-      await lockSigningKeys(tx);
-      const keys = rate(await readSigningKeys(tx));
-      const pending = keys.find(({ state }) => state === 'pending');
-      if (pending) return pending;
-      const delayMs = keys.some(({ state }) => state === 'signing') ? PUBLISHED_FIRST_MS : 0;
-      const id = await add(tx, new Date(clock.now().getTime() + delayMs));
-      await audit.record(tx, [{ action: 'signing-key.rotate', actor, target: id }]);
-      const added = rate(await readSigningKeys(tx)).find((key) => key.id === id);
-      if (!added) throw new Error('a new key is not in the list');
-      return added;
-    },
+    rotate,
 
-    isRotationDue: async (tx: Em): Promise<boolean> => {
-      await lockSigningKeys(tx);
-      const newest = (await readSigningKeys(tx)).find(vault.canOpen);
-      const bornAfter = clock.now().getTime() - signingKeyDays * DAY_MS;
-      return newest !== undefined && newest.created_at.getTime() <= bornAfter;
-    },
-
-    /** Deletes keys whose last ticket has expired. */
-    prune: async (tx: Em): Promise<void> => {
-      const retired = rate(await readSigningKeys(tx)).filter(({ isPublished }) => !isPublished);
-      if (retired.length === 0) return;
-      const ids = retired.map(({ id }) => id);
-      await kysely(tx).deleteFrom('signing_keys').where('id', 'in', ids).execute();
+    /** Creates the first key, adds a new one when the last is old enough, and deletes those whose last ticket has expired. */
+    maintain: async (audit: Audit): Promise<void> => {
+      await publishedKeys();
+      await em.fork().transactional(async (tx) => {
+        await lockSigningKeys(tx);
+        const keys = await list(tx);
+        const newest = keys.find(isReadable);
+        const bornBefore = clock.now().getTime() - signingKeyDays * DAY_MS;
+        if (newest && newest.created_at.getTime() <= bornBefore) await rotate(tx, audit, null);
+        const retired = keys.flatMap(({ id, isPublished }) => (isPublished ? [] : id));
+        if (retired.length > 0)
+          await kysely(tx).deleteFrom('signing_keys').where('id', 'in', retired).execute();
+      });
     },
   };
 };
@@ -170,102 +157,65 @@ const VERIFIER_DELAY_MS = 60_000;
 /** From the first signature of the next key until the last ticket of a key has expired. */
 const LAST_TICKET_MS = REREAD_MS + MAX_TICKET_SECONDS * 1000 + VERIFIER_DELAY_MS;
 
-type SigningKeyRow = {
-  id: string;
-  sealed_key: Uint8Array;
-  public_key: Record<string, unknown>;
-  created_at: Date;
-  signs_from: Date;
-};
+/** Serializes changes of the keys by all instances, until the end of the transaction. */
+const lockSigningKeys = (tx: Em) =>
+  sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`.execute(kysely(tx));
 
-/** `pending`: published, but does not sign yet. `retiring`: does not sign any more. `unreadable`: sealed with another secret key. */
-type SigningKeyState = 'pending' | 'signing' | 'retiring' | 'retired' | 'unreadable';
+const boxOf = (secretKey: string) => createSealedBox(deriveKey(secretKey, 'steward signing keys'));
 
-export type RatedKey = SigningKeyRow & { state: SigningKeyState; isPublished: boolean };
-
-/** Newest first. */
-export const readSigningKeys = async (em: Em): Promise<SigningKeyRow[]> =>
-  kysely(em)
+/** Newest first. `privateKey` is null if the key is sealed with another secret key. */
+export const readSigningKeys = async (em: Em, secretKey: string) => {
+  const box = boxOf(secretKey);
+  const rows = await kysely(em)
     .selectFrom('signing_keys')
     .select(['id', 'sealed_key', 'public_key', 'created_at', 'signs_from'])
     .orderBy('signs_from', 'desc')
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .execute();
-
-/** @param rows newest first */
-export const rateKeys = (
-  rows: readonly SigningKeyRow[],
-  now: Date,
-  canOpen: (row: SigningKeyRow) => boolean,
-): RatedKey[] => {
-  const signing = rows.find((row) => row.signs_from <= now && canOpen(row));
-  return rows.map((row, index) => {
-    const next = rows[index - 1];
-    const isRetired = next !== undefined && now.getTime() > next.signs_from.getTime() + LAST_TICKET_MS;
-    const stateOf = (): SigningKeyState => {
-      if (row === signing) return 'signing';
-      if (isRetired) return 'retired';
-      if (!canOpen(row)) return 'unreadable';
-      return row.signs_from > now ? 'pending' : 'retiring';
-    };
-    return { ...row, state: stateOf(), isPublished: row === signing || !isRetired };
-  });
-};
-
-/** Serializes changes of the keys by all instances, until the end of the transaction. */
-const lockSigningKeys = async (tx: Em): Promise<void> => {
-  await sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`.execute(kysely(tx));
-};
-
-type KeyLogger = { warn: (line: string) => unknown };
-
-/** Creates, seals and opens private keys. */
-export const createKeyVault = (secretKey: string, logger: KeyLogger) => {
-  const box = createSealedBox(deriveKey(secretKey, 'steward signing keys'));
-  /** By id; null if the key is sealed with another secret key. */
-  const opened = new Map<string, JWK | null>();
-  const imported = new Map<string, Promise<CryptoKey | Uint8Array>>();
-
-  const unseal = ({ id, sealed_key: sealed }: SigningKeyRow): JWK | null => {
-    const known = opened.get(id);
-    if (known !== undefined) return known;
-    const jwk = tryOpen(sealed, id);
-    opened.set(id, jwk);
-    if (jwk === null)
-      logger.warn(`The signing key ${id} cannot be opened: it was created with another SECRET_KEY.`);
-    return jwk;
-  };
-  const tryOpen = (sealed: Uint8Array, id: string): JWK | null => {
+  const open = (sealed: Uint8Array, id: string): KeyObject | null => {
     try {
-      return JSON.parse(box.open(sealed, id).toString('utf8')) as JWK; // as `create` seals it
+      return createPrivateKey({ key: JSON.parse(box.open(sealed, id).toString()), format: 'jwk' });
     } catch (_sealedWithAnotherKey) {
       return null;
     }
   };
+  return rows.map(({ sealed_key, ...row }) => ({ ...row, privateKey: open(sealed_key, row.id) }));
+};
 
+type SigningKey = Awaited<ReturnType<typeof readSigningKeys>>[number];
+
+const isReadable = ({ privateKey }: SigningKey): boolean => privateKey !== null;
+
+const createKey = async (secretKey: string) => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = privateKey.export({ format: 'jwk' });
+  const { kty, crv, x, y } = jwk;
+  const id = await calculateJwkThumbprint(privateKey);
   return {
-    canOpen: (row: SigningKeyRow): boolean => unseal(row) !== null,
-
-    /** @throws Error if the key was sealed with another secret key */
-    open: (row: SigningKeyRow): Promise<CryptoKey | Uint8Array> => {
-      const jwk = unseal(row);
-      if (jwk === null) throw new Error(`cannot open the signing key ${row.id}`);
-      const key = imported.get(row.id) ?? importJWK(jwk, TICKET_ALGORITHM);
-      imported.set(row.id, key);
-      return key;
-    },
-
-    create: async () => {
-      const { privateKey } = await generateKeyPair(TICKET_ALGORITHM, { extractable: true });
-      const jwk = await exportJWK(privateKey);
-      const { kty, crv, x, y } = jwk;
-      const id = await calculateJwkThumbprint(jwk);
-      return {
-        id,
-        sealed_key: box.seal(Buffer.from(JSON.stringify(jwk)), id),
-        public_key: { kty, crv, x, y, kid: id, use: 'sig', alg: TICKET_ALGORITHM },
-      };
-    },
+    id,
+    sealed_key: boxOf(secretKey).seal(Buffer.from(JSON.stringify(jwk)), id),
+    public_key: { kty, crv, x, y, kid: id, use: 'sig', alg: TICKET_ALGORITHM },
   };
+};
+
+/** `pending`: published, but does not sign yet. `retiring`: does not sign any more. `unreadable`: sealed with another secret key. */
+type SigningKeyState = 'pending' | 'signing' | 'retiring' | 'retired' | 'unreadable';
+
+export type RatedKey = SigningKey & { state: SigningKeyState; isPublished: boolean };
+
+/** @param keys newest first */
+export const rateKeys = (keys: readonly SigningKey[], now: Date): RatedKey[] => {
+  const signing = keys.find((key) => key.signs_from <= now && isReadable(key));
+  return keys.map((key, index) => {
+    const next = keys[index - 1];
+    const isRetired = next !== undefined && now.getTime() > next.signs_from.getTime() + LAST_TICKET_MS;
+    const stateOf = (): SigningKeyState => {
+      if (key === signing) return 'signing';
+      if (isRetired) return 'retired';
+      if (!isReadable(key)) return 'unreadable';
+      return key.signs_from > now ? 'pending' : 'retiring';
+    };
+    return { ...key, state: stateOf(), isPublished: key === signing || !isRetired };
+  });
 };

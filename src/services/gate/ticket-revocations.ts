@@ -3,6 +3,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
 import { appRow } from '../apps/app-rows.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -46,7 +47,7 @@ export const createTicketRevocations = ({ em, audit }: UnitOfWork) => {
       requireClientAdmin(actor, client_id);
       return { revoked: { appId: id }, target: slug, clients: [client_id] };
     }
-    if (!actor.isSuperuser) throw roleRequired('superuser');
+    if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
     return { revoked: {}, target: 'all' };
   };
 

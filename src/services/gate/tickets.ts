@@ -1,56 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
-import type { Read } from '../../db/batched-reads.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
-import { type Actor, canViewAll } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppAccess,
   decideAccess,
-  factsOf,
-  factsOfView,
-  type OpenableApp,
-  type OpenableAppOfUser,
-  openableApps,
-  openableAppsOfUsers,
+  type Opening,
+  openingsByUser,
+  openingsByView,
   rolesOf,
 } from './app-access.ts';
 
 export type IssuedTicket = { ticket: string; expires_at: Date };
 
-type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'read' | 'signingKeys' | 'baseUrl' | 'ticketSeconds'>;
-
 /** Issues tickets, with which apps know who opens them, and checks them. */
-export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSeconds }: Deps) => {
-  const requireStack = async (appId: string, slug: string): Promise<void> => {
-    const [stack] = await read(offeredStack(em, appId, slug));
-    if (!stack) throw notFound('stack');
-  };
+export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSeconds }: UnitOfWork) => {
   /** @throws Problem `not-found`, `client-closed`, `app-in-maintenance` */
-  const requireFacts = async (subject: TicketSubject): Promise<TicketFacts> => {
-    const facts = await readFacts({ em, read, now: clock.now() }, subject);
-    if (!facts) throw notFound('app');
-    const access = accessOf(facts);
-    if (access !== 'allowed') throw refusalOf(access, facts);
-    if (subject.kind === 'user' && subject.stackSlug) await requireStack(subject.appId, subject.stackSlug);
-    return facts;
+  const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
+    const [opening] = await read(openingsOf(em, subject));
+    if (!opening) throw notFound('app');
+    const access = decideAccess(opening, clock.now());
+    if (access !== 'allowed') throw refusalOf(access, opening);
+    if (subject.kind === 'user' && subject.stackSlug) {
+      const [stack] = await read(offeredStack(em, subject.appId, subject.stackSlug));
+      if (!stack) throw notFound('stack');
+    }
+    return opening;
   };
-  const issue = async (subject: TicketSubject): Promise<IssuedTicket> => {
-    const facts = await requireFacts(subject);
-    const stackSlug = subject.stackSlug ?? null;
-    const claims = claimsOf(facts, { baseUrl, ticketSeconds, now: clock.now(), stackSlug });
-    return { ticket: await signingKeys.sign(claims), expires_at: new Date(claims.exp * 1000) };
-  };
-
   const issueTicket = async (subject: TicketSubject): Promise<IssuedTicket> => {
     try {
-      const ticket = await issue(subject);
+      const opening = await requireOpening(subject);
+      const stackSlug = subject.stackSlug ?? null;
+      const claims = claimsOf(opening, { baseUrl, ticketSeconds, now: clock.now(), stackSlug });
+      const ticket = await signingKeys.sign(claims);
       telemetry.ticket.publish(() => ({ outcome: 'ok' }));
-      return ticket;
+      return { ticket, expires_at: new Date(claims.exp * 1000) };
     } catch (error) {
       const outcome = error instanceof Problem ? error.code : 'internal-error';
       telemetry.ticket.publish(() => ({ outcome }));
@@ -63,7 +51,7 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
      * What a ticket would say, if the app may be opened now.
      * @throws Problem as `issueTicket`
      */
-    requireFacts,
+    requireOpening,
 
     /**
      * Issues a ticket, if the app may be opened now.
@@ -83,17 +71,10 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
       const claims = await signingKeys.readSigned(ticket);
       const now = clock.now();
       if (claims?.iss !== baseUrl || claims.exp * 1000 <= now.getTime()) return null;
-      const facts = await readFactsOfTicket({ em, read, now }, claims);
-      if (!facts || accessOf(facts) !== 'allowed') return null;
-      if (!canViewAll(actor) && !actor.adminOf.includes(facts.app.client_id)) return null;
-      const revoked = await read(
-        revocations(em, {
-          issuedMs: claims.issued_ms,
-          appId: facts.app.app_id,
-          userId: facts.user?.user_id ?? 0,
-          viewId: facts.view?.view_id ?? 0,
-        }),
-      );
+      const [opening] = await read(openingsOfTicket(em, claims));
+      if (!opening || decideAccess(opening, now) !== 'allowed') return null;
+      if (!can(actor, 'view', opening.client_id)) return null;
+      const revoked = await read(revocations(em, claims.issued_ms, opening));
       return revoked.length === 0 ? claims : null;
     },
   };
@@ -107,54 +88,51 @@ const offeredStack = (em: Em, appId: string, slug: string) =>
     .where('slug', '=', slug)
     .where('is_offered', '=', true);
 
-type Issued = { issuedMs: number; appId: string; userId: number; viewId: number };
-
 /** Times of revocations are whole milliseconds, like `issued_ms`. A ticket of the same millisecond is revoked. */
-const revocations = (em: Em, { issuedMs, appId, userId, viewId }: Issued) =>
+const revocations = (em: Em, issuedMs: number, { app_id, user_id, view_id }: Opening) =>
   kysely(em)
     .selectFrom('ticket_revocations')
     .select('id')
     .where(condition`extract(epoch from revoked_at) * 1000 >= ${issuedMs}::numeric`)
     .where(
-      condition`(app_id = ${appId} or user_id = ${userId} or access_view_id = ${viewId}
+      condition`(app_id = ${app_id} or user_id = ${user_id} or access_view_id = ${view_id}
         or num_nonnulls(app_id, user_id, access_view_id) = 0)`,
     )
     .limit(1);
 
 /** Members do not see apps of closed clients; administrators do. */
-const refusalOf = (access: Exclude<AppAccess, 'allowed'>, { user, view }: TicketFacts): Problem => {
+const refusalOf = (access: Exclude<AppAccess, 'allowed'>, opening: Opening): Problem => {
   if (access === 'in-maintenance') return new Problem('app-in-maintenance');
-  const isMember = user && !view && rolesOf(user).includes('member');
+  const isMember = opening.view_id === null && rolesOf(opening).includes('member');
   return access === 'client-closed' && !isMember ? new Problem('client-closed') : notFound('app');
 };
 
 type Issue = { baseUrl: string; ticketSeconds: number; now: Date; stackSlug: string | null };
 
 /** The claims of a new ticket. */
-export const claimsOf = (facts: TicketFacts, issue: Issue): TicketClaims => {
-  const { app, user, view } = facts;
+export const claimsOf = (opening: Opening, issue: Issue): TicketClaims => {
   const iat = Math.floor(issue.now.getTime() / 1000);
   return {
     iss: issue.baseUrl,
-    aud: app.app_slug,
-    sub: user ? user.handle : `view:${view?.view_id}`,
-    email: user?.email ?? null,
-    name: user?.name ?? null,
-    client: { id: app.client_id, name: app.client_name },
-    app: { id: app.app_id, slug: app.app_slug, label: app.app_label },
-    stack: view ? view.view_stack : issue.stackSlug,
-    roles: user ? rolesOf(user) : ['guest'],
-    data_permissions: orNull(view?.data_permissions) ?? orNull(user?.extra),
-    selections: view?.selections ?? {},
-    is_demo_user: user?.is_demo_user ?? false,
-    access_view: view?.view_id ?? null,
-    show_header: view?.show_header ?? true,
-    show_footer: view?.show_footer ?? true,
-    language_code: view?.language_code ?? '',
+    aud: opening.app_slug,
+    sub: opening.handle ?? `view:${opening.view_id}`,
+    email: opening.email,
+    name: opening.name,
+    client: { id: opening.client_id, name: opening.client_name },
+    app: { id: opening.app_id, slug: opening.app_slug, label: opening.app_label },
+    stack: opening.view_id === null ? issue.stackSlug : opening.view_stack,
+    roles: rolesOf(opening),
+    data_permissions: orNull(opening.data_permissions) ?? orNull(opening.extra),
+    selections: opening.selections ?? {},
+    is_demo_user: opening.is_demo_user ?? false,
+    access_view: opening.view_id,
+    show_header: opening.show_header ?? true,
+    show_footer: opening.show_footer ?? true,
+    language_code: opening.language_code ?? '',
     jti: randomUUID(),
     iat,
     exp: iat + issue.ticketSeconds,
-    issued_ms: facts.issued_ms,
+    issued_ms: opening.issued_ms,
   };
 };
 
@@ -169,118 +147,26 @@ export type TicketSubject = {
   stackSlug?: string | null | undefined;
 } & ({ kind: 'user'; userId: number } | { kind: 'view'; useId: number });
 
-/** Reads what a ticket contains, and whether it may be issued, from the database for each ticket. */
-export type TicketFacts = {
-  app: OpenableApp;
-  user: OpenableAppOfUser | null;
-  view: ViewColumns | null;
-  issued_ms: number;
+/** What the user, or the use of a view unless the view opens the app as another user now, opens. */
+export const openingsOf = (em: Em, { appId, ...subject }: TicketSubject) => {
+  const openings =
+    subject.kind === 'user'
+      ? openingsByUser(em).where('users.id', '=', subject.userId)
+      : openingsByView(
+          em,
+          condition`exists (select from access_view_uses u where u.id = ${subject.useId}
+            and u.access_view_id = access_views.id and u.user_id is not distinct from access_views.user_id)`,
+        );
+  return openings.where('apps.id', '=', appId);
 };
 
-const issuedMs = sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::float8`.as('issued_ms');
-
-/** The expiry of a one-time view limits when it can be opened, not how long the app stays open. */
-const isViewOpen = (now: Date) =>
-  condition`(access_views.is_active and (access_views.is_one_time
-    or access_views.expires_at is null or access_views.expires_at > ${now}))`.as('is_view_open');
-
-const VIEW_COLUMNS = [
-  'access_views.id as view_id',
-  'access_views.by_superuser',
-  'access_views.data_permissions',
-  'access_views.selections',
-  'access_views.stack_slug as view_stack',
-  'access_views.show_header',
-  'access_views.show_footer',
-  'access_views.language_code',
-] as const;
-
-type ViewColumns = {
-  view_id: number;
-  is_view_open: boolean;
-  by_superuser: boolean;
-  data_permissions: Record<string, unknown> | null;
-  selections: Record<string, unknown>;
-  view_stack: string | null;
-  show_header: boolean;
-  show_footer: boolean;
-  language_code: string;
-};
-
-/** The view of a use, unless it opens the app as another user now. */
-const isViewOfUse = (useId: number) => condition`exists (
-  select from access_view_uses u where u.id = ${useId}
-    and u.access_view_id = access_views.id and u.user_id is not distinct from access_views.user_id)`;
-
-type ViewCondition = ReturnType<typeof isViewOfUse>;
-
-const viewsOfUsers = (db: Kysely<Database>, now: Date, condition: ViewCondition) =>
-  openableAppsOfUsers(db)
-    .innerJoin('access_views', (join) =>
-      join.onRef('access_views.app_id', '=', 'apps.id').onRef('access_views.user_id', '=', 'users.id'),
-    )
-    .select([...VIEW_COLUMNS, isViewOpen(now), issuedMs])
-    .where(condition);
-
-const viewsOfGuests = (db: Kysely<Database>, now: Date, condition: ViewCondition) =>
-  openableApps(db)
-    .innerJoin('access_views', 'access_views.app_id', 'apps.id')
-    .select([...VIEW_COLUMNS, isViewOpen(now), issuedMs])
-    .where('access_views.user_id', 'is', null)
-    .where(condition);
-
-type Reading = { em: Em; read: Read; now: Date };
-
-/** Null if the user, the app or the view does not exist. */
-export const readFacts = async (deps: Reading, subject: TicketSubject): Promise<TicketFacts | null> => {
-  const { em, read, now } = deps;
-  const db = kysely(em);
-  const { appId } = subject;
-  if (subject.kind === 'user') {
-    const users = openableAppsOfUsers(db).select(issuedMs).where('users.id', '=', subject.userId);
-    const [row] = await read(users.where('apps.id', '=', appId));
-    return row ? { app: row, user: row, view: null, issued_ms: row.issued_ms } : null;
-  }
-  const isOfUse = isViewOfUse(subject.useId);
-  return viewFacts(
-    await Promise.all([
-      read(viewsOfUsers(db, now, isOfUse).where('apps.id', '=', appId)),
-      read(viewsOfGuests(db, now, isOfUse).where('apps.id', '=', appId)),
-    ]),
-  );
-};
-
-/** The current facts of the user or the view that a ticket was issued to. */
-const readFactsOfTicket = async (deps: Reading, ticket: TicketClaims): Promise<TicketFacts | null> => {
-  const { em, read, now } = deps;
-  const { aud: slug, sub: handle, access_view: viewId } = ticket;
-  const db = kysely(em);
-  if (viewId === null) {
-    const users = openableAppsOfUsers(db).select(issuedMs).where('users.handle', '=', handle);
-    const [row] = await read(users.where('apps.slug', '=', slug));
-    return row ? { app: row, user: row, view: null, issued_ms: row.issued_ms } : null;
-  }
-  const isView = condition`access_views.id = ${viewId}`;
-  const ofUsers = viewsOfUsers(db, now, isView).where('users.handle', '=', handle);
-  const ofGuests = viewsOfGuests(db, now, isView).where(condition`${handle} = 'view:' || access_views.id`);
-  return viewFacts(
-    await Promise.all([
-      read(ofUsers.where('apps.slug', '=', slug)),
-      read(ofGuests.where('apps.slug', '=', slug)),
-    ]),
-  );
-};
-
-type Rows<Row> = (Row & ViewColumns & { issued_ms: number })[];
-
-const viewFacts = ([[ofUser], [ofGuest]]: [Rows<OpenableAppOfUser>, Rows<OpenableApp>]) => {
-  if (ofUser) return { app: ofUser, user: ofUser, view: ofUser, issued_ms: ofUser.issued_ms };
-  return ofGuest ? { app: ofGuest, user: null, view: ofGuest, issued_ms: ofGuest.issued_ms } : null;
-};
-
-/** A view that has ended grants nothing. */
-export const accessOf = ({ app, user, view }: TicketFacts): AppAccess => {
-  if (view && !view.is_view_open) return 'not-granted';
-  if (!user) return decideAccess({ ...app, user: null });
-  return decideAccess(view ? factsOfView(user, view.by_superuser) : factsOf(user));
+/** What the user or the view that a ticket was issued to opens. */
+const openingsOfTicket = (em: Em, { aud: slug, sub, access_view: viewId }: TicketClaims) => {
+  const openings =
+    viewId === null
+      ? openingsByUser(em).where('users.handle', '=', sub)
+      : openingsByView(em, condition`access_views.id = ${viewId}`).where(
+          condition`coalesce(users.handle, 'view:' || access_views.id) = ${sub}`,
+        );
+  return openings.where('apps.slug', '=', slug);
 };

@@ -8,14 +8,7 @@ import { telemetry } from '../../lib/telemetry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
-import {
-  type AppAccess,
-  decideAccess,
-  factsOfView,
-  isInNetwork,
-  openableApps,
-  openableAppsOfUsers,
-} from './app-access.ts';
+import { type AppAccess, decideAccess, isInNetwork, type Opening, openingsByView } from './app-access.ts';
 import { createEmbedSession, type EmbedSession } from './embeds.ts';
 import { appAddress, createLaunchCode, withLaunchCode } from './launches.ts';
 
@@ -67,17 +60,21 @@ export const createViewOpening = (unit: UnitOfWork) => {
     const view = await countUse(tx, key, address);
     // Another request has used it up, changed it, or given it another key.
     if (!view) throw new Refused((await findView(tx, key, address))?.refusal ?? 'used-up');
-    const opened = await readOpenedApp(tx, view);
-    if (opened.access !== 'allowed') throw new Refused(opened.access);
-    const app = appAddress(opened.app, appUrl);
+    const opening = await openingsByView(
+      tx,
+      condition`access_views.id = ${view.id}`,
+    ).executeTakeFirstOrThrow();
+    const access = decideAccess(opening, clock.now());
+    if (access !== 'allowed') throw new Refused(access);
+    const app = appAddress(opening, appUrl);
     if (leadsToApi(app)) throw new Refused('no-address');
     const browser = { address: origin.address ?? '', userAgent };
     const useId = await insertUse(tx, view, key, clock.now(), browser);
-    await recordUse(unit, tx, view, opened);
+    await recordUse(unit, tx, opening);
     const target = { appId: view.app_id, stackSlug: view.stack_slug };
     return {
       location: await withLaunchCode(app, () => createLaunchCode(tx, { ...target, kind: 'view', useId })),
-      appSlug: opened.app.app_slug,
+      appSlug: opening.app_slug,
       session: await createEmbedSession(tx, useId, view.is_one_time ? null : view.expires_at),
     };
   };
@@ -114,29 +111,26 @@ export const createViewOpening = (unit: UnitOfWork) => {
 type Deps = Pick<UnitOfWork, 'clock' | 'audit' | 'erasureKeys'>;
 
 /** Records a use in the audit trail and in the usage log of the app; without a user, under an empty address. */
-const recordUse = async (
-  { clock, audit, erasureKeys }: Deps,
-  tx: Em,
-  view: CountedView,
-  { app, user }: OpenedApp,
-) => {
-  const details = { access_view: view.id, ...(user && { user: user.email }) };
-  const about = { actor: user, target: app.app_slug, clients: [app.client_id], details };
+const recordUse = async ({ clock, audit, erasureKeys }: Deps, tx: Em, opening: Opening) => {
+  const { app_id, app_slug, view_id, view_stack, email } = opening;
+  const details = { access_view: view_id, ...(email !== null && { user: email }) };
+  const actor = email === null ? null : { email };
+  const about = { actor, target: app_slug, clients: [opening.client_id], details };
   await audit.record(tx, [{ action: 'access-view.use', ...about }]);
-  const stack = view.stack_slug === null ? undefined : await stackId(tx, view.app_id, view.stack_slug);
-  const extra = { app: app.app_slug, app_id: app.app_id, stack, access_view: view.id };
+  const stack = view_stack === null ? undefined : await stackId(tx, app_id, view_stack);
+  const extra = { app: app_slug, app_id, stack, access_view: view_id };
   const entry = {
     entryKey: null,
-    email: user?.email ?? '',
-    fullName: user?.name ?? 'Guest',
+    email: email ?? '',
+    fullName: opening.name ?? 'Guest',
     action: 'STACK_ACCESS',
-    actionDescription: `Opened ${app.app_label} with an access view`,
+    actionDescription: `Opened ${opening.app_label} with an access view`,
     stack: stack ?? null,
     extra: JSON.stringify(extra),
     occurredAt: clock.now(),
-    digest: user && erasureKeys.addressDigest(user.email),
+    digest: email === null ? null : erasureKeys.addressDigest(email),
   };
-  await writeUsage(tx, view.app_id, [entry], clock.now());
+  await writeUsage(tx, app_id, [entry], clock.now());
   telemetry.usage.publish(() => ({ inserted: 1, duplicates: 0 }));
 };
 
@@ -187,25 +181,6 @@ const countUse = (tx: Em, key: string, address: string | null) =>
     .executeTakeFirst();
 
 type CountedView = NonNullable<Awaited<ReturnType<typeof countUse>>>;
-
-/** The app of a view, its user if it has one, and whether it may be opened now. */
-const readOpenedApp = async (
-  em: Em,
-  { app_id: appId, user_id: userId, by_superuser }: Pick<CountedView, 'app_id' | 'user_id' | 'by_superuser'>,
-) => {
-  const db = kysely(em);
-  if (userId === null) {
-    const app = await openableApps(db).where('apps.id', '=', appId).executeTakeFirstOrThrow();
-    return { app, user: null, access: decideAccess({ ...app, user: null }) };
-  }
-  const user = await openableAppsOfUsers(db)
-    .where('apps.id', '=', appId)
-    .where('users.id', '=', userId)
-    .executeTakeFirstOrThrow();
-  return { app: user, user, access: decideAccess(factsOfView(user, by_superuser)) };
-};
-
-type OpenedApp = Awaited<ReturnType<typeof readOpenedApp>>;
 
 type Browser = { address: string; userAgent: string };
 
