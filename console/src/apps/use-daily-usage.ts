@@ -4,6 +4,9 @@ import type { AppsFilter } from './apps-filter.ts';
 
 export type DailyUsage = Outputs['usage']['dailyByApp'][number];
 
+/** The window of the columns beside them. */
+const DAYS = 30;
+
 /** The daily actions of the apps in a list, by their ids: one request for each of its pages. */
 export const useDailyUsage = (
   filter: AppsFilter,
@@ -12,7 +15,12 @@ export const useDailyUsage = (
 ): Map<string, DailyUsage> =>
   useQueries({
     queries: pages.map((_page, index) =>
-      trpc.usage.dailyByApp.queryOptions({ ...filter, limit, cursor: pages[index - 1]?.at(-1)?.id }),
+      trpc.usage.dailyByApp.queryOptions({
+        ...filter,
+        window: DAYS,
+        limit,
+        cursor: pages[index - 1]?.at(-1)?.id,
+      }),
     ),
     combine: (results) => new Map(results.flatMap(({ data }) => data ?? []).map((app) => [app.id, app])),
   });
