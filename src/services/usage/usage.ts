@@ -18,12 +18,12 @@ import {
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
-/** Reads the usage log. Users and apps that the actor may not see are not found. */
 export type UsageStreamFilter = { windowDays: number } & (
   | { appId: string; email?: string | undefined }
   | { appId?: undefined; email: string }
 );
 
+/** Reads the usage log. Users and apps that the actor may not see are not found. */
 export const createUsage = ({ em, clock, copyLines }: UnitOfWork) => ({
   /**
    * Streams the log of an app, newest first, optionally of one user only, or that of a user in all apps whose usage the
