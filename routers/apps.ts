@@ -4,7 +4,17 @@ import { opaque } from '../src/lib/json-value.ts';
 import { can } from '../src/services/access/permissions.ts';
 import type { AppEncoder, AppWithUsage } from '../src/services/apps/apps.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AnyObject, AppKey, Id, Instant, LongIdKey, Name, Output, Text } from './schemas/fields.ts';
+import {
+  AnyObject,
+  AppKey,
+  Id,
+  Instant,
+  LongIdKey,
+  Name,
+  Output,
+  Text,
+  WindowDays,
+} from './schemas/fields.ts';
 import { createRowEncoder, type ListFormat, listOf, streamFormat } from './schemas/lists.ts';
 import { limitedPagingFields, pagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { TicketOutput } from './tickets.ts';
@@ -22,12 +32,12 @@ export const AppSummaryOutput = Output('ClientApp', {
   show_footer: z.boolean(),
 });
 
-const Window = z.object({ actions: z.int(), users: z.int() });
+const UsageCounts = z.object({ actions: z.int(), users: z.int() });
 
 const AppOutput = Output('App', {
   ...AppSummaryOutput.shape,
   /** Actions and users of the last 30, 60 and 90 days; `{}` for members. */
-  usage: z.object({ '30': Window, '60': Window, '90': Window }).partial(),
+  usage: z.object({ '30': UsageCounts, '60': UsageCounts, '90': UsageCounts }).partial(),
   /** `version`, `fetched_at`, `loaded_at`, `sha256`, `stacks`; `{}` before the first load. */
   package_info: AnyObject,
   in_maintenance: z.boolean(),
@@ -35,12 +45,6 @@ const AppOutput = Output('App', {
 });
 
 const appOutput = (app: AppWithUsage) => ({ ...app, package_info: opaque(app.package_info) });
-
-/** Whole days up to today. */
-export const WindowDays = z.int().min(1).max(3650);
-
-/** Of usage, where the caller does not choose one. */
-export const DEFAULT_WINDOW_DAYS = 30;
 
 /** Filters of lists of apps. */
 export const appFilter = {
@@ -50,7 +54,7 @@ export const appFilter = {
   in_maintenance: z.boolean().optional(),
   /** Whether the app was not used in the last `unused_days`, as far as the caller may see its usage. */
   is_unused: z.boolean().optional(),
-  /** By default 30. Without `is_unused`, it selects the unused apps. */
+  /** By default `UNUSED_DAYS`. Without `is_unused`, it selects the unused apps. */
   unused_days: WindowDays.optional(),
 };
 

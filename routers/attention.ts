@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UNUSED_DAYS } from '../src/services/apps/app-filter.ts';
 import type { Attention } from '../src/services/attention/attention.ts';
 import { MailOutput, mailOutput } from './mail.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -44,7 +45,7 @@ const AttentionOutput = Output('Attention', {
     status: z.literal('pending'),
     expires_before: Instant,
   }),
-  /** Filter of `apps.list`: apps without use in the last 30 days. */
+  /** Filter of `apps.list`: apps without use in the last `UNUSED_DAYS`. */
   unused_apps: Section(AttentionApp, { is_unused: z.boolean() }),
   apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean() }),
   /** Filter of `users.list`: active users who have not logged in for 90 whole UTC days, the longest absent first. */
@@ -77,8 +78,7 @@ const attentionOutput = (attention: Attention): z.input<typeof AttentionOutput> 
 export const attentionRouter = router({
   get: route(viewerProcedure, 'GET', '/jb/attention/', {
     summary: 'Get what needs your attention',
-    description:
-      'Failed mails, invitations that expire within three days, apps without use in 30 days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.',
+    description: `Failed mails, invitations that expire within three days, apps without use in ${UNUSED_DAYS} days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.`,
   })
     .input(NoInput)
     .output(AttentionOutput)

@@ -1,12 +1,24 @@
 import { z } from 'zod';
+import { UNUSED_DAYS } from '../src/services/apps/app-filter.ts';
 import { USAGE_INTERVALS } from '../src/services/usage/usage-report.ts';
-import { appFilter, DEFAULT_WINDOW_DAYS, WindowDays } from './apps.ts';
+import { appFilter } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, EmailKey, Id, Instant, Output, Text } from './schemas/fields.ts';
+import {
+  AppKey,
+  DEFAULT_WINDOW_DAYS,
+  EmailKey,
+  Id,
+  Instant,
+  Output,
+  Text,
+  UsageWindow,
+  WindowDays,
+} from './schemas/fields.ts';
 import { limitedPagingFields, pageNumberFields, Search, toPageRequest } from './schemas/paging.ts';
 import { viewerProcedure } from './trpc.ts';
 
 const MAX_PERIODS = 366;
+const DEFAULT_PERIODS = 30;
 
 /** What is counted and how it is grouped. */
 const UsageReportInput = z
@@ -17,7 +29,7 @@ const UsageReportInput = z
     stack: Text(255).optional(),
     email: EmailKey.optional(),
     interval: z.enum(USAGE_INTERVALS).default('day'),
-    periods: z.int().min(1).max(MAX_PERIODS).default(30),
+    periods: z.int().min(1).max(MAX_PERIODS).default(DEFAULT_PERIODS),
     ...pageNumberFields,
   })
   .prefault({});
@@ -109,7 +121,7 @@ export const usageReportProcedures = {
       z
         .object({
           client: Id.optional(),
-          window: WindowDays.default(DEFAULT_WINDOW_DAYS),
+          window: UsageWindow,
           limit: z.int().min(1).max(100).default(10),
         })
         .prefault({}),
@@ -145,7 +157,7 @@ export const usageReportProcedures = {
     .input(
       z
         .object({
-          days: WindowDays.default(30),
+          days: WindowDays.default(UNUSED_DAYS),
           search: Search.optional(),
           client: Id.optional(),
           ...limitedPagingFields(AppKey),

@@ -6,7 +6,6 @@ import type { UsageStreamFilter } from '../src/services/usage/usage.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../src/services/usage/usage-extra.ts';
 import type { SubmittedEntry as Submitted } from '../src/services/usage/usage-recording.ts';
 import type { UsageCursor, UsageEncoder, UsageRow } from '../src/services/usage/usage-rows.ts';
-import { DEFAULT_WINDOW_DAYS, WindowDays } from './apps.ts';
 import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
@@ -19,6 +18,8 @@ import {
   InstantKey,
   Output,
   Text,
+  UsageWindow,
+  WindowDays,
 } from './schemas/fields.ts';
 import { createRowEncoder, type ListFormat, pagesOf, parsePages } from './schemas/lists.ts';
 import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
@@ -134,8 +135,6 @@ const route = routesOf('Apps');
 const MAX_PAGE_ENTRIES = 1_000;
 const MAX_RECORDING_BYTES = 16 * 1024 * 1024;
 
-const Window = WindowDays.default(DEFAULT_WINDOW_DAYS);
-
 type StreamContext = Pick<Context, 'listFormat'> & { actor: Actor; services: Services };
 
 /** REST gets the stream as it is sent, other callers get its entries. */
@@ -151,7 +150,7 @@ export const usageRouter = router({
       'All entries of the last `window` days, newest first. The size of the response is not limited.',
     legacy: true,
   })
-    .input(z.object({ app_id: AppKey, window: Window }))
+    .input(z.object({ app_id: AppKey, window: UsageWindow }))
     .output(pagesOf(UsageEntryOutput))
     .query(({ ctx, input: { app_id: appId, window: windowDays } }) =>
       streamUsage(ctx, { appId, windowDays }),
@@ -175,7 +174,7 @@ export const usageRouter = router({
     description:
       'All entries of the last `window` days, newest first, in all apps whose usage you may see. The size of the response is not limited.',
   })
-    .input(z.object({ email: EmailKey, window: Window }))
+    .input(z.object({ email: EmailKey, window: UsageWindow }))
     .output(pagesOf(UsageEntryOutput))
     .query(({ ctx, input: { email, window: windowDays } }) => streamUsage(ctx, { email, windowDays })),
 
@@ -211,7 +210,7 @@ export const usageRouter = router({
         .object({
           app_id: AppKey.optional(),
           email: EmailKey.optional(),
-          window: Window,
+          window: UsageWindow,
           ...pageNumberFields,
         })
         .prefault({}),
@@ -225,7 +224,7 @@ export const usageRouter = router({
   top: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/usage/top/', {
     summary: 'Get the most active users and stacks of an app',
   })
-    .input(z.object({ app_id: AppKey, window: Window, limit: z.int().min(1).max(100).default(10) }))
+    .input(z.object({ app_id: AppKey, window: UsageWindow, limit: z.int().min(1).max(100).default(10) }))
     .output(z.object({ users: z.array(TopUserOutput), stacks: z.array(TopStackOutput) }))
     .query(({ ctx, input }) =>
       ctx.services.usageStats.topOfApp(ctx.actor, input.app_id, input.window, input.limit),

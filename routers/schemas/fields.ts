@@ -143,6 +143,14 @@ export const InstantKey = z
   .min(new Date('0001-01-01T00:00:00Z'), 'Must not be before the year 1.')
   .max(new Date('9999-12-31T00:00:00Z'), 'Must not be after the year 9999.');
 
+/** Whole days up to today. */
+export const WindowDays = z.int().min(1).max(3650);
+
+/** Of usage, where the caller does not choose a window. */
+export const DEFAULT_WINDOW_DAYS = 30;
+
+export const UsageWindow = WindowDays.default(DEFAULT_WINDOW_DAYS);
+
 /** A time in a body: a `Date` over tRPC, ISO 8601 with its offset over REST. */
 export const BodyInstant = z
   .union(

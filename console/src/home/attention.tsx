@@ -7,9 +7,8 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { nameOf } from '../people/name-of.ts';
 
-/** The days after which `attention.get` counts a person as idle. */
+/** The days after which `attention.get` counts people as idle and apps as unused. */
 const IDLE_DAYS = 90;
-/** The days after which it counts an app as unused. */
 const UNUSED_DAYS = 30;
 
 /** What superusers, staff and client admins should look at: a card for each kind of which there is something. */
@@ -50,7 +49,7 @@ export const AttentionCards = () => {
         All pending invitations
       </Link>
     </Topic>,
-    <Topic key="unused" count={unused_apps.count} title="Apps not used for 30 days">
+    <Topic key="unused" count={unused_apps.count} title={`Apps not used for ${UNUSED_DAYS} days`}>
       {unused_apps.items.map(appLink)}
       <Link className="action-link" to="/idle" search={{ kind: 'apps', days: UNUSED_DAYS }}>
         All of them
@@ -62,7 +61,7 @@ export const AttentionCards = () => {
         All of them
       </Link>
     </Topic>,
-    <Topic key="idle" count={idle_users.count} title="People without a login for 90 days">
+    <Topic key="idle" count={idle_users.count} title={`People without a login for ${IDLE_DAYS} days`}>
       {idle_users.items.map(personLink)}
       <Link className="action-link" to="/people" search={{ is_active: true, idle_days: IDLE_DAYS }}>
         All of them

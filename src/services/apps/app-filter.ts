@@ -13,7 +13,8 @@ export type AppFilter = {
   unused_days?: number | undefined;
 };
 
-const UNUSED_DAYS = 30;
+/** Apps count as unused after it, where the caller does not choose a window. */
+export const UNUSED_DAYS = 30;
 
 const SEARCHED = sql<string>`lower(apps.label || ' ' || apps.slug)`;
 
