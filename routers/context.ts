@@ -56,21 +56,13 @@ export type Precondition = {
   /** Name of the header. */
   header: string;
   /**
-   * The resource that a query returns, found by the input of the mutation that changes it.
-   * @throws Problem `invalid-input`
+   * Locks the resource that a query returns, found by the input of the mutation that changes it, and compares its ETag.
+   * @throws Problem `precondition-failed`, `invalid-input`, and the problems of the query
    */
-  resolveResource: (query: string, input: unknown) => Resource;
+  check: (query: keyof Services['resourceLocks'], input: unknown, caller: Caller) => Promise<void>;
 };
 
-export type Resource = {
-  /** The input of the query. */
-  key: Record<string, unknown>;
-  /**
-   * Checks the condition against the current resource.
-   * @throws Problem `precondition-failed`, and the problems of the query
-   */
-  check: (actor: Actor, services: Services) => Promise<void>;
-};
+type Caller = { actor: Actor; services: Services };
 
 export type Browser = {
   /** The `User-Agent` header. */

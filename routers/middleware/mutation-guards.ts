@@ -71,14 +71,12 @@ const proceedOnce = async <R extends MiddlewareResult>(
 
 const proceedIfMatching = async <R extends MiddlewareResult>(
   { ctx: { actor }, isChange, meta, rawInput, proceed }: Call<R>,
-  { header, resolveResource }: Precondition,
+  { header, check }: Precondition,
   services: Services,
 ): Promise<R> => {
   if (!isChange || !meta.resource)
     throw invalid({ [header]: ['Not supported here: this resource has no ETag.'] });
-  const { key, check } = resolveResource(meta.resource, await rawInput());
-  await services.resourceLocks[meta.resource](actor, key);
-  await check(actor, services);
+  await check(meta.resource, await rawInput(), { actor, services });
   return throwIfFailed(await proceed(services));
 };
 

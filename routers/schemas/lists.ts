@@ -63,31 +63,31 @@ export const createRowEncoder = <Shape extends z.ZodRawShape>(
   readers: { [Field in keyof Shape]?: ColumnReader } = {},
 ): RowEncoder<keyof Shape & string> => {
   const columns: (keyof Shape & string)[] = Object.keys(output.shape);
-  const fieldOf = format === 'json' ? jsonField : csvField;
-  const fields = columns.map((name) => fieldOf(name, output.shape[name], readers[name]));
+  const fields = columns.map((name) => {
+    const encode = fieldEncoder(name, output.shape[name], format);
+    const read = readers[name];
+    return (column: string | null, row: TextRow) => encode(read ? read(column, row) : column);
+  });
   const encodeRow = (row: TextRow) => fields.map((field, index) => field(row[index] ?? null, row));
   return format === 'json'
     ? { columns, encode: (row) => `{${encodeRow(row).join(',')}}`, start: '[', separator: ',', end: ']' }
     : { columns, encode: (row) => csvLine(encodeRow(row)), start: csvLine(columns), separator: '', end: '' };
 };
 
-const jsonField = (name: string, schema: unknown, read?: ColumnReader): ColumnReader => {
+/** The text of a field with its key, or the text of a cell. */
+const fieldEncoder = (name: string, schema: unknown, format: ListFormat) => {
   const isNullable = schema instanceof z.ZodNullable;
-  const toJson = jsonOf(isNullable ? schema.unwrap() : schema);
+  const value = isNullable ? schema.unwrap() : schema;
+  if (format === 'csv') {
+    const toText = textOf(value);
+    return (text: string | null) => (text === null ? '' : toText(text));
+  }
+  const toJson = jsonOf(value);
   const key = `${JSON.stringify(name)}:`;
-  return (column, row) => {
-    const text = read ? read(column, row) : column;
+  return (text: string | null) => {
     if (text !== null) return key + toJson(text);
     if (isNullable) return `${key}null`;
     throw new TypeError(`${name} is null, which its schema does not allow`);
-  };
-};
-
-const csvField = (_name: string, schema: unknown, read?: ColumnReader): ColumnReader => {
-  const toText = textOf(schema instanceof z.ZodNullable ? schema.unwrap() : schema);
-  return (column, row) => {
-    const text = read ? read(column, row) : column;
-    return text === null ? '' : toText(text);
   };
 };
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { JSONWebKeySet } from 'jose';
 import { notFound, Problem } from '../lib/problems.ts';
 import { JWKS_PATH } from '../lib/ticket-claims.ts';
@@ -88,16 +88,12 @@ const serveApiIndex = (app: FastifyInstance, { baseUrl }: ServicePathDeps): void
 /** Serves the document, which is generated on the first request and cached. */
 const serveOpenApi = (app: FastifyInstance, { version }: ServicePathDeps): void => {
   let json = '';
-  let etag = '';
-  app.get(OPENAPI_PATH, async (request, reply) => {
+  app.get(OPENAPI_PATH, async (_request, reply) => {
     if (json === '') {
       const { openApiDocument } = await import('./openapi/document.ts');
       json = JSON.stringify(openApiDocument(version));
-      etag = etagOf({}, json);
     }
-    reply.header('cache-control', 'no-cache').header('etag', etag);
-    if (isNotModified(request, etag)) return reply.code(304).send();
-    return reply.type('application/json; charset=utf-8').send(json);
+    return sendJsonWithEtag(reply.header('cache-control', 'no-cache'), json);
   });
 };
 
@@ -130,15 +126,19 @@ const rethrowWithoutDetail = (error: unknown): never => {
 
 /** Serves the public keys of tickets (RFC 7517), which scripts of all sites may read. */
 const serveJwks = (app: FastifyInstance, { readPublicKeys, jwksMaxAgeSeconds }: ServicePathDeps): void => {
-  app.get(JWKS_PATH, async (request, reply) => {
+  app.get(JWKS_PATH, async (_request, reply) => {
     const json = JSON.stringify(await readPublicKeys());
-    const etag = etagOf({}, json);
     reply
       .header('cache-control', `public, max-age=${jwksMaxAgeSeconds}`)
-      .header('etag', etag)
       .header('access-control-allow-origin', '*')
       .header('cross-origin-resource-policy', 'cross-origin');
-    if (isNotModified(request, etag)) return reply.code(304).send();
-    return reply.type('application/json; charset=utf-8').send(json);
+    return sendJsonWithEtag(reply, json);
   });
+};
+
+const sendJsonWithEtag = (reply: FastifyReply, json: string) => {
+  const etag = etagOf({}, json);
+  reply.header('etag', etag);
+  if (isNotModified(reply.request, etag)) return reply.code(304).send();
+  return reply.type('application/json; charset=utf-8').send(json);
 };

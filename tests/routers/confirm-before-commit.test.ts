@@ -7,10 +7,7 @@ import { ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 const ORIGIN = { requestId: 'in-process', address: '127.0.0.1' };
 
 /** Matches whatever is stored. */
-const PRECONDITION = {
-  header: 'If-Match',
-  resolveResource: () => ({ key: { email: ADA }, check: async () => {} }),
-};
+const PRECONDITION = { header: 'If-Match', check: async () => {} };
 
 /** A caller, and what its transactions had written whenever they confirmed it. */
 const observedCaller = (app: TestApp, headers: Partial<Context>) => {

@@ -7,6 +7,7 @@ import type { Origin } from '../../services/audit/audit.ts';
 import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
 import type { Services } from '../../services/index.ts';
 import { preconditionOf } from '../rest/conditional-requests.ts';
+import { isQuery, isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
 import {
   type Csrf,
   deviceCookieName,
@@ -63,28 +64,21 @@ export const refuseCrossSiteSessions = (app: Pick<FastifyInstance, 'addHook'>, b
   });
 };
 
-/** The calls of a request: several in a tRPC batch. */
-type Calls = {
-  count: number;
-  /** Queries may be sent by POST, too. */
-  areQueries: boolean;
-};
-
 /**
  * The context of a request. Hooks, procedures and the calls of a batch share it, so that the caller is looked up once, and again
  * after a slow body.
  */
-export const contextOf = (request: FastifyRequest, deps: ContextDeps, calls = ONE_CALL): Context => {
-  request.state.context ??= newContext(request, deps, calls);
+export const contextOf = (request: FastifyRequest, deps: ContextDeps): Context => {
+  request.state.context ??= newContext(request, deps);
   return request.state.context;
 };
 
-const ONE_CALL: Calls = { count: 1, areQueries: false };
-
-const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): Context => {
+const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
   const origin = originOf(request);
-  // Pages of other sites cannot read responses, so a query needs no CSRF token, even by POST.
-  const isSafe = calls.areQueries || SAFE_METHODS.has(request.method);
+  const calls = isTrpcPath(request.url) ? proceduresInPath(request.url) : null;
+  const callCount = calls?.length ?? 1;
+  // Pages of other sites cannot read responses, so queries need no CSRF token, even by POST.
+  const isSafe = SAFE_METHODS.has(request.method) || (calls?.every(isQuery) ?? false);
   let caller: Promise<Actor | null> | undefined;
   let actor: Promise<Actor | null> | undefined;
   const context: Context = {
@@ -102,8 +96,8 @@ const newContext = (request: FastifyRequest, deps: ContextDeps, calls: Calls): C
     },
     unauthenticated: () => unauthenticated(request, isHttps(deps.baseUrl)),
     browser: browserOf(request, deps),
-    idempotencyKey: () => readIdempotencyKey(request, calls.count),
-    precondition: () => preconditionOf(request, calls.count, context),
+    idempotencyKey: () => readIdempotencyKey(request, callCount),
+    precondition: () => preconditionOf(request, callCount, context),
     setPagination: (page) => {
       request.state.page = page;
     },

@@ -52,25 +52,20 @@ export const preconditionOf = (
   const required = parseHeader('If-Match', ifMatch);
   const excluded = parseHeader('If-None-Match', ifNoneMatch);
 
-  const checkEtag = (etag: string): void => {
-    if (required && !matchesStrongly(required, etag)) throw new Problem('precondition-failed');
-    if (excluded && matchesWeakly(excluded, etag)) throw new Problem('precondition-failed', EXCLUDED);
-  };
   return {
     header,
-    resolveResource: (query, input) => {
+    check: async (query, input, { actor, services }) => {
       const endpoint = endpointOf(query);
-      const key = keyOf(endpoint, input);
-      return {
-        key,
-        check: async (actor, services) => {
-          const ctx = { ...context, openServices: () => services, authenticate: async () => actor };
-          const content = await callEndpoint(endpoint, ctx, key);
-          if (typeof content !== 'object' || content === null)
-            throw new TypeError(`${query} returns no object`);
-          checkEtag(etagOf(content, JSON.stringify(content), endpoint.rest.volatileFields));
-        },
-      };
+      // The part of the input that identifies the resource.
+      const { success, data: key, error } = endpoint.input.safeParse(input);
+      if (!success) throw invalid(fieldErrors(error), error);
+      await services.resourceLocks[query](actor, key);
+      const ctx = { ...context, openServices: () => services, authenticate: async () => actor };
+      const content = await callEndpoint(endpoint, ctx, key);
+      if (typeof content !== 'object' || content === null) throw new TypeError(`${query} returns no object`);
+      const etag = etagOf(content, JSON.stringify(content), endpoint.rest.volatileFields);
+      if (required && !matchesStrongly(required, etag)) throw new Problem('precondition-failed');
+      if (excluded && matchesWeakly(excluded, etag)) throw new Problem('precondition-failed', EXCLUDED);
     },
   };
 };
@@ -80,13 +75,6 @@ const parseHeader = (name: string, header: string | undefined) => {
   const etags = parseEtags(header);
   if (etags === null) throw invalid({ [name]: [INVALID_ETAGS] });
   return etags;
-};
-
-/** The input of the query that reads the resource: the part of the mutation's input that identifies it. */
-const keyOf = (endpoint: Endpoint, input: unknown): Record<string, unknown> => {
-  const { success, data, error } = endpoint.input.safeParse(input);
-  if (!success) throw invalid(fieldErrors(error), error);
-  return data;
 };
 
 /** The entity tags of a header, or `*` for any. */

@@ -11,7 +11,7 @@ import { logFault } from '../middleware/request-logger.ts';
 import { restEndpoints } from '../rest/endpoints.ts';
 import { limitJsonComplexity } from '../rest/input.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
-import { proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
+import { isProtected, proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
 
 /**
  * Serves the procedures at `/trpc`. Only JSON is parsed: other sites can make a browser post a form without a preflight, so a
@@ -48,20 +48,10 @@ export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promis
  * @throws Problem `unauthenticated` and others of `authenticate`
  */
 const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: ContextDeps): void => {
-  const endpoints = restEndpoints().filter(({ isPublic }) => !isPublic);
-  const types = new Map(endpoints.map(({ procedure, type }) => [procedure, type]));
-  const authenticate = async (request: FastifyRequest) => {
-    const calls = proceduresInPath(request.url).map((procedure) => types.get(procedure));
-    if (calls.includes(undefined)) return;
-    const context = contextOf(request, deps, {
-      count: calls.length,
-      areQueries: calls.every((type) => type === 'query'),
-    });
+  app.addHook('onRequest', async (request) => {
+    if (!hasLargeBody(request) || !proceduresInPath(request.url).every(isProtected)) return;
+    const context = contextOf(request, deps);
     if (!(await context.authenticate())) throw context.unauthenticated();
-  };
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (hasLargeBody(request)) authenticate(request).then(() => done(), done);
-    else done();
   });
 };
 
@@ -73,9 +63,7 @@ const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps:
     res: reply,
     // tRPC decodes it.
     path: request.url.replace(/\?.*$/s, '').replace(/^\/trpc\//, ''),
-    // tRPC refuses a batch that mixes queries and mutations.
-    createContext: ({ info }) =>
-      contextOf(request, deps, { count: info.calls.length, areQueries: info.type === 'query' }),
+    createContext: () => contextOf(request, deps),
     // A query with an input too long for a URL can be sent by POST.
     allowMethodOverride: true,
     onError: ({ error, path }) => logFault(request, problemOf(error), { procedure: path }),

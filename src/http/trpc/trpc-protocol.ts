@@ -1,7 +1,8 @@
-import { getTRPCErrorShape, transformTRPCResponse } from '@trpc/server';
+import { type AnyTRPCProcedure, getTRPCErrorShape, transformTRPCResponse } from '@trpc/server';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { appRouter } from '../../../routers/index.ts';
 import { trpcErrorOf } from '../../../routers/middleware/errors.ts';
+import type { ProcedureMeta } from '../../../routers/procedure-meta.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { addVary } from '../rest/negotiation.ts';
 import { prepareProblem } from '../rest/problem-document.ts';
@@ -13,6 +14,17 @@ export const isTrpcPath = (url: string): boolean => url.startsWith(PREFIX);
 /** The procedures that a URL calls, parsed as tRPC does: `/trpc/users.get,sites.list?…`. */
 export const proceduresInPath = (url: string): string[] =>
   decodeURIComponent(url.replace(/\?.*$/s, '').slice(PREFIX.length)).split(',');
+
+/** At run time the record is flat, with names such as `users.get`; only its type is nested. */
+const procedures = appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>;
+
+export const isQuery = (procedure: string): boolean => procedures[procedure]?._def.type === 'query';
+
+/** Whether the procedure exists and requires credentials. */
+export const isProtected = (procedure: string): boolean => {
+  const meta: ProcedureMeta | undefined = procedures[procedure]?.meta;
+  return meta !== undefined && !meta.isPublic;
+};
 
 /**
  * Sends the Fetch API responses that tRPC returns. Fastify itself would replace headers that were set before, and would
