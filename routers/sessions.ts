@@ -70,6 +70,7 @@ export const sessionsRouter = router({
     summary: 'Log out',
     description: 'Ends the session or token of this request.',
     status: 204,
+    mayRevokeOwnCredential: true,
   })
     .input(NoInput)
     .output(z.void())
@@ -106,6 +107,7 @@ export const sessionsRouter = router({
   revoke: route(protectedProcedure, 'DELETE', '/jb/sessions/{id}/', {
     summary: 'Revoke one of your sessions',
     status: 204,
+    mayRevokeOwnCredential: true,
   })
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
@@ -129,6 +131,7 @@ export const sessionsRouter = router({
     description: 'For those who may change this user.',
     problems: ['forbidden', 'shared-user'],
     status: 204,
+    mayRevokeOwnCredential: true,
   })
     .input(z.object({ email: EmailKey, id: LongIdKey }))
     .output(z.void())

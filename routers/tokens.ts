@@ -113,6 +113,7 @@ export const tokensRouter = router({
   revoke: route(protectedProcedure, 'DELETE', '/jb/tokens/{id}/', {
     summary: 'Revoke one of your tokens',
     status: 204,
+    mayRevokeOwnCredential: true,
   })
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
@@ -136,6 +137,7 @@ export const tokensRouter = router({
     description: 'For those who may change this user.',
     problems: ['forbidden', 'shared-user'],
     status: 204,
+    mayRevokeOwnCredential: true,
   })
     .input(z.object({ email: EmailKey, id: LongIdKey }))
     .output(z.void())

@@ -111,7 +111,11 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
       const proceed = (services: Services) => next({ ctx: { services } });
       if (type !== 'mutation') return proceed(ctx.openServices());
       const confirmBeforeCommit = async (tx: Em) => {
-        await confirmActor(tx, ctx.actor);
+        const { credential } = ctx.actor;
+        await confirmActor(tx, {
+          ...ctx.actor,
+          credential: meta?.rest?.mayRevokeOwnCredential ? null : credential,
+        });
         // Last, because confirming may wait for a lock.
         ctx.timeLimit.requireTime();
       };

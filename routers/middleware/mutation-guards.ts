@@ -11,6 +11,8 @@ export type GuardMeta = {
   resource?: keyof Services['resourceLocks'];
   /** The service handles the idempotency key, because it must not start inside a transaction. */
   handlesIdempotency?: boolean;
+  /** It may revoke the token or session of the call itself, as a logout does. Others fail if it was revoked in the meantime. */
+  mayRevokeOwnCredential?: boolean;
 };
 
 /** What tRPC's `next()` resolves to. */

@@ -169,6 +169,15 @@ const CHANGES_NOTHING = [
   'tickets.introspect',
 ];
 
+/** They revoke credentials, the caller's own too. */
+const OUTLIVES_CREDENTIAL = [
+  'sessions.end',
+  'sessions.revoke',
+  'sessions.revokeForUser',
+  'tokens.revoke',
+  'tokens.revokeForUser',
+];
+
 const newSession = async (app: TestApp, email: string): Promise<number> => {
   await app.send('POST /session/', { payload: { username: email, password: DEMO_PASSWORD } });
   const newest = app.db().selectFrom('sessions').select('id').orderBy('id', 'desc').limit(1);
@@ -203,6 +212,10 @@ const changedTables = async (app: TestApp, before: ReadonlyMap<string, string>):
 
 const setAccess = (app: TestApp, access: { is_active?: boolean; is_superuser?: boolean }) =>
   app.db().updateTable('users').set(access).where('email', '=', ROOT).execute();
+
+/** Deletes the token of root. */
+const revokeToken = (app: TestApp) =>
+  sql`delete from api_tokens where user_id = (select id from users where email = ${ROOT})`.execute(app.db());
 
 type Caller = Record<string, Record<string, (input: unknown) => Promise<unknown>>>;
 
@@ -260,6 +273,24 @@ for (const [procedure, makeInput] of Object.entries(INPUTS)) {
       if (CHANGES_NOTHING.includes(procedure)) return;
       const cause = outcome.status === 'rejected' && outcome.reason.cause;
       assert.ok(cause instanceof Problem && cause.status < 500, String(cause));
+    });
+
+  if (!OUTLIVES_CREDENTIAL.includes(procedure))
+    lost(`changes nothing with ${procedure} when the token is revoked`, async ({ app }) => {
+      n += 1;
+      const input = await makeInput(app, n);
+      const before = await digests(app);
+      const [outcome] = await Promise.allSettled([call(app, procedure, input, () => revokeToken(app))]);
+      await app.renewToken(ROOT);
+
+      const changed = await changedTables(app, before);
+      assert.equal(
+        changed.filter((table) => table !== 'api_tokens'),
+        [],
+      );
+      if (CHANGES_NOTHING.includes(procedure)) return;
+      const cause = outcome.status === 'rejected' && outcome.reason.cause;
+      assert.ok(cause instanceof Problem && cause.status === 401, String(cause));
     });
 
   lost(`can call ${procedure} with this input otherwise`, async ({ app }) => {

@@ -69,13 +69,13 @@ export const reloadActor = async (em: Em, { id, credential }: Actor): Promise<Ac
 };
 
 /**
- * Reads the actor again at the end of a transaction, and keeps their access until it commits: they may have been deactivated or
- * lost a role while their request was under way.
+ * Reads the actor again at the end of a transaction, and keeps their access until it commits: they may have been deactivated,
+ * lost a role or had their token or session revoked while their request was under way.
  * @throws Problem `unauthenticated`, `role-lost`
  */
 export const confirmActor = async (tx: Em, actor: Actor): Promise<void> => {
   await lockAccess(tx, actor.id);
-  const current = await reloadActor(tx, { ...actor, credential: null });
+  const current = await reloadActor(tx, actor);
   if (!current) throw new Problem('unauthenticated');
   if (!canAllOf(current, actor)) throw new Problem('role-lost');
 };

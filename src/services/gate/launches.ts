@@ -28,7 +28,9 @@ export const createLaunches = (unit: UnitOfWork) => {
         .executeTakeFirstOrThrow(() => notFound('app'));
       const subject: TicketSubject = { kind: 'user', userId: actor.id, appId: found.id, stackSlug };
       const opening = await tickets.requireOpening(subject);
-      return withLaunchCode(appAddress(opening, appUrl), () => createLaunchCode(em, subject));
+      return withLaunchCode(appAddress(opening, appUrl), () =>
+        em.transactional((tx) => createLaunchCode(tx, subject)),
+      );
     },
 
     /**
