@@ -2,7 +2,22 @@ import { createHash, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import argon2 from 'argon2';
 import bcrypt from 'bcrypt';
-import { isCheck, type PasswordCheck, type ReadHash } from './password-hasher.ts';
+
+/** A supported hash, and the work that verifying a password against it takes. */
+export type PasswordCheck = {
+  /** Checks of one family do the same kind of work and differ only in its amount. */
+  family: string;
+  /** Iterations, or 2^cost; 1 in a family of equal cost. */
+  units: number;
+  /** A rough estimate, on one core of 2026. */
+  costMs: number;
+  verify(password: string): Promise<boolean>;
+};
+
+/** null: not a hash of this format. `tooCostly`: a hash that would make one login too expensive. */
+type ReadHash = PasswordCheck | { tooCostly: string } | null;
+
+export const isCheck = (read: ReadHash): read is PasswordCheck => read !== null && 'verify' in read;
 
 /** Memory in KiB, passes over it, and lanes. */
 export type Argon2Cost = { memoryCost: number; timeCost: number; parallelism: number };

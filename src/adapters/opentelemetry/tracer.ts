@@ -104,11 +104,6 @@ const MAX_TABLES = 4;
 /** Of a name of a span. */
 const MAX_LENGTH = 200;
 const NAMED = 3;
-/** Summaries that are kept, of statements with parameters. The service has a few hundred. */
-const MAX_KEPT = 500;
-
-type Summary = { operation: string; tables: string[] };
-
 /**
  * Describes statements by their operations and tables: `SELECT users`. Their texts are not recorded, because those of the ORM
  * contain values.
@@ -124,16 +119,10 @@ export const createStatementSummary = (tables: ReadonlySet<string>) => {
     return [...found];
   };
 
-  const kept = new Map<string, Summary>();
-  const summarize = (text: string): Summary => {
-    const known = kept.get(text);
-    if (known) return known;
-    const operation = OPERATION.exec(text)?.[1]?.toUpperCase() ?? 'EMPTY';
-    const summary = { operation, tables: tablesOf(text) };
-    // The texts of other statements contain values, and seldom repeat.
-    if (kept.size < MAX_KEPT && text.includes('$1')) kept.set(text, summary);
-    return summary;
-  };
+  const summarize = (text: string) => ({
+    operation: OPERATION.exec(text)?.[1]?.toUpperCase() ?? 'EMPTY',
+    tables: tablesOf(text),
+  });
 
   return (texts: readonly string[]): SpanDetails => {
     const summaries = texts.map(summarize);

@@ -156,22 +156,40 @@ const countEvents = (registry: Registry): void => {
   telemetry.task.subscribe(({ task, outcome }) => tasks.inc({ task, outcome }));
 };
 
-/** The state of the whole service, which all instances see alike. */
-type OperationalState = {
-  unsentMails: number;
-  oldestUnsentMailSeconds: number;
-  unfinishedErasures: number;
-  /** Months after the current one for which the usage log has partitions. */
-  usageMonthsAhead: number;
-  /** Since the snapshot of the last good scheduled backup; null before the first. */
-  backupAgeSeconds: number | null;
-  backupDurationSeconds: number | null;
-  backupSizeBytes: number | null;
-  /** Since the last good one. */
-  backupFailures: number;
-  /** Stored times in the future that are not corrected yet: the clock of the database was ahead. */
-  futureTimes: number;
-};
+/** Name, field of the state, and help. Null: the metric is missing. */
+const STATE_GAUGES = [
+  ['steward_mails_unsent', 'unsentMails', 'Mails that wait to be sent.'],
+  [
+    'steward_mails_oldest_unsent_seconds',
+    'oldestUnsentMailSeconds',
+    'Age of the oldest mail that waits to be sent.',
+  ],
+  ['steward_erasures_unfinished', 'unfinishedErasures', 'Erasures of people that have work left.'],
+  [
+    'steward_usage_months_ahead',
+    'usageMonthsAhead',
+    'Months after the current one for which the usage log has partitions.',
+  ],
+  [
+    'steward_backup_age_seconds',
+    'backupAgeSeconds',
+    'Age of the last good scheduled backup; missing before the first.',
+  ],
+  [
+    'steward_backup_duration_seconds',
+    'backupDurationSeconds',
+    'Time that the last good scheduled backup took.',
+  ],
+  ['steward_backup_size_bytes', 'backupSizeBytes', 'Size of the last good scheduled backup.'],
+  ['steward_backup_failures', 'backupFailures', 'Scheduled backups that failed since the last good one.'],
+  [
+    'steward_future_times',
+    'futureTimes',
+    'Backups, usage windows and mails with a time in the future: the clock of the database was ahead when it was stored.',
+  ],
+] as const;
+
+type OperationalState = Record<(typeof STATE_GAUGES)[number][1], number | null>;
 
 type StateSources = {
   readOperationalState: () => Promise<OperationalState>;
@@ -184,77 +202,35 @@ const STATE_AGE_MS = 5_000;
 
 /** The state of the whole service, which instances report alike. */
 export const describeService = (registry: Registry, sources: StateSources): void => {
+  const registers = [registry];
   const state = createStateCache(sources.readOperationalState);
-  const addGauge = (name: string, help: string, value: (state: OperationalState) => number | null): void => {
-    new Gauge({
-      name,
-      help,
-      aggregator: 'max',
-      registers: [registry],
-      async collect() {
-        const current = await state();
-        const known = current && value(current);
-        // Without a value there is no series. Workers send theirs as JSON, which turns NaN into 0.
-        if (known === null) this.remove();
-        else this.set(known);
-      },
-    });
-  };
   new Gauge({
     name: 'steward_database_up',
     help: 'Whether the database answered: 1 or 0.',
     aggregator: 'min',
-    registers: [registry],
+    registers,
     async collect() {
       this.set((await state()) ? 1 : 0);
     },
   });
-  addGauge('steward_mails_unsent', 'Mails that wait to be sent.', ({ unsentMails }) => unsentMails);
-  addGauge(
-    'steward_mails_oldest_unsent_seconds',
-    'Age of the oldest mail that waits to be sent.',
-    ({ oldestUnsentMailSeconds }) => oldestUnsentMailSeconds,
-  );
-  addGauge(
-    'steward_erasures_unfinished',
-    'Erasures of people that have work left.',
-    ({ unfinishedErasures }) => unfinishedErasures,
-  );
-  addGauge(
-    'steward_usage_months_ahead',
-    'Months after the current one for which the usage log has partitions.',
-    ({ usageMonthsAhead }) => usageMonthsAhead,
-  );
-  addGauge(
-    'steward_backup_age_seconds',
-    'Age of the last good scheduled backup; missing before the first.',
-    ({ backupAgeSeconds }) => backupAgeSeconds,
-  );
-  addGauge(
-    'steward_backup_duration_seconds',
-    'Time that the last good scheduled backup took.',
-    ({ backupDurationSeconds }) => backupDurationSeconds,
-  );
-  addGauge(
-    'steward_backup_size_bytes',
-    'Size of the last good scheduled backup.',
-    ({ backupSizeBytes }) => backupSizeBytes,
-  );
-  addGauge(
-    'steward_backup_failures',
-    'Scheduled backups that failed since the last good one.',
-    ({ backupFailures }) => backupFailures,
-  );
-  addGauge(
-    'steward_future_times',
-    'Backups, usage windows and mails with a time in the future: the clock of the database was ahead when it was stored.',
-    ({ futureTimes }) => futureTimes,
-  );
-  addGauge(
-    'steward_backup_interval_seconds',
-    'BACKUP_INTERVAL_HOURS in seconds; missing if no backups are scheduled.',
-    () => sources.backupIntervalSeconds,
-  );
+  for (const [name, field, help] of STATE_GAUGES) {
+    new Gauge({
+      ...{ name, help, aggregator: 'max', registers },
+      async collect() {
+        const value = (await state())?.[field] ?? null;
+        // Without a value there is no series. Workers send theirs as JSON, which turns NaN into 0.
+        if (value === null) this.remove();
+        else this.set(value);
+      },
+    });
+  }
+  if (sources.backupIntervalSeconds === null) return;
+  new Gauge({
+    name: 'steward_backup_interval_seconds',
+    help: 'BACKUP_INTERVAL_HOURS in seconds; missing if no backups are scheduled.',
+    aggregator: 'max',
+    registers,
+  }).set(sources.backupIntervalSeconds);
 };
 
 /** One read for all gauges of a scrape; null while the database does not answer. */
