@@ -5,7 +5,6 @@ import { type TicketClaims, TicketError, verifyTicket } from '../client/tickets.
 import type { Config } from '../config/config.ts';
 import { leadsToApi } from '../lib/app-link.ts';
 import { type Html, html, htmlDocument, trusted } from '../lib/html.ts';
-import { permittedRows, type Row, rowsOf } from './demo-app-data.ts';
 
 /**
  * A small app like those that Steward opens: `steward demo` serves it for each app, and an app on another host would work the
@@ -185,3 +184,42 @@ const send = (reply: FastifyReply, { title, body }: { title: string; body: Html 
       `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     )
     .send(htmlDocument({ title, head: html`<style>${trusted(CSS)}</style>`, body }).toString());
+
+type Row = Record<string, string | number>;
+
+/** By slug: a column with its values, and a column of numbers. */
+const TABLES: Record<string, [column: string, values: string[], measure: string]> = {
+  sales: ['product', ['Bicycles', 'Helmets', 'Locks'], 'revenue'],
+  churn: ['reason', ['Price', 'Moved away', 'Service'], 'customers'],
+  forecast: ['quarter', ['Q1', 'Q2'], 'revenue'],
+  pricing: ['product', ['Bicycles', 'Helmets', 'Locks'], 'price'],
+  fleet: ['vehicle', ['Van 11', 'Truck 3'], 'idle hours'],
+  charging: ['station', ['Depot A', 'Depot C'], 'kWh'],
+  warehouse: ['article', ['Tyres', 'Batteries'], 'stock'],
+  orders: ['month', ['September', 'October'], 'orders'],
+  suppliers: ['supplier', ['Fjord Foods', 'Danube Mills'], 'late deliveries'],
+};
+const REGIONS = ['North', 'South', 'West', 'East'];
+
+/** Sample data. A real app would ask its database for the rows that the person may see. */
+const rowsOf = (slug: string): Row[] => {
+  const [column, values, measure] = TABLES[slug] ?? ['group', ['A', 'B'], 'count'];
+  return REGIONS.flatMap((region, place) =>
+    values.map((value, index) => ({
+      region,
+      [column]: value,
+      [measure]: 10 + ((place * 37 + index * 61) % 90),
+    })),
+  );
+};
+
+/**
+ * The rows that data permissions allow: `{ "region": ["North"] }` allows those whose region is North. Null allows all rows. A
+ * column that the table does not have allows none: an app must not ignore a restriction that it does not understand.
+ */
+const permittedRows = (rows: readonly Row[], permissions: Record<string, unknown> | null): Row[] =>
+  rows.filter((row) =>
+    Object.entries(permissions ?? {}).every(
+      ([column, values]) => Object.hasOwn(row, column) && [values].flat().includes(row[column]),
+    ),
+  );

@@ -1,8 +1,6 @@
-import type { Insertable } from 'kysely';
-import type { Database } from '../../entities/index.ts';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
-import { newInvitationKeys } from '../lib/ids.ts';
+import { newInvitationKey } from '../lib/ids.ts';
 import type { AuditAction } from '../services/audit/audit.ts';
 import { handleBase, profileColorOf } from '../services/users/user-creation.ts';
 import {
@@ -70,38 +68,23 @@ export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void>
   await db.insertInto('app_grants').values(grants).execute();
 };
 
-type Invitation = {
-  email: string;
-  clientId: number;
-  apps: string[];
-  status: 'pending' | 'accepted' | 'revoked';
-  /** The mail server of the address does not know it. */
-  isRejected: boolean;
-  invitedAt: Date;
-  closedAt: Date | null;
-};
-
 /** People who joined during the days of usage were invited; others have not come yet. */
-const invitationsOf = (now: Date): Invitation[] => [
+const invitationsOf = (now: Date) => [
   ...MEMBERS.filter(({ joinedDaysAgo }) => joinedDaysAgo < USAGE_DAYS).map(
-    ({ email, clientIds: [clientId = 1], apps, joinedDaysAgo }, index): Invitation => ({
-      email,
-      clientId,
-      apps,
-      status: 'accepted',
-      isRejected: false,
+    ({ email, clientIds: [clientId = 1], apps, joinedDaysAgo }, index) => ({
+      ...{ email, clientId, apps, status: 'accepted' as const, isRejected: false },
       invitedAt: daysBefore(now, joinedDaysAgo + 1 + (index % 5), index),
       closedAt: daysBefore(now, joinedDaysAgo, index),
     }),
   ),
-  ...INVITEES.map(
-    ({ invitedDaysAgo, ...invitee }, index): Invitation => ({
-      ...invitee,
-      invitedAt: daysBefore(now, invitedDaysAgo, index),
-      closedAt: invitee.status === 'revoked' ? daysBefore(now, invitedDaysAgo - 2, index) : null,
-    }),
-  ),
+  ...INVITEES.map(({ invitedDaysAgo, ...invitee }, index) => ({
+    ...invitee,
+    invitedAt: daysBefore(now, invitedDaysAgo, index),
+    closedAt: invitee.status === 'revoked' ? daysBefore(now, invitedDaysAgo - 2, index) : null,
+  })),
 ];
+
+type Invitation = ReturnType<typeof invitationsOf>[number] & { id: number };
 
 /** The client's second admin. */
 const inviterOf = (clientId: number): string =>
@@ -113,14 +96,13 @@ export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
   const people = await db.selectFrom('users').select(['id', 'email']).execute();
   const idOf = new Map(people.map(({ id, email }) => [email, id]));
   const invitations = invitationsOf(now);
-  const keys = newInvitationKeys(invitations.length);
   const added = await db
     .insertInto('invitations')
     .values(
-      invitations.map(({ email, clientId, status, isRejected, invitedAt, closedAt }, index) => ({
+      invitations.map(({ email, clientId, status, isRejected, invitedAt, closedAt }) => ({
         client_id: clientId,
         email,
-        key: keys[index] ?? '',
+        key: newInvitationKey(),
         inviter_id: idOf.get(inviterOf(clientId)) ?? 0,
         status,
         date_invited: invitedAt,
@@ -138,72 +120,47 @@ export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
   await addMails(tx, withId, idOf, now);
   await addEntries(
     tx,
-    withId.flatMap(({ id, email, clientId, apps, status, invitedAt, closedAt }): Entry[] => {
-      const actor = inviterOf(clientId);
-      const about = { target: email, clients: [clientId] };
-      const created: Entry = {
-        ...about,
-        at: invitedAt,
-        action: 'invitation.create',
-        actor,
-        details: { id, apps },
-      };
+    withId.flatMap(({ id, email, clientId, apps, status, invitedAt, closedAt }) => {
+      const inviter = inviterOf(clientId);
+      const created = entry(invitedAt, 'invitation.create', inviter, email, [clientId], { id, apps });
       if (closedAt === null) return [created];
       const labels = ALL_APPS.filter((app) => apps.includes(app.id)).map(({ label }) => label);
-      const closed: Entry =
+      const closed =
         status === 'accepted'
-          ? {
-              ...about,
-              at: closedAt,
-              action: 'invitation.accept',
-              actor: email,
-              details: { id, apps: labels },
-            }
-          : { ...about, at: closedAt, action: 'invitation.revoke', actor, details: { id } };
+          ? entry(closedAt, 'invitation.accept', email, email, [clientId], { id, apps: labels })
+          : entry(closedAt, 'invitation.revoke', inviter, email, [clientId], { id });
       return [created, closed];
     }),
   );
 };
 
-type Mail = Insertable<Database['outbox_mails']>;
-
 const addMails = async (
   tx: Em,
-  invitations: readonly (Invitation & { id: number })[],
+  invitations: readonly Invitation[],
   idOf: ReadonlyMap<string, number>,
   now: Date,
 ): Promise<void> => {
   const oldest = daysBefore(now, MAIL_DAYS);
-  const ofInvitations = invitations.map(
-    ({ id, email, clientId, isRejected, invitedAt }): Mail => ({
-      ...deliveryOf(invitedAt, isRejected ? `550 5.1.1 <${email}>: Recipient address rejected` : null),
-      kind: 'invitation',
-      recipient: email,
-      client_id: clientId,
-      invitation_id: id,
-    }),
-  );
-  const ofPasswords = MEMBERS.flatMap(({ email, lastSeenDaysAgo, leftDaysAgo }, index): Mail[] => {
+  const ofInvitations = invitations.map(({ id, email, clientId, isRejected, invitedAt }) => ({
+    ...deliveryOf(invitedAt, isRejected ? `550 5.1.1 <${email}>: Recipient address rejected` : null),
+    ...{ kind: 'invitation' as const, recipient: email, client_id: clientId, invitation_id: id },
+  }));
+  const ofPasswords = MEMBERS.flatMap(({ email, lastSeenDaysAgo, leftDaysAgo }, index) => {
     if (index % 9 !== 4 || leftDaysAgo !== null || lastSeenDaysAgo === null) return [];
-    const user_id = idOf.get(email) ?? null;
+    const to = { recipient: email, user_id: idOf.get(email) ?? null };
     const requestedAt = daysBefore(now, lastSeenDaysAgo + (index % 20), index);
-    const isLost = index % 5 === 4;
-    const reset: Mail = {
-      ...deliveryOf(requestedAt, isLost ? '452 4.2.2 Mailbox full' : null),
-      kind: 'password-reset',
-      recipient: email,
-      user_id,
-    };
-    const changed: Mail = {
-      ...deliveryOf(new Date(requestedAt.getTime() + 5 * MINUTE_MS), null),
-      kind: 'password-changed',
-      recipient: email,
-      user_id,
-    };
-    return isLost ? [reset] : [reset, changed];
+    const changedAt = new Date(requestedAt.getTime() + 5 * MINUTE_MS);
+    if (index % 5 === 4)
+      return [
+        { ...deliveryOf(requestedAt, '452 4.2.2 Mailbox full'), ...to, kind: 'password-reset' as const },
+      ];
+    return [
+      { ...deliveryOf(requestedAt, null), ...to, kind: 'password-reset' as const },
+      { ...deliveryOf(changedAt, null), ...to, kind: 'password-changed' as const },
+    ];
   });
-  const mails = [...ofInvitations, ...ofPasswords].filter(({ created_at }) => new Date(created_at) > oldest);
-  mails.sort((a, b) => Number(new Date(a.created_at)) - Number(new Date(b.created_at)));
+  const mails = [...ofInvitations, ...ofPasswords].filter(({ created_at }) => created_at > oldest);
+  mails.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
   await kysely(tx).insertInto('outbox_mails').values(mails).execute();
 };
 
@@ -211,10 +168,7 @@ const addMails = async (
 const deliveryOf = (createdAt: Date, error: string | null) => {
   const attemptedAt = new Date(createdAt.getTime() + DELIVERY_MS);
   return {
-    created_at: createdAt,
-    attempts: 1,
-    last_attempt_at: attemptedAt,
-    next_attempt_at: attemptedAt,
+    ...{ created_at: createdAt, attempts: 1, last_attempt_at: attemptedAt, next_attempt_at: attemptedAt },
     last_error: error,
     sent_at: error === null ? attemptedAt : null,
     failed_at: error === null ? null : attemptedAt,
@@ -223,65 +177,37 @@ const deliveryOf = (createdAt: Date, error: string | null) => {
 
 /** Adds to the audit trail who left, who logged in last, and what an admin has changed. */
 export const addTrail = async (tx: Em, now: Date): Promise<void> => {
-  const warehouse = { target: 'warehouse', clients: [2] };
+  const ofMembers = MEMBERS.flatMap(({ email, clientIds, lastSeenDaysAgo, leftDaysAgo }, index) => {
+    const admin = inviterOf(clientIds[0] ?? 1);
+    const at = (days: number) => daysBefore(now, days, index);
+    return [
+      lastSeenDaysAgo !== null && entry(at(lastSeenDaysAgo), 'login.session', email, email, clientIds),
+      leftDaysAgo !== null && entry(at(leftDaysAgo), 'user.deactivate', admin, email, clientIds),
+    ].filter((each) => each !== false);
+  });
   await addEntries(tx, [
-    ...MEMBERS.flatMap(({ email, clientIds, lastSeenDaysAgo, leftDaysAgo }, index): Entry[] => {
-      const about = { target: email, clients: clientIds };
-      const entries: Entry[] = [];
-      if (lastSeenDaysAgo !== null)
-        entries.push({
-          ...about,
-          at: daysBefore(now, lastSeenDaysAgo, index),
-          action: 'login.session',
-          actor: email,
-        });
-      if (leftDaysAgo !== null)
-        entries.push({
-          ...about,
-          at: daysBefore(now, leftDaysAgo, index),
-          action: 'user.deactivate',
-          actor: inviterOf(clientIds[0] ?? 1),
-        });
-      return entries;
+    ...ofMembers,
+    entry(daysBefore(now, MAINTENANCE_DAYS), 'app.update', 'admin@globex.test', 'warehouse', [2], {
+      id: APP_IN_MAINTENANCE,
+      in_maintenance: { from: false, to: true },
     }),
-    {
-      ...warehouse,
-      at: daysBefore(now, MAINTENANCE_DAYS),
-      action: 'app.update',
-      actor: 'admin@globex.test',
-      details: { id: APP_IN_MAINTENANCE, in_maintenance: { from: false, to: true } },
-    },
-    {
-      at: new Date(now.getTime() - DAY_MS),
-      action: 'user.update',
-      actor: 'admin@acme.test',
-      target: 'grace@acme.test',
-      clients: [1],
-      details: { last_name: { from: 'Murray', to: 'Hopper' } },
-    },
+    entry(new Date(now.getTime() - DAY_MS), 'user.update', 'admin@acme.test', 'grace@acme.test', [1], {
+      last_name: { from: 'Murray', to: 'Hopper' },
+    }),
   ]);
 };
 
-type Entry = {
-  at: Date;
-  action: AuditAction;
-  actor: string;
-  target: string;
-  clients: readonly number[];
-  details?: Record<string, unknown>;
-};
+const entry = (
+  occurred_at: Date,
+  action: AuditAction,
+  actor_email: string,
+  target: string,
+  client_ids: number[],
+  details: Record<string, unknown> = {},
+) => ({ occurred_at, action, actor_email, target, client_ids, details });
 
 /** In the order of their times, which lists of the audit trail follow. */
-const addEntries = async (tx: Em, entries: readonly Entry[]): Promise<void> => {
-  const rows = entries
-    .toSorted((a, b) => a.at.getTime() - b.at.getTime())
-    .map(({ at, action, actor, target, clients, details = {} }) => ({
-      occurred_at: at,
-      action,
-      actor_email: actor,
-      target,
-      client_ids: [...clients],
-      details,
-    }));
+const addEntries = async (tx: Em, entries: readonly ReturnType<typeof entry>[]): Promise<void> => {
+  const rows = entries.toSorted((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime());
   await kysely(tx).insertInto('audit_entries').values(rows).execute();
 };

@@ -175,10 +175,10 @@ demo('opens an app with the rows that the data permissions of the user allow', a
     return (await fetch(`${service.address}/demo-apps/sales/`, { headers: { cookie } })).text();
   };
 
-  assert.match(await open('ada@acme.test'), 'show you 6 of 11 rows: region is North or West.');
-  assert.match(await open('grace@acme.test'), 'show you 3 of 11 rows: region is South.');
+  assert.match(await open('ada@acme.test'), 'show you 6 of 12 rows: region is North or West.');
+  assert.match(await open('grace@acme.test'), 'show you 3 of 12 rows: region is South.');
   const ofRoot = await open('root@steward.test');
-  assert.match(ofRoot, 'You have no data permissions, so you see all 11 rows.');
+  assert.match(ofRoot, 'You have no data permissions, so you see all 12 rows.');
   assert.match(ofRoot, 'Roles: superuser.');
 });
 

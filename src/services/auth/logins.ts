@@ -1,5 +1,5 @@
 import { type Em, kysely } from '../../db/kysely.ts';
-import { newSessionSecret, newToken } from '../../lib/ids.ts';
+import { newSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { AuditAction } from '../audit/audit.ts';
@@ -60,7 +60,7 @@ export const createLogins = (unit: UnitOfWork) => {
      * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
     createSession: async (username: string, password: string, browser: LoginBrowser): Promise<string> => {
-      const secret = newSessionSecret();
+      const secret = newSecret();
       const { userAgent, device: deviceCookie } = browser;
       await logIn('login.session', { username, password, entry: { deviceCookie } }, (tx, userId, now) =>
         addSession(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { PASSWORD_HASH_KIND } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
-import { newSessionSecret } from '../../lib/ids.ts';
+import { newSecret } from '../../lib/ids.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
@@ -187,7 +187,7 @@ export const createDeviceCookies = (secretKey: string) => {
   return {
     /** A new cookie for a browser in which the user has just entered or set this password. */
     issue: (owner: DeviceOwner): string => {
-      const device = newSessionSecret();
+      const device = newSecret();
       return `${device}.${sign(device, owner).toString('base64url')}`;
     },
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { newSessionSecret } from '../../lib/ids.ts';
+import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
@@ -67,7 +67,7 @@ export const createEmbedSession = async (
   useId: number,
   viewExpiresAt: Date | null,
 ): Promise<EmbedSession> => {
-  const secret = newSessionSecret();
+  const secret = newSecret();
   const { maxAgeSeconds } = await kysely(tx)
     .insertInto('embed_sessions')
     .values({

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { newLaunchCode } from '../../lib/ids.ts';
+import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { Actor } from '../access/actor.ts';
@@ -60,7 +60,7 @@ export const createLaunches = (unit: UnitOfWork) => {
  * Decide before whether the subject may open the app.
  */
 export const createLaunchCode = async (tx: Em, subject: TicketSubject): Promise<string> => {
-  const code = newLaunchCode();
+  const code = newSecret();
   await kysely(tx)
     .insertInto('launch_codes')
     .values({

@@ -4,7 +4,7 @@ import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { newSessionSecret } from '../../lib/ids.ts';
+import { newSecret } from '../../lib/ids.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -56,7 +56,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
 
   const acceptAsNew = async (invitation: InvitationByLink, input: Acceptance) => {
     const hash = await hashOf(invitation, input);
-    const secret = newSessionSecret();
+    const secret = newSecret();
     await em.transactional(async (tx) => {
       const now = clock.now();
       const closed = await close(tx, input, now);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import { newInvitationKeys } from '../../lib/ids.ts';
+import { newInvitationKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, soleAdminClient } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
@@ -224,7 +224,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
 };
 
 type Lifetime = { now: Date; expiresAt: Date };
-type KeyedInvitation = CheckedInvitation & { key: string | undefined };
+type KeyedInvitation = CheckedInvitation & { key: string };
 type StoredInvitation = { id: number; key: string; client: number; email: string };
 
 /**
@@ -239,8 +239,7 @@ const writeInvitations = async (
   lifetime: Lifetime,
 ): Promise<WrittenInvitation[]> => {
   if (items.length === 0) return [];
-  const keys = newInvitationKeys(items.length);
-  const asked = items.map((item, index): KeyedInvitation => ({ ...item, key: keys[index] }));
+  const asked = items.map((item) => ({ ...item, key: newInvitationKey() }));
   const stored = await store(tx, actor, asked.toSorted(byClientAndEmail), lifetime);
   const written = asked.map((item): WrittenInvitation => {
     const row = stored.get(slotKey(item));
