@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { httpUrl, wholeNumber } from './setting-types.ts';
 
-const RATIO = 1;
 const KINDS = ['always_on', 'always_off', 'traceidratio'] as const;
 
 /**
@@ -34,7 +33,7 @@ export const tracingSettings = {
     .string()
     .regex(/^(0(\.\d{1,9})?|1(\.0{1,9})?)$/, 'must be a number from 0 to 1')
     .transform(Number)
-    .default(RATIO)
+    .default(1)
     .meta({
       description: 'Share of the requests that the samplers `…traceidratio` trace',
       valueType: 'number, 0 to 1',
@@ -52,15 +51,7 @@ export const tracingSettings = {
 
 type Settings = z.output<z.ZodObject<typeof tracingSettings>>;
 
-export type TracingConfig = {
-  protocol: Settings['OTEL_EXPORTER_OTLP_PROTOCOL'];
-  sampler: Settings['OTEL_TRACES_SAMPLER'];
-  /** From 0 to 1. */
-  samplingRatio: number;
-  exportIntervalMs: number;
-  maxQueuedSpans: number;
-  maxBatchSpans: number;
-};
+export type TracingConfig = NonNullable<ReturnType<typeof tracingConfigOf>>;
 
 /**
  * Removes the settings of traces if no traces are sent: platforms set these variables for all their services, perhaps to values
@@ -74,11 +65,12 @@ export const withoutUnusedTracing = (env: Record<string, string>): Record<string
 };
 
 /** null: no traces. */
-export const tracingConfigOf = (settings: Settings): TracingConfig | null => {
+export const tracingConfigOf = (settings: Settings) => {
   if (!settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT && !settings.OTEL_EXPORTER_OTLP_ENDPOINT) return null;
   return {
     protocol: settings.OTEL_EXPORTER_OTLP_PROTOCOL,
     sampler: settings.OTEL_TRACES_SAMPLER,
+    /** From 0 to 1. */
     samplingRatio: settings.OTEL_TRACES_SAMPLER_ARG,
     exportIntervalMs: settings.OTEL_BSP_SCHEDULE_DELAY,
     maxQueuedSpans: settings.OTEL_BSP_MAX_QUEUE_SIZE,

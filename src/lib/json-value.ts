@@ -19,13 +19,13 @@ export const isJsonObject = (value: unknown): value is Record<string, unknown> =
 /** A prototype other than `null` and `Object.prototype`: serializers do not look into such objects. */
 const OPAQUE: object = Object.create(Object.prototype);
 
-const NOT_AN_OBJECT = 'Must be an object.';
 const TOO_LARGE = 'Must not be larger than 64 KiB.';
 
 /** The reason why a value cannot be stored as free-form data, or null. */
 export const findJsonProblem = (value: unknown): string | null => {
-  if (!isJsonObject(value)) return NOT_AN_OBJECT;
-  return findNodeProblem(value) ?? (isTooLarge(JSON.stringify(value)) ? TOO_LARGE : null);
+  if (!isJsonObject(value)) return 'Must be an object.';
+  const json = stringifyJsonValue(value);
+  return 'reason' in json ? json.reason : null;
 };
 
 /** Serializes free-form data, or returns the reason why it cannot be stored. */
@@ -33,12 +33,8 @@ export const stringifyJsonValue = (value: object): { text: string } | { reason: 
   const reason = findNodeProblem(value);
   if (reason !== null) return { reason };
   const text = JSON.stringify(value);
-  return isTooLarge(text) ? { reason: TOO_LARGE } : { text };
+  return Buffer.byteLength(text) > MAX_BYTES ? { reason: TOO_LARGE } : { text };
 };
-
-/** A UTF-16 unit takes at most three bytes in UTF-8: short strings need no exact count. */
-const isTooLarge = (text: string): boolean =>
-  text.length * 3 > MAX_BYTES && Buffer.byteLength(text) > MAX_BYTES;
 
 /**
  * Recursion is limited by depth. The count of nodes also stops at cycles, so visited nodes need not be tracked. A value

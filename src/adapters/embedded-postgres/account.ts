@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chown, lchown, mkdtemp, readdir, realpath, stat } from 'node:fs/promises';
+import { chown, lchown, mkdtemp, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { nullIfMissing } from '../../lib/errno.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 
@@ -49,24 +51,12 @@ export const chownTree = async (dir: string, { uid, gid }: Account): Promise<voi
   await chown(dir, uid, gid);
 };
 
-const READ_AND_SEARCH = 0o5;
-const SEARCH = 0o1;
-
-const grants = async (path: string, { uid, gid }: Account, wanted: number): Promise<boolean> => {
-  const entry = await stat(path);
-  const shift = entry.uid === uid ? 6 : entry.gid === gid ? 3 : 0;
-  return ((entry.mode >> shift) & wanted) === wanted;
-};
-
-/** Whether the account can list or execute `path` and search all directories above it. */
-export const canReach = async (path: string, account: Account): Promise<boolean> => {
-  let wanted = READ_AND_SEARCH;
-  for (let at = await realpath(path); ; at = dirname(at)) {
-    if (!(await grants(at, account, wanted))) return false;
-    if (at === dirname(at)) return true;
-    wanted = SEARCH;
-  }
-};
+/** Whether the account can list or execute `path`, below all directories above it. */
+export const canReach = (path: string, account: Account): Promise<boolean> =>
+  promisify(execFile)('/bin/sh', ['-c', '[ -r "$0" ] && [ -x "$0" ]', path], { ...account, cwd: '/' }).then(
+    () => true,
+    (_denied: unknown) => false,
+  );
 
 /** The path of a Unix socket has at most 103 bytes (macOS); the names below the base need about 40. */
 const MAX_BASE_BYTES = 60;

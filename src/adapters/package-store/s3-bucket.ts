@@ -11,7 +11,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { z } from 'zod';
 import type { StoreLocation } from '../../config/store-config.ts';
-import { endWith, type Span, tracing } from '../../lib/tracing.ts';
+import { endWith, tracing } from '../../lib/tracing.ts';
 import { orUnavailable } from './package-store.ts';
 
 export type S3Location = Omit<Extract<StoreLocation, { kind: 's3' }>, 'kind'>;
@@ -183,9 +183,7 @@ export const orS3Unavailable = <T>(work: () => Promise<T>): Promise<T> => orUnav
  */
 export const toSafeError = (error: unknown): Error => {
   if (!(error instanceof Error)) return new Error(String(error));
-  const safe = new Error(messageOf(error).slice(0, MAX_MESSAGE_LENGTH));
-  safe.stack = `${safe.name}: ${safe.message}\n${stackFramesOf(error)}`;
-  return safe;
+  return new Error(messageOf(error).slice(0, MAX_MESSAGE_LENGTH));
 };
 
 const messageOf = (error: Error): string => {
@@ -218,12 +216,6 @@ const responseOf = (error: Error): { status: number | string; requestId: string 
 const codeOf = ({ name }: Error): string =>
   CODE.test(name) && name !== 'Error' ? name : 'Unreadable response';
 
-const stackFramesOf = ({ stack = '' }: Error): string =>
-  stack
-    .split('\n')
-    .filter((line) => /^\s+at /.test(line))
-    .join('\n');
-
 /**
  * Sends the current trace with every request, and records a span for each attempt. Runs after the request is signed: a proxy
  * that adds a span replaces the header, which must not break the signature.
@@ -239,22 +231,14 @@ const traceRequests = (client: S3Client, bucket: string): void => {
           kind: 'client',
           attributes: { ...attributes, 'aws.s3.bucket': bucket },
         }));
-        return endWith(
-          span,
-          inSpan(span, () => next(withHeaders(sent))),
-        );
+        const send = () => {
+          // The request of an S3 client is one of HTTP, which its middleware does not know.
+          const { headers } = sent.request as { headers: Record<string, string> };
+          Object.assign(headers, tracing.headers());
+          return next(sent);
+        };
+        return endWith(span, span ? span.run(send) : send());
       },
     { step: 'deserialize', priority: 'low', name: 'traceRequests' },
   );
 };
-
-const inSpan = <T>(span: Span | null, work: () => Promise<T>): Promise<T> => (span ? span.run(work) : work());
-
-const withHeaders = <T extends { request: unknown }>(sent: T): T => {
-  const { request } = sent;
-  if (typeof request === 'object' && request !== null && 'headers' in request && isRecord(request.headers))
-    Object.assign(request.headers, tracing.headers());
-  return sent;
-};
-
-const isRecord = (value: unknown): value is object => typeof value === 'object' && value !== null;
