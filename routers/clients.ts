@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { originOf } from '../src/lib/origins.ts';
+import { originOf } from '../src/lib/urls.ts';
 import type { ClientRow } from '../src/services/clients/clients.ts';
 import { AppSummaryOutput } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Download } from '../src/lib/download.ts';
+import { Download } from '../src/lib/files.ts';
 import { COUNTED } from '../src/services/data-rights/erasures.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Email, EmailKey, Instant } from './schemas/fields.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { csvLine, csvText } from '../src/lib/csv-line.ts';
-import { Download } from '../src/lib/download.ts';
+import { Download } from '../src/lib/files.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
 import { dataRightsProcedures } from './data-rights.ts';

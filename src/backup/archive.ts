@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { extract, pack } from 'tar-stream';
 
@@ -85,7 +86,7 @@ export const readArchive = async (
     const hash = createHash('sha256');
     // A stream of bytes, which its type leaves open.
     const content = tap(entry as AsyncIterable<Buffer>, (chunk) => hash.update(chunk));
-    if (name === MANIFEST) manifest = JSON.parse((await collect(content)).toString('utf8'));
+    if (name === MANIFEST) manifest = JSON.parse(await text(content));
     else await onFile(name, content);
     for await (const _rest of content);
     if (name !== MANIFEST) checksums[name] = hash.digest('hex');
@@ -99,10 +100,4 @@ const tap = async function* (chunks: AsyncIterable<Buffer>, onChunk: (chunk: Buf
     onChunk(chunk);
     yield chunk;
   }
-};
-
-export const collect = async (content: AsyncIterable<Buffer>): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of content) chunks.push(chunk);
-  return Buffer.concat(chunks);
 };

@@ -1,14 +1,13 @@
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { type ZodType, z } from 'zod';
 import { migrations } from '../../migrations/index.ts';
 import { BackupStoreError } from '../lib/errno.ts';
-import { Problem } from '../lib/problems.ts';
-import { collect, readArchive } from './archive.ts';
+import { invalidInput } from '../lib/problems.ts';
+import { readArchive } from './archive.ts';
 import { BackupHeader, BackupManifest, HEADER_FILE, isIntact, KEY_FILE, openKey } from './backup-format.ts';
 
 export type CheckedBackup = { header: BackupHeader; manifest: BackupManifest; secretKey: string | null };
-
-const refusal = (detail: string, cause?: unknown): Problem => new Problem('invalid-input', { detail, cause });
 
 /**
  * Reads a whole backup and compares all checksums, before anything is written.
@@ -19,20 +18,20 @@ export const checkBackup = async (source: Readable, passphrase: string | null): 
   let header: BackupHeader | null = null;
   let sealedKey: Buffer | null = null;
   const { manifest: text, checksums } = await readArchive(source, async (path, content) => {
-    if (path === HEADER_FILE) header = parse(BackupHeader, await collect(content));
-    else if (path === KEY_FILE) sealedKey = await collect(content);
+    if (path === HEADER_FILE) header = parse(BackupHeader, await buffer(content));
+    else if (path === KEY_FILE) sealedKey = await buffer(content);
   }).catch((cause: Error) => {
     if (cause instanceof BackupStoreError) throw cause;
-    throw refusal(`This is not a complete backup (${cause.message}).`, cause);
+    throw invalidInput(`This is not a complete backup (${cause.message}).`, cause);
   });
   const manifest = BackupManifest.safeParse(text);
-  if (!header || !manifest.success) throw refusal('This is not a complete backup: it ends too early.');
+  if (!header || !manifest.success) throw invalidInput('This is not a complete backup: it ends too early.');
   if (!isIntact(manifest.data))
-    throw refusal('The backup is damaged: its manifest does not match its checksum.');
+    throw invalidInput('The backup is damaged: its manifest does not match its checksum.');
   const paths = new Set([...Object.keys(checksums), ...Object.keys(manifest.data.files)]);
   for (const path of paths)
     if (checksums[path] !== manifest.data.files[path])
-      throw refusal(`The backup is damaged: ${path} does not match its checksum.`);
+      throw invalidInput(`The backup is damaged: ${path} does not match its checksum.`);
   requireKnownMigrations(header);
   const secretKey = sealedKey && passphrase !== null ? await openKey(sealedKey, passphrase) : null;
   return { header, manifest: manifest.data, secretKey };
@@ -47,7 +46,7 @@ const parse = <T>(schema: ZodType<T>, bytes: Buffer): T => {
 const requireKnownMigrations = ({ version, migrations: applied }: BackupHeader): void => {
   const unknown = applied.find((name) => !migrations.some((known) => known.name === name));
   if (unknown === undefined) return;
-  throw refusal(
+  throw invalidInput(
     `The backup is of Steward ${version}, which is newer: it has the migration ${unknown}. Restore it with that version.`,
   );
 };

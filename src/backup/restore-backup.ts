@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
@@ -10,7 +11,7 @@ import { openDatabase } from '../db/database.ts';
 import { migrateDatabase } from '../db/migrate.ts';
 import { RESTART_SEARCHES } from '../services/data-rights/erasure-work.ts';
 import { ensureMonths } from '../services/usage/usage-months.ts';
-import { collect, readArchive } from './archive.ts';
+import { readArchive } from './archive.ts';
 import { type BackupHeader, PACKAGES_FOLDER, tableOf } from './backup-format.ts';
 import { advanceSequences, quoted, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
 import type { CheckedBackup } from './check-backup.ts';
@@ -64,6 +65,11 @@ const createMonths = async (connection: Connection, days: readonly string[]): Pr
   await work.finally(() => orm.close(true));
 };
 
+type RowOptions = Pick<Options, 'publishPackage' | 'onTable'> & {
+  client: pg.Client;
+  tables: BackupHeader['tables'];
+};
+
 /**
  * Loads all rows in one transaction, and compares the tables with the snapshot.
  * @throws Error if they differ
@@ -71,12 +77,7 @@ const createMonths = async (connection: Connection, days: readonly string[]): Pr
 const loadRows = async (
   source: Readable,
   { header, manifest }: CheckedBackup,
-  {
-    client,
-    tables,
-    publishPackage,
-    onTable,
-  }: Omit<Options, 'connection' | 'onClaimed'> & { client: pg.Client; tables: BackupHeader['tables'] },
+  { client, tables, publishPackage, onTable }: RowOptions,
 ): Promise<void> => {
   await client.query('begin');
   try {
@@ -89,7 +90,7 @@ const loadRows = async (
       onTable(table.name);
       const columns = table.columns.map(quoted).join(', ');
       const rows = client.query(copyFrom(`copy ${quoted(table.name)} (${columns}) from stdin`));
-      await pipeline(Readable.from([await decompress(await collect(content))]), rows);
+      await pipeline(Readable.from([await decompress(await buffer(content))]), rows);
     });
     for (const table of tables) {
       const { rows, checksum } = await summarizeTable(client, table);

@@ -2,14 +2,12 @@ import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { openUnlimitedSession, tryAdvisoryLock } from '../db/client.ts';
 import { MIGRATION_LOCK, RESTORE_TABLE, readMigrations, readSchemaState } from '../db/migrate.ts';
-import { Problem } from '../lib/problems.ts';
+import { invalidInput } from '../lib/problems.ts';
 import type { BackupHeader } from './backup-format.ts';
 import { isEmptyDatabase } from './backup-tables.ts';
 
 /** An arbitrary number. */
 const RESTORE_LOCK = 7_305_130_502;
-
-const refusal = (detail: string): Problem => new Problem('invalid-input', { detail });
 
 /**
  * Keeps other restores out of the database until it is disposed of, or the process ends.
@@ -17,7 +15,7 @@ const refusal = (detail: string): Problem => new Problem('invalid-input', { deta
  */
 export const lockTarget = async (connection: Connection): Promise<AsyncDisposable> => {
   const lock = await tryAdvisoryLock(connection, 'restore', RESTORE_LOCK);
-  if (!lock) throw refusal('Another restore into this database is running.');
+  if (!lock) throw invalidInput('Another restore into this database is running.');
   return lock;
 };
 
@@ -37,7 +35,7 @@ export const claimTarget = async (client: pg.Client, header: BackupHeader | null
     if (isRestoring && header) await requireSameMigrations(client, isMigrated, header);
     if (!isRestoring) {
       if (!(await isEmptyDatabase(client)))
-        throw refusal('The database is not empty: a backup is restored into an empty one.');
+        throw invalidInput('The database is not empty: a backup is restored into an empty one.');
       await client.query(`create table ${RESTORE_TABLE} ()`);
     }
     await client.query('commit');
@@ -55,7 +53,7 @@ const requireSameMigrations = async (
 ): Promise<void> => {
   const applied = isMigrated ? await readMigrations(client) : [];
   if (applied.every((name, index) => name === migrations[index])) return;
-  throw refusal(
+  throw invalidInput(
     'The restore of a backup with other migrations was interrupted here. Use another empty database or DATA_DIR.',
   );
 };

@@ -11,7 +11,7 @@ import { UnfinishedRestore } from '../db/database-errors.ts';
 import { readMigrations, readSchemaState } from '../db/migrate.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { packageFileName } from '../lib/package-name.ts';
-import { Problem } from '../lib/problems.ts';
+import { invalidInput } from '../lib/problems.ts';
 import { FIRST_DAY, RETENTION_LOCK_KEY } from '../services/usage/usage-months.ts';
 import { type ArchiveFile, writeArchive } from './archive.ts';
 import {
@@ -137,8 +137,7 @@ const requireData = async (client: pg.Client): Promise<void> => {
   const state = await readSchemaState(client);
   if (state.isRestoring) throw new UnfinishedRestore();
   if (state.isMigrated) return;
-  const detail = 'The database has no tables of Steward: there is nothing to back up.';
-  throw new Problem('invalid-input', { detail });
+  throw invalidInput('The database has no tables of Steward: there is nothing to back up.');
 };
 
 const filesOf = async function* (

@@ -19,7 +19,7 @@ import { adoptSecretKey } from '../config/secret-file.ts';
 import { locateBackups } from '../config/store-config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
-import { openTempFolder } from '../lib/files.ts';
+import { isFolder, openTempFolder } from '../lib/files.ts';
 import { formatCount } from '../lib/format-count.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
 import { invalidInput } from '../lib/problems.ts';
@@ -75,9 +75,6 @@ const openTarget = async ({ backup }: Config, named: string | undefined): Promis
       : `${named} is not a valid target: expected a folder or s3://BUCKET/PREFIX.`,
   );
 };
-
-const isFolder = async (path: string): Promise<boolean> =>
-  (await nullIfMissing(stat(path)))?.isDirectory() ?? false;
 
 type OpenBackup = () => Promise<Readable>;
 

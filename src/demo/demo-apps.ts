@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type TicketClaims, TicketError, verifyTicket } from '../client/tickets.ts';
 import type { Config } from '../config/config.ts';
-import { leadsToApi } from '../lib/app-link.ts';
+import { leadsToApi } from '../lib/urls.ts';
 import { type Html, html, htmlDocument, trusted } from '../lib/html.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import type { Config } from '../config/config.ts';
-import { type Finding, findingsOf, isLoopback } from './finding.ts';
+import { isLoopback } from '../lib/ip-networks.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
 const { ok, warning } = findingsOf('settings');
 

@@ -2,7 +2,8 @@ import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/format-count.ts';
-import { type Finding, findingsOf, isLoopback } from './finding.ts';
+import { isLoopback } from '../lib/ip-networks.ts';
+import { type Finding, findingsOf } from './finding.ts';
 
 export type DatabaseFacts = {
   /** As `server_version_num`: 180004. */

@@ -17,7 +17,3 @@ export const findingsOf = (check: string) => ({
   /** The service does not start, or part of it does not work. */
   failure: (message: string, action: string): Finding => ({ check, status: 'failure', message, action }),
 });
-
-/** Whether only this machine reaches the host. An IPv6 address may be in brackets, as in a URL. */
-export const isLoopback = (host: string): boolean =>
-  /^(localhost|.+\.localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorCodeOf } from './errno.ts';
 import { invalidInput } from './problems.ts';
@@ -36,7 +37,8 @@ const REASONS: Record<string, string> = {
   EROFS: 'the file system is read-only',
 };
 
-const isFolder = (dir: string): Promise<boolean> =>
+/** Whether there is such a folder. */
+export const isFolder = (dir: string): Promise<boolean> =>
   stat(dir).then(
     (stats) => stats.isDirectory(),
     () => false,
@@ -60,3 +62,14 @@ export const openTempFolder = async (prefix: string) => {
   const path = await mkdtemp(join(tmpdir(), prefix));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 };
+
+/** A response that is a file. */
+export class Download {
+  readonly fileName: string;
+  readonly content: Readable;
+
+  constructor(fileName: string, content: Readable) {
+    this.fileName = fileName;
+    this.content = content;
+  }
+}

@@ -40,3 +40,7 @@ const networkAddress = (address: string, bits: number) => {
     isSame: first.toNormalizedString() === parsed.toNormalizedString(),
   };
 };
+
+/** Whether only this machine reaches the host. An IPv6 address may be in brackets, as in a URL. */
+export const isLoopback = (host: string): boolean =>
+  /^(localhost|.+\.localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);

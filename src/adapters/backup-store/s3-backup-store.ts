@@ -66,11 +66,8 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
   };
 };
 
-const listNames = async ({ list }: S3Bucket): Promise<string[]> => {
-  const names: string[] = [];
-  for await (const { name } of list('')) names.push(name);
-  return names;
-};
+const listNames = async ({ list }: S3Bucket): Promise<string[]> =>
+  (await Array.fromAsync(list(''))).map(({ name }) => name);
 
 /** The error of some work, or null. */
 const settle = (work: Promise<unknown>): Promise<Error | null> =>

@@ -6,25 +6,23 @@ import { type Account, makeTempDir, serverAccount } from './account.ts';
 import { type Binaries, locateBinaries } from './binaries.ts';
 import {
   type ClusterOptions,
+  clusterVersion,
   createCluster,
   DATABASE,
   ensureCluster,
-  readPassword,
-  SERVICE_ROLE,
-} from './cluster.ts';
-import {
-  clusterVersion,
   findCluster,
+  readPassword,
   removeOldCluster,
+  SERVICE_ROLE,
   settleCluster,
   switchCluster,
-} from './cluster-folders.ts';
+} from './cluster.ts';
 import { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 import { acquireInstanceLock } from './instance-lock.ts';
 import { waitForPreviousServer } from './running-server.ts';
 import { ClusterBusy, openLogFile, openSession, spawnServer, stopServer, waitUntilReady } from './server.ts';
 
-export { hasCluster } from './cluster-folders.ts';
+export { hasCluster } from './cluster.ts';
 export { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
 export { attachToEmbeddedPostgres, waitForAttached } from './running-server.ts';
 

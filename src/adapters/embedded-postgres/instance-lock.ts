@@ -33,12 +33,6 @@ const answer = (socket: Socket): void => {
   socket.end(String(process.pid));
 };
 
-const listen = async (path: string): Promise<Server> => {
-  const server = createServer(answer).listen(path);
-  await once(server, 'listening');
-  return server.unref();
-};
-
 type Holder = { pid: number | undefined };
 
 const HOLDER_TIMEOUT_MS = 500;
@@ -66,8 +60,10 @@ const findHolder = async (path: string): Promise<Holder | undefined> => {
 };
 
 const tryListen = async (path: string): Promise<Server | 'taken' | 'unsupported'> => {
+  const server = createServer(answer).listen(path);
   try {
-    return await listen(path);
+    await once(server, 'listening');
+    return server.unref();
   } catch (error) {
     const code = errorCodeOf(error) ?? '';
     if (code === 'EADDRINUSE') return 'taken';

@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Connection } from '../../config/connection.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
-import { DATABASE, readPassword, SERVICE_ROLE } from './cluster.ts';
-import { findCluster } from './cluster-folders.ts';
+import { DATABASE, findCluster, readPassword, SERVICE_ROLE } from './cluster.ts';
 import { DataDirInUse } from './errors.ts';
 import { openSession } from './server.ts';
 

@@ -1,4 +1,5 @@
 import { createTransport, type NodemailerError } from 'nodemailer';
+import { isLoopback } from '../../lib/ip-networks.ts';
 import type { DeliveryFailure } from '../../lib/telemetry.ts';
 import { traced } from '../../lib/tracing.ts';
 import type { Delivery, Mail, Mailer, MailerOptions, MailTimeouts } from './mailer.ts';
@@ -18,6 +19,7 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: MailerOptions
     host: server.host,
     port: server.port,
     secure: server.isSecure,
+    // Before the password is sent to another machine.
     requireTLS: server.login !== null && !isLoopback(server.host),
     ...(server.login && { auth: { user: server.login.user, pass: server.login.password } }),
     maxConnections: connections,
@@ -53,9 +55,6 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: MailerOptions
     close: () => transport.close({ force: true }),
   };
 };
-
-/** Other hosts require TLS before the password is sent. */
-const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);
 
 /** Passes addresses as objects and the envelope separately, so that nodemailer parses no text as addresses. */
 const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => ({

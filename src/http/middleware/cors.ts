@@ -1,6 +1,6 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ANY_ORIGIN } from '../../lib/origins.ts';
+import { ANY_ORIGIN } from '../../lib/urls.ts';
 import { HEADERS } from '../openapi/responses.ts';
 import { API_METHODS } from '../rest/methods.ts';
 import { addVary } from '../rest/negotiation.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { leadsToApi } from '../../lib/app-link.ts';
+import { leadsToApi } from '../../lib/urls.ts';
 import { type Html, html, maintenanceNotice } from '../../lib/html.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
 import type { ListPage, ListStream } from '../../db/list-pages.ts';
-import type { Download } from '../../lib/download.ts';
+import type { Download } from '../../lib/files.ts';
 import { csvFileName } from './csv.ts';
 import { type Endpoint, endpointOf } from './endpoints.ts';
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import type { ListFormat } from '../../../routers/schemas/lists.ts';
 import { ListStream } from '../../db/list-pages.ts';
-import { Download } from '../../lib/download.ts';
+import { Download } from '../../lib/files.ts';
 import { limitListInput, sendProblemResponse, sendResultPage } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { isNotModified, responseEtag } from './conditional-requests.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { leadsToApi } from '../../lib/app-link.ts';
+import { leadsToApi } from '../../lib/urls.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { notFound } from '../../lib/problems.ts';

@@ -23,3 +23,6 @@ export const originList = z.string().transform((list, context) => {
   context.addIssue({ code: 'custom', message: 'must be origins such as https://app.example.com, or *' });
   return z.NEVER;
 });
+
+/** Whether an app has no address and APP_URL is not set: a link would lead to its REST resource. */
+export const leadsToApi = (link: string): boolean => link.startsWith('/api/');
