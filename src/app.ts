@@ -1,9 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
 import type { ConfirmBeforeCommit } from '../routers/context.ts';
+import { openBackupStore } from './adapters/backup-store/backup-store.ts';
 import { loadCommonPasswords } from './adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
 import type { Argon2Cost } from './adapters/hashing/password-hashes.ts';
+import { openMailer } from './adapters/mail/mailer.ts';
 import { openPackageStore } from './adapters/package-store/open-package-store.ts';
 import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
@@ -12,6 +14,7 @@ import { openDatabase } from './db/database.ts';
 import { createDatabaseClock } from './db/database-clock.ts';
 import type { Em } from './db/kysely.ts';
 import { isReady } from './db/migrate.ts';
+import { listenToDatabase } from './db/pg-listener.ts';
 import { warnOfLostSettings } from './db/session-settings.ts';
 import { createDrain, createRequestQueues } from './http/connections.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
@@ -20,7 +23,6 @@ import { type Clock, HOUR_MS, MINUTE_MS } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
-import { createBackupModule, createMailModule } from './server/background-work.ts';
 import { createScheduler } from './server/scheduler.ts';
 import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
@@ -29,6 +31,9 @@ import { pruneEmbeds } from './services/gate/embeds.ts';
 import { createSigningKeys, JWKS_MAX_AGE_SECONDS } from './services/gate/signing-keys.ts';
 import { pruneTickets } from './services/gate/ticket-revocations.ts';
 import { createServices } from './services/index.ts';
+import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from './services/mail/mail-worker.ts';
+import { createMailWriter } from './services/mail/mail-writer.ts';
+import { createOutbox } from './services/mail/outbox.ts';
 import {
   pruneAudit,
   pruneCounts,
@@ -245,3 +250,71 @@ const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resou
   counts: () => pruneCounts(orm.em.fork()),
   logins: () => pruneCredentials(orm.em.fork(), clock.now(), config.tokenIdleDays),
 });
+
+/** Wires the mail components: the writer that services use, and the worker that sends. */
+const createMailModule = async ({ config, connection, orm, links, clock, logger }: Resources) => {
+  const { mailServerUrl, mailFrom, mailPerMinute: perMinute, mailRetentionDays: retentionDays } = config;
+  const { invitationDays } = config;
+  const mailWriter = createMailWriter({ links, mailFrom });
+  const outbox = createOutbox({
+    em: orm.em,
+    clock,
+    writer: mailWriter,
+    invitationDays,
+    perMinute,
+    retentionDays,
+  });
+  const hasServer = mailServerUrl !== undefined;
+  const worker = createMailWorker({
+    outbox,
+    mailer: hasServer ? await openMailer({ url: mailServerUrl, connections: MAILS_IN_FLIGHT }) : null,
+    listen: (onHeard) =>
+      listenToDatabase({ connection, channel: MAIL_CHANNEL, onHeard, warn: (line) => logger.warn(line) }),
+    clock,
+    logger,
+  });
+  return {
+    mailWriter,
+    mailRoute: { hasServer, perMinute },
+    worker,
+    /** Deletes old mails. Call it periodically. */
+    prune: (): Promise<void> => outbox.prune({ isSent: hasServer }),
+  };
+};
+
+/** How often to look whether a backup is due. */
+const BACKUP_INTERVAL_MS = 60_000;
+/** A backup that takes longer has failed, for example because its target does not answer. */
+const BACKUP_LIMIT_MS = 24 * HOUR_MS;
+
+/** The scheduler that makes the backups of BACKUP_TARGET; null without it. */
+const createBackupModule = async (resources: Resources) => {
+  const { config, connection, secretKey, orm, clock, logger, store: packages } = resources;
+  const { target, passphrase } = config.backup;
+  if (!target) return null;
+  // Loaded only where it is used, as the S3 client is.
+  const { runScheduledBackup } = await import('./backup/scheduled-backup.ts');
+  const store = await openBackupStore(target);
+  const key = passphrase ? { secretKey, passphrase } : null;
+  const backup = (signal: AbortSignal) =>
+    runScheduledBackup(
+      {
+        fork: () => orm.em.fork(),
+        connection,
+        clock,
+        logger,
+        store,
+        packages,
+        version: manifest.version,
+        key,
+        schedule: config.backup,
+      },
+      signal,
+    );
+  return createScheduler({
+    logger,
+    intervalMs: BACKUP_INTERVAL_MS,
+    limitMs: BACKUP_LIMIT_MS,
+    tasks: { backup },
+  });
+};

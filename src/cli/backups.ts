@@ -20,7 +20,7 @@ import { locateBackups } from '../config/store-config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
 import { isFolder, openTempFolder } from '../lib/files.ts';
-import { formatCount } from '../lib/format-count.ts';
+import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
 import { invalidInput } from '../lib/problems.ts';
 import { openDatabaseHost, withDatabaseHost } from '../server/database-host.ts';
@@ -62,7 +62,7 @@ export const createBackupFile = async (config: Config, named: string | undefined
     ...kept.map(
       (path) => `${path} belongs to a backup that is running or was killed: it is removed after a day.`,
     ),
-    `Wrote ${target.locate(name)}: ${formatCount(rows, 'row')} of ${formatCount(tables, 'table')}, ${formatCount(packages, 'package')}, ${megabytes(sizeBytes)} MB.`,
+    `Wrote ${target.locate(name)}: ${formatCount(rows, 'row')} of ${formatCount(tables, 'table')}, ${formatCount(packages, 'package')}, ${formatMegabytes(sizeBytes)}.`,
   ];
 };
 
@@ -226,5 +226,3 @@ const describe = ({ header, manifest: { tables } }: CheckedBackup): string => {
   const rows = Object.values(tables).reduce((sum, table) => sum + table.rows, 0);
   return `the backup of ${header.createdAt}: ${formatCount(rows, 'row')} of ${formatCount(header.tables.length, 'table')} are the same as in its snapshot.`;
 };
-
-const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);

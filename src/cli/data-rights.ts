@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Config } from '../config/config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { formatMegabytes } from '../lib/operator-text.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createSignedLinks } from '../services/auth/signed-links.ts';
@@ -39,7 +40,7 @@ export const exportUser = (config: Config, email: string, file: string): Promise
       await rm(draft, { force: true });
     }
     const { size } = await stat(file);
-    return `Wrote ${file}: everything about ${email}, ${(size / 1e6).toFixed(1)} MB.`;
+    return `Wrote ${file}: everything about ${email}, ${formatMegabytes(size)}.`;
   });
 
 /** Erases a person once the operator has typed the address. @returns a line for the operator */

@@ -7,7 +7,7 @@ import { kysely } from '../db/kysely.ts';
 import { migrateDatabase } from '../db/migrate.ts';
 import { type MigrationPreview, previewMigrations } from '../db/migration-preview.ts';
 import { systemClock } from '../lib/clock.ts';
-import { formatCount } from '../lib/format-count.ts';
+import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
@@ -37,7 +37,7 @@ const linesOf = ({ name, locks, ms }: MigrationPreview): string[] => [
   ...(locks.length === 0 ? ['  locks no existing table'] : []),
   ...locks.map(
     ({ table, mode, rows, bytes }) =>
-      `  locks ${table} (${mode}), about ${formatCount(rows, 'row')}, ${(bytes / 1e6).toFixed(1)} MB`,
+      `  locks ${table} (${mode}), about ${formatCount(rows, 'row')}, ${formatMegabytes(bytes)}`,
   ),
 ];
 

@@ -6,11 +6,11 @@ import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { readDump } from '../integrations/django/dump.ts';
 import { type ImportTotals, importUsers } from '../integrations/django/import.ts';
 import { systemClock } from '../lib/clock.ts';
-import { formatCount } from '../lib/format-count.ts';
+import { formatCount } from '../lib/operator-text.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { withDatabase } from './database-work.ts';
-import type { ImportArguments } from './import-django.ts';
+import type { ImportArguments } from './people.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { checkFiles, createErrorList, createReportFile, type ImportReport } from './reports.ts';
 

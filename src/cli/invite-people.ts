@@ -8,7 +8,7 @@ import { type Em, kysely } from '../db/kysely.ts';
 import { systemClock } from '../lib/clock.ts';
 import { normalizeEmail } from '../lib/email-address.ts';
 import { reasonOf } from '../lib/errno.ts';
-import { formatCount } from '../lib/format-count.ts';
+import { formatCount } from '../lib/operator-text.ts';
 import { type FieldErrors, invalid, Problem } from '../lib/problems.ts';
 import { type Actor, administersClient } from '../services/access/actor.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
@@ -18,7 +18,7 @@ import type { InvitationRow } from '../services/invitations/invitation-rows.ts';
 import { type InvitationElement, invite } from '../services/invitations/invite.ts';
 import { withDatabase } from './database-work.ts';
 import { createProgress } from './progress.ts';
-import { checkFiles, printable, sortByLine, summarizeErrors, writeReport } from './reports.ts';
+import { checkFiles, shown, sortByLine, summarizeErrors, writeReport } from './reports.ts';
 
 type InviteOptions = {
   clientId: number;
@@ -79,7 +79,7 @@ const successLines = (
   { inviter, client }: Parties,
   { dryRun, hasMailServer }: Circumstances,
 ): string[] => [
-  `${printable(client.name)}: ${made} ${dryRun ? 'would be ' : ''}invited, ${renewed} renewed, by ${inviter.email}.`,
+  `${shown(client.name)}: ${made} ${dryRun ? 'would be ' : ''}invited, ${renewed} renewed, by ${inviter.email}.`,
   dryRun ? 'This was a dry run: nothing was changed.' : hasMailServer ? QUEUED : WAITING,
 ];
 

@@ -3,14 +3,12 @@ import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { readConfig } from '../config/config.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { formatCount } from '../lib/format-count.ts';
+import { formatCount } from '../lib/operator-text.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackupCommands } from './backup.ts';
 import { addCompletionCommand } from './completion.ts';
 import { reportFailure } from './failures.ts';
-import { addImportCommand } from './import-django.ts';
-import { addInviteCommand } from './invite.ts';
-import { addUserCommands, readEmail } from './users.ts';
+import { addPeopleCommands, readEmail } from './people.ts';
 
 /** All commands, with their options and help. */
 export const createProgram = (): Command => {
@@ -23,10 +21,8 @@ export const createProgram = (): Command => {
   addServiceCommands(program);
   addAdminCommand(program);
   addAppCommands(program);
-  addInviteCommand(program);
-  addUserCommands(program);
+  addPeopleCommands(program);
   addKeyCommands(program);
-  addImportCommand(program);
   addUsageCommand(program);
   addBackupCommands(program);
   addDoctorCommand(program);

@@ -3,6 +3,7 @@ import { open, stat, writeFile } from 'node:fs/promises';
 import type { Remark } from '../integrations/django/fields.ts';
 import { csvLine } from '../lib/csv-line.ts';
 import { nullIfMissing } from '../lib/errno.ts';
+import { printable } from '../lib/operator-text.ts';
 import { invalid } from '../lib/problems.ts';
 import { COLUMNS, type CsvFault } from '../services/invitations/invitation-csv.ts';
 
@@ -47,15 +48,14 @@ export const summarizeErrors = (faults: readonly CsvFault[]): string[] => [
   ...faults.slice(0, MAX_PRINTED_ERRORS).map(({ line, email, field, message }) =>
     [`line ${line}`, email, field, message]
       .filter((part) => part !== '')
-      .map(printable)
+      .map(shown)
       .join(': '),
   ),
   ...(faults.length > MAX_PRINTED_ERRORS ? [`… and ${faults.length - MAX_PRINTED_ERRORS} more.`] : []),
 ];
 
-/** Replaces control and bidirectional characters, which could manipulate the terminal. */
-export const printable = (text: string): string =>
-  clip(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd'), MAX_SHOWN_CHARS);
+/** The start of a text that may hold anything, for a terminal. */
+export const shown = (text: string): string => clip(printable(text), MAX_SHOWN_CHARS);
 
 const clip = (text: string, maxChars: number): string =>
   text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { originList } from '../lib/urls.ts';
 import { MAX_TICKET_SECONDS } from '../lib/ticket-claims.ts';
+import { originList } from '../lib/urls.ts';
 import {
   appUrl,
   databaseUrl,

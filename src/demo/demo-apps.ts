@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type TicketClaims, TicketError, verifyTicket } from '../client/tickets.ts';
 import type { Config } from '../config/config.ts';
-import { leadsToApi } from '../lib/urls.ts';
 import { type Html, html, htmlDocument, trusted } from '../lib/html.ts';
+import { leadsToApi } from '../lib/urls.ts';
 
 /**
  * A small app like those that Steward opens: `steward demo` serves it for each app, and an app on another host would work the

@@ -7,7 +7,7 @@ import type { Connection } from '../config/connection.ts';
 import { tlsOptionsOf } from '../db/client.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errno.ts';
-import { formatCount } from '../lib/format-count.ts';
+import { formatCount } from '../lib/operator-text.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 /** Let's Encrypt renews 30 days before the end: with less, a renewal has failed. */

@@ -5,7 +5,7 @@ import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { PUBLISHED_DEMO_PASSWORD } from '../config/settings.ts';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS } from '../lib/clock.ts';
-import { formatCount } from '../lib/format-count.ts';
+import { formatCount } from '../lib/operator-text.ts';
 import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { judgeStoredTimes } from './database-findings.ts';

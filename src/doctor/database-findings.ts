@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
-import { formatCount } from '../lib/format-count.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
+import { formatCount } from '../lib/operator-text.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 export type DatabaseFacts = {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { styleText } from 'node:util';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { printable } from './operator-text.ts';
 import { logFieldsOf, tracing } from './tracing.ts';
 
 export type { Logger };
@@ -94,9 +95,6 @@ const ERROR_LEVEL = 50;
 /** Fields of each entry that are of no use on a terminal. */
 const OMITTED = new Set(['pid', 'hostname', 'reqId', 'user_id', 'trace_id', 'span_id']);
 
-/** A terminal would obey control characters, and bidirectional ones reorder the line. */
-const NOT_PRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
 /**
  * Formats a JSON line of the log for a terminal: time, level, and for a response the method, path, status and duration in
  * milliseconds. Only errors have more than one line: the stack follows, indented.
@@ -109,8 +107,8 @@ export const formatLogLine = (json: string, { hasColors }: { hasColors: boolean 
   const text = `${describe(msg, fields)}${describeError(msg, err)}`;
   // Colors are added last, so that no other text can contain any.
   const line = hasColors
-    ? `${styleText(color, head, { validateStream: false })} ${printable(text)}`
-    : `${head} ${printable(text)}`;
+    ? `${styleText(color, head, { validateStream: false })} ${onOneLine(text)}`
+    : `${head} ${onOneLine(text)}`;
   const stack = level >= ERROR_LEVEL ? stackLines(err) : [];
   return [line, ...stack].map((part) => `${part}\n`).join('');
 };
@@ -146,7 +144,6 @@ const stackLines = (err: LoggedError | undefined): string[] =>
   (err?.stack ?? '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
-    .map((line) => `  ${printable(line.trim())}`);
+    .map((line) => `  ${onOneLine(line.trim())}`);
 
-const printable = (text: string): string =>
-  text.replaceAll(NOT_PRINTABLE, (character) => (character === '\n' || character === '\t' ? ' ' : '\ufffd'));
+const onOneLine = (text: string): string => printable(text.replaceAll(/[\n\t]/g, ' '));

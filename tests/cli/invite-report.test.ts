@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { printable, sortByLine, summarizeErrors, writeReport } from '../../src/cli/reports.ts';
+import { shown, sortByLine, summarizeErrors, writeReport } from '../../src/cli/reports.ts';
 import type { CsvFault } from '../../src/services/invitations/invitation-csv.ts';
 import { makeScratchFolder } from '../support/files.ts';
 
@@ -63,8 +63,8 @@ report('shows the first 20 errors and the number of further ones', () => {
 });
 
 report('removes control characters of cells', () => {
-  assert.is(printable('a\x1b[2J\r\nb\u202ec'), 'a\ufffd[2J\ufffd\ufffdb\ufffdc');
-  assert.is(printable('\u{1f600}'.repeat(500)).length, 121);
+  assert.is(shown('a\x1b[2J\r\nb\u202ec'), 'a\ufffd[2J\ufffd\ufffdb\ufffdc');
+  assert.is(shown('\u{1f600}'.repeat(500)).length, 121);
 });
 
 report.run();

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { leadsToApi } from '../../lib/urls.ts';
 import { type Html, html, maintenanceNotice } from '../../lib/html.ts';
 import { Problem } from '../../lib/problems.ts';
+import { leadsToApi } from '../../lib/urls.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';
 import { sendProblem } from '../rest/problem-document.ts';

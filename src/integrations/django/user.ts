@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_EMAIL_LENGTH, NewEmail } from '../../lib/email-address.ts';
 import { findJsonProblem, isStorableText } from '../../lib/json-value.ts';
+import { printable } from '../../lib/operator-text.ts';
 import type { DumpRecord } from './dump.ts';
 import type { ProfileValues, Remark, Sources } from './fields.ts';
 
@@ -126,7 +127,7 @@ export const readDjangoUser = (
   const { model, pk: key, fields } = isObject(value) ? value : {};
   const isValid = typeof model === 'string' && isObject(fields);
   const input = isValid ? inputOf(fields, sources, profiles) : {};
-  const record = { position, pk: printable(key), email: printable(input.email) || printable(input.username) };
+  const record = { position, pk: shown(key), email: shown(input.email) || shown(input.username) };
   const refuse = (faults: { field: string; message: string }[]): DjangoRecord => ({
     ...record,
     user: null,
@@ -170,11 +171,8 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 const addressIn = ({ email, username }: Record<string, unknown>): unknown =>
   [email, username].map((text) => NewEmail.safeParse(text).data).find((address) => address !== undefined);
 
-/** As printable text: without control characters, which could manipulate the terminal, and invalid Unicode. */
-const printable = (value: unknown): string =>
+/** For reports. */
+const shown = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number'
-    ? String(value)
-        .slice(0, MAX_EMAIL_LENGTH)
-        .toWellFormed()
-        .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
+    ? printable(String(value).slice(0, MAX_EMAIL_LENGTH).toWellFormed())
     : '';

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { leadsToApi } from '../../lib/urls.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { notFound } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
+import { leadsToApi } from '../../lib/urls.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
