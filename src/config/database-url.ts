@@ -22,9 +22,9 @@ export const parseDatabaseUrl = (url: string): Connection => {
   const parts = FORM.exec(url);
   if (!parts) throw new TypeError(MALFORMED);
   const [, login = '', authority = '', path = '', query = ''] = parts;
-  const authorityHosts = readAuthority(authority);
+  const hosts = readAuthority(authority);
   const parameters = parseDatabaseParameters(readQuery(query));
-  const [host, ...fallbackHosts] = hostsOf(authorityHosts, parameters);
+  const [host, ...fallbackHosts] = hostsOf(hosts, parameters);
   const [user = '', ...password] = login.split(':');
   const database = parameters.dbname ?? decode(path);
   if (database === '') throw new TypeError('must end in the name of a database');
@@ -33,6 +33,7 @@ export const parseDatabaseUrl = (url: string): Connection => {
   if (fallbackHosts.length > 0 && areSockets.includes(true))
     throw new TypeError('can name one Unix socket, or several hosts');
   const tls = tlsOf(parameters);
+  const target = parameters.target_session_attrs;
   return {
     ...host,
     ...(fallbackHosts.length > 0 && { fallbackHosts }),
@@ -41,30 +42,29 @@ export const parseDatabaseUrl = (url: string): Connection => {
     database,
     // A Unix socket has no TLS, as in libpq.
     ...(tls && !areSockets.includes(true) && { tls }),
-    ...sessionParametersOf(parameters),
+    ...(target !== undefined && target !== 'any' && { targetSession: target }),
+    ...(parameters.application_name !== undefined && { applicationName: parameters.application_name }),
+    ...(parameters.connect_timeout !== undefined && { connectTimeoutMs: parameters.connect_timeout * 1000 }),
+    ...(parameters.options !== undefined && { startupOptions: parameters.options }),
   };
 };
 
-type Lists = { hosts: string[]; ports: string[] };
-
-const readAuthority = (authority: string): Lists => {
-  const parsed = authority.split(',').map((part) => {
+const readAuthority = (authority: string) =>
+  authority.split(',').map((part) => {
     const [, host = '', port = ''] = HOST.exec(part) ?? [];
     if (HOST.test(part) && /^\d*$/.test(port)) return { host: decode(host.replace(/^\[|\]$/g, '')), port };
     throw new TypeError(
       `${MALFORMED}; a port must be a number, and / ? # @ : within the password must be percent-encoded`,
     );
   });
-  return { hosts: parsed.map(({ host }) => host), ports: parsed.map(({ port }) => port) };
-};
 
 /** `?host=` and `?port=` take precedence over the authority. A single port applies to all hosts. */
 const hostsOf = (
-  { hosts, ports }: Lists,
-  parameters: { host?: string | undefined; port?: string | undefined },
+  authority: ReturnType<typeof readAuthority>,
+  parameters: DatabaseParameters,
 ): [HostAddress, ...HostAddress[]] => {
-  const names = parameters.host?.split(',') ?? hosts;
-  const given = parameters.port?.split(',') ?? ports;
+  const names = parameters.host?.split(',') ?? authority.map(({ host }) => host);
+  const given = parameters.port?.split(',') ?? authority.map(({ port }) => port);
   if (given.length !== 1 && given.length !== names.length)
     throw new TypeError('must have one port, or one for each host');
   const [first = DEFAULT_HOST, ...others] = names;
@@ -203,16 +203,3 @@ const check = (message: string, work: () => unknown): void => {
     throw new TypeError(message, { cause });
   }
 };
-
-/** What else of a connection the parameters say. */
-const sessionParametersOf = ({
-  target_session_attrs: attributes,
-  application_name: applicationName,
-  connect_timeout: seconds,
-  options,
-}: DatabaseParameters): Partial<Connection> => ({
-  ...(attributes !== undefined && attributes !== 'any' && { targetSession: attributes }),
-  ...(applicationName !== undefined && { applicationName }),
-  ...(seconds !== undefined && { connectTimeoutMs: seconds * 1000 }),
-  ...(options !== undefined && { startupOptions: options }),
-});

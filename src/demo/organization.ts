@@ -47,12 +47,6 @@ Amélie Tremblay, Olivier Gagnon
 Nino Beridze, Davit Grigoryan
 Hiba Nasser, Omar Khalil`;
 
-export type Name = {
-  firstName: string;
-  lastName: string /** Before the `@` of an address. */;
-  local: string;
-};
-
 /** Letters that do not decompose into an ASCII letter and an accent. */
 const LETTERS: Record<string, string> = { ł: 'l', ø: 'o', ß: 'ss', ı: 'i', đ: 'd', æ: 'ae' };
 
@@ -64,12 +58,15 @@ const localPartOf = (name: string): string =>
     .replaceAll(/[\p{M}']/gu, '')
     .replaceAll(' ', '.');
 
-const DEMO_NAMES: Name[] = NAMES.trim()
+const DEMO_NAMES = NAMES.trim()
   .split(/,\s+|\n/)
   .map((name) => {
     const [firstName = '', ...rest] = name.split(' ');
+    // `local`: before the `@` of an address.
     return { firstName, lastName: rest.join(' '), local: localPartOf(name) };
   });
+
+type Name = (typeof DEMO_NAMES)[number];
 
 /** What `steward demo` adds to the workspace: a third client, more apps, and people who come and go. Tests do without. */
 
@@ -86,21 +83,9 @@ export const APP_IN_MAINTENANCE = 'Wh6sTk3a';
 export const MAINTENANCE_DAYS = 3;
 
 export const MORE_APPS = [
-  {
-    id: IDLE_APP,
-    clientId: 1,
-    slug: 'forecast',
-    label: 'Forecast',
-    description: 'Revenue of the next quarters.',
-  },
+  { id: IDLE_APP, clientId: 1, slug: 'forecast', label: 'Forecast', description: 'Revenue ahead.' },
   { id: 'Pr4cNg8u', clientId: 1, slug: 'pricing', label: 'Pricing', description: 'Prices by region.' },
-  {
-    id: 'Ch5rG2mE',
-    clientId: 2,
-    slug: 'charging',
-    label: 'Charging',
-    description: 'Energy that vehicles took from our stations.',
-  },
+  { id: 'Ch5rG2mE', clientId: 2, slug: 'charging', label: 'Charging', description: 'Energy by station.' },
   {
     id: APP_IN_MAINTENANCE,
     clientId: 2,
@@ -110,13 +95,7 @@ export const MORE_APPS = [
     inMaintenance: true,
     maintenanceMessage: '<p>We are counting the stock. The app is back next week.</p>',
   },
-  {
-    id: 'Or2dRs9x',
-    clientId: 3,
-    slug: 'orders',
-    label: 'Orders',
-    description: 'Orders by region and month.',
-  },
+  { id: 'Or2dRs9x', clientId: 3, slug: 'orders', label: 'Orders', description: 'Orders by month.' },
   { id: 'Su8pLr5e', clientId: 3, slug: 'suppliers', label: 'Suppliers', description: 'Who delivers late.' },
 ];
 
@@ -164,16 +143,6 @@ export type Member = {
   leftDaysAgo: number | null;
   /** The share of working days with use. */
   frequency: number;
-};
-
-type Invitee = {
-  email: string;
-  clientId: number;
-  apps: string[];
-  status: 'pending' | 'revoked';
-  /** The mail server of the address does not know it. */
-  isRejected: boolean;
-  invitedDaysAgo: number;
 };
 
 const MEMBER_COUNT = 141;
@@ -243,7 +212,7 @@ const stayOf = (index: number, isAdmin: boolean): Stay => {
 export const MEMBERS: Member[] = DEMO_NAMES.slice(0, MEMBER_COUNT).map(memberOf);
 
 /** Invited and not here: eight may still accept, three are late, three were revoked. */
-export const INVITEES: Invitee[] = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT + 14).map((name, index) => {
+export const INVITEES = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT + 14).map((name, index) => {
   const clientId = clientOf(index);
   const isRevoked = index > 10;
   const isLate = index > 7 && !isRevoked;
@@ -251,7 +220,8 @@ export const INVITEES: Invitee[] = DEMO_NAMES.slice(MEMBER_COUNT, MEMBER_COUNT +
     email: addressOf(name, clientId),
     clientId,
     apps: appsOf(clientId).slice(0, 1 + (index % 2)),
-    status: isRevoked ? 'revoked' : 'pending',
+    status: isRevoked ? ('revoked' as const) : ('pending' as const),
+    // The mail server of the address does not know it.
     isRejected: index === 4 || index === 9,
     invitedDaysAgo: isLate ? 16 + (index % 8) : 1 + Math.floor(index * 1.7),
   };
