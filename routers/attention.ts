@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UNUSED_DAYS } from '../src/services/apps/app-filter.ts';
+import { UNUSED_DAYS } from '../src/services/apps/app-rows.ts';
 import type { Attention } from '../src/services/attention/attention.ts';
 import { MailOutput, mailOutput } from './mail.ts';
 import { routesOf } from './procedure-meta.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UNUSED_DAYS } from '../src/services/apps/app-filter.ts';
+import { UNUSED_DAYS } from '../src/services/apps/app-rows.ts';
 import { USAGE_INTERVALS } from '../src/services/usage/usage-report.ts';
 import { appFilter } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';

@@ -140,7 +140,7 @@ export const usersRouter = router({
     )
     .output(TableOutput)
     .query(async ({ ctx, input: { columns, ...filter } }) => {
-      const users = await ctx.services.userTables.open(ctx.actor, filter);
+      const users = await ctx.services.users.openTable(ctx.actor, filter);
       const pages = tablePages(users, columns, ctx.baseUrl);
       return ctx.isDownload ? new Download('users.csv', csvOf(pages, columns)) : pages;
     }),

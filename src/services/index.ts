@@ -42,7 +42,6 @@ import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
-import { createUserTables } from './users/user-tables.ts';
 import { createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
 
@@ -77,7 +76,6 @@ const factories = {
   roles: createRoles,
   erasures: createErasures,
   userExports: createUserExports,
-  userTables: createUserTables,
   invitations: createInvitations,
   invitationAcceptance: createInvitationAcceptance,
   apps: createApps,

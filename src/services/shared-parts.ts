@@ -3,7 +3,7 @@ import type { Em } from '../db/kysely.ts';
 import { createCopyLines } from '../db/list-pages.ts';
 import type { DatabasePool } from '../db/pool.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
-import { createCredentialLookup } from './auth/credential-lookup.ts';
+import { createCredentialLookup } from './auth/identity.ts';
 import {
   createLaunchThrottle,
   createLoginConcurrency,

@@ -19,9 +19,10 @@ import { readClient } from '../clients/clients.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { dayOf, isStaleWindow, refreshStaleWindows, usageWindows } from '../usage/usage-windows.ts';
-import { type AppFilter, appMatches } from './app-filter.ts';
 import {
+  type AppFilter,
   type AppRow,
+  appMatches,
   appRow,
   appRows,
   appsAfter,

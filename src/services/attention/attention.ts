@@ -6,8 +6,7 @@ import { createInvitations } from '../invitations/invitations.ts';
 import { createMails } from '../mail/mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { dayOf } from '../usage/usage-windows.ts';
-import type { Listing } from '../users/user-listing.ts';
-import { createUsers } from '../users/users.ts';
+import { createUsers, type Listing } from '../users/users.ts';
 
 const EXPIRING_DAYS = 3;
 const IDLE_DAYS = 90;

@@ -7,8 +7,7 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockActiveUser } from '../users/user-locks.ts';
-import { lockOwner, readOwnerId } from './credential-owner.ts';
+import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
 import { addToken, isStillLoggedIn, isTokenUnexpired, tokenDigest } from './credentials.ts';
 import { createIdentity } from './identity.ts';
 

@@ -1,14 +1,16 @@
 import { sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import type { Read } from '../../db/batched-reads.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { lockAccess } from '../access/locks.ts';
 import { canAllOf } from '../access/permissions.ts';
+import { ROLE_COLUMNS } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { activeUsers } from './credential-lookup.ts';
-import { CREDENTIAL_TABLES, tokenDigest } from './credentials.ts';
-import { SESSION_IDLE_DAYS } from './sessions.ts';
+import { CREDENTIAL_TABLES, isTokenUnexpired, tokenDigest } from './credentials.ts';
+import { isUnexpired, SESSION_IDLE_DAYS } from './sessions.ts';
 
 const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
 const SESSION_PATTERN = /^[\w-]{43}$/;
@@ -42,6 +44,48 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
     findBySession: async (secret: string): Promise<Actor | null> =>
       SESSION_PATTERN.test(secret) ? authenticate('session', secret, SESSION_IDLE_DAYS) : null,
   };
+};
+
+/**
+ * Finds the active owner of a token or session by its digest. Every request does this, so lookups of one event-loop tick
+ * share a statement.
+ */
+export const createCredentialLookup = (em: Em, read: Read) => {
+  const loadOwners = (kind: Credential['kind']) => async (digests: readonly string[]) => {
+    const rows = await read(OWNERS[kind](em, digests));
+    return new Map(rows.map((owner) => [owner.digest, owner]));
+  };
+  const loaders = {
+    token: createBatchLoader(loadOwners('token')),
+    session: createBatchLoader(loadOwners('session')),
+  };
+  return async (unit: Em, kind: Credential['kind'], digest: string) =>
+    // A transaction must see its own uncommitted changes.
+    unit.isInTransaction() ? OWNERS[kind](unit, [digest]).executeTakeFirst() : loaders[kind](digest);
+};
+
+const activeUsers = (em: Em) =>
+  kysely(em)
+    .selectFrom('users')
+    .select(['users.id', 'users.email'])
+    .select(ROLE_COLUMNS)
+    .where('users.is_active', '=', true);
+
+const OWNERS = {
+  token: (em: Em, digests: readonly string[]) =>
+    activeUsers(em)
+      .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
+      .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
+      .select(sql<Date | null>`null::timestamptz`.as('authenticated_at'))
+      .where(isAnyOf('api_tokens.digest', digests, 'varchar'))
+      .where(isTokenUnexpired),
+  session: (em: Em, digests: readonly string[]) =>
+    activeUsers(em)
+      .innerJoin('sessions', 'sessions.user_id', 'users.id')
+      .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
+      .select(sql<Date | null>`sessions.authenticated_at`.as('authenticated_at'))
+      .where(isAnyOf('sessions.digest', digests, 'varchar'))
+      .where(isUnexpired),
 };
 
 const toActor = (

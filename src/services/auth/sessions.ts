@@ -9,8 +9,7 @@ import type { Actor } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockUser } from '../users/user-locks.ts';
-import { lockOwner, readOwnerId } from './credential-owner.ts';
+import { lockOwner, lockUser, readOwnerId } from '../users/user-locks.ts';
 import { isStillLoggedIn, revokeCredentials, tokenDigest } from './credentials.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 

@@ -12,9 +12,9 @@ import { renewInvitation } from '../invitations/invite.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
-import { type Listing, listingQuery } from '../users/user-listing.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
+import { type Listing, listingQuery } from '../users/users.ts';
 import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
 import { CHANGED_ONCE, findDone, readOperation, recordChange, startOperation } from './operation-log.ts';
 

@@ -5,8 +5,14 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
-import { type AppFilter, appMatches } from '../apps/app-filter.ts';
-import { appsAfter, type ItemPageRequest, requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
+import {
+  type AppFilter,
+  appMatches,
+  appsAfter,
+  type ItemPageRequest,
+  requireViewableApp,
+  viewableAppIds,
+} from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUser } from '../users/user-rows.ts';

@@ -20,8 +20,8 @@ import { startOperation, supersedeOperations } from '../operations/operation-log
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type GrantableApp, grantEvents } from './app-grants.ts';
-import { type Listing, listingQuery } from './user-listing.ts';
 import { lockSuperusers, targets } from './user-locks.ts';
+import { type Listing, listingQuery } from './users.ts';
 
 /** Whether a user is to have an app. */
 export type Cell = { email: string; app_id: string; granted: boolean };

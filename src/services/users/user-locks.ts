@@ -1,7 +1,7 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
 import { ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
@@ -121,3 +121,28 @@ export const targets = (db: Em) =>
       sql<number[]>`array(select m.client_id from memberships m
         where m.user_id = users.id order by m.client_id)`.as('clientIds'),
     );
+
+/** Whose credentials a call concerns, with the clients whose admins may read its audit entry. */
+type Owner = { id: number; email: string; clientIds: number[] };
+
+/**
+ * The id of the actor, or of the user with this address, whom the actor must be allowed to change. Locks nothing.
+ * @throws Problem `not-found`, `forbidden`
+ */
+export const readOwnerId = async (db: Em, actor: Actor, email: string | undefined): Promise<number> => {
+  if (email === undefined) return actor.id;
+  const owner = await readTarget(db, actor, email);
+  requireUserAdmin(actor, owner);
+  return owner.id;
+};
+
+/**
+ * The actor, or the locked user with this address, whom the actor must be allowed to change.
+ * @throws Problem `not-found`, `forbidden`, `unauthenticated`
+ */
+export const lockOwner = async (tx: Em, actor: Actor, email: string | undefined): Promise<Owner> => {
+  if (email === undefined)
+    return { id: actor.id, email: actor.email, clientIds: await clientIdsOf(tx, actor.id) };
+  const { user, clientIds } = await lockUser(tx, actor, email);
+  return { id: user.id, email: user.email, clientIds };
+};

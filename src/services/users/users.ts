@@ -1,51 +1,185 @@
-import type { ListStream } from '../../db/list-pages.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { condition, type Em, isAnyOf } from '../../db/kysely.ts';
+import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
-import { invalid } from '../../lib/problems.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
+import { isNotErased, userClientVisibleTo, userVisibleTo, type Viewer } from '../access/visibility.ts';
+import { requireViewableAppId } from '../apps/app-rows.ts';
+import { reloadActor } from '../auth/identity.ts';
+import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type Listing, listingQuery, openUserList, type UserEncoder } from './user-listing.ts';
-import { loadUser, type UserDetail, type UserRow } from './user-rows.ts';
+import { type UserFilter, usersMatching } from './user-filter.ts';
+import { loadUser, type UserDetail, type UserRow, userRows } from './user-rows.ts';
 
-export const createUsers = ({ em, read, loadAnyUser, clock, copyLines }: UnitOfWork) => ({
-  /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
-  list: async (actor: Actor, filter: Listing, page: PageRequest): Promise<UserRow[]> => {
-    if (page.limit === undefined && page.page === undefined) requireUnsorted(filter);
-    return readPage((await listingQuery(em, actor, filter, clock.now())).users, 'users.id', page);
-  },
+/** Users of a table that are read together. */
+const TABLE_PAGE_SIZE = 1_000;
 
-  /**
-   * A page of the console's list of people. What only this list shows is selected here.
-   * @throws Problem as `list`
-   */
-  people: async (actor: Actor, filter: Listing, page: PageRequest) =>
-    readPage((await listingQuery(em, actor, filter, clock.now())).users, 'users.id', page),
+export const createUsers = (unit: UnitOfWork) => {
+  const { em, clock } = unit;
+  const matching = async (actor: Actor, filter: Listing) =>
+    (await listingQuery(em, actor, filter, clock.now())).users;
 
-  /** @throws Problem `not-found` if the actor may not see the app or client */
-  count: async (actor: Actor, filter: Listing): Promise<number> =>
-    countRows((await listingQuery(em, actor, filter, clock.now())).users),
+  return {
+    /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor`, `sort` */
+    list: async (actor: Actor, filter: Listing, page: PageRequest): Promise<UserRow[]> => {
+      if (page.limit === undefined && page.page === undefined) requireUnsorted(filter);
+      return readPage(await matching(actor, filter), 'users.id', page);
+    },
 
-  /**
-   * Streams the whole list.
-   * @throws Problem as `list`
-   */
-  stream: (actor: Actor, filter: Listing, encoder: UserEncoder): Promise<ListStream> => {
-    const open = async (viewer: Actor) => {
-      requireLister(viewer);
-      requireUnsorted(filter);
-      return openUserList(viewer, await listingQuery(em, viewer, filter, clock.now()), encoder);
-    };
-    return openListStream({ em, copyLines, actor, open });
-  },
+    /**
+     * A page of the console's list of people. What only this list shows is selected here.
+     * @throws Problem as `list`
+     */
+    people: async (actor: Actor, filter: Listing, page: PageRequest) =>
+      readPage(await matching(actor, filter), 'users.id', page),
 
-  /** @throws Problem `not-found` */
-  get: (actor: Actor, email: string): Promise<UserDetail> =>
-    loadUser({ em, read, loadAnyUser }, actor, email),
-});
+    /** @throws Problem `not-found` if the actor may not see the app or client */
+    count: async (actor: Actor, filter: Listing): Promise<number> => countRows(await matching(actor, filter)),
 
-export type PersonRow = Awaited<ReturnType<ReturnType<typeof createUsers>['people']>>[number];
+    /**
+     * Streams the whole list.
+     * @throws Problem as `list`
+     */
+    stream: (actor: Actor, filter: Listing, encoder: UserEncoder): Promise<ListStream> => {
+      const open = async (viewer: Actor): Promise<OpenList> => {
+        requireLister(viewer);
+        requireUnsorted(filter);
+        const listed = await listingQuery(em, viewer, filter, clock.now());
+        return {
+          encoder,
+          page: (after, limit) => pageOfUsers(viewer, listed, encoder, [Number(after?.[0] ?? 0), limit]),
+        };
+      };
+      return openListStream({ ...unit, actor, open });
+    },
+
+    /**
+     * Reads the matching users for a file, page by page, in the order that they have now: a user whose key changes while it is
+     * read, for example by a login, is neither lost nor repeated. Only ids are held in memory. While it is read, it may fail with
+     * `unauthenticated`.
+     * @throws Problem `not-found` if the actor may not see the app or client
+     */
+    openTable: async (actor: Actor, filter: Listing): Promise<AsyncGenerator<UserRow[]>> => {
+      requireLister(actor);
+      const users = (await matching(actor, filter)).clearSelect();
+      const ids = (await users.select('users.id').execute()).map(({ id }) => id);
+      return readTable(em, actor, ids);
+    },
+
+    /** @throws Problem `not-found` */
+    get: (actor: Actor, email: string): Promise<UserDetail> => loadUser(unit, actor, email),
+  };
+};
 
 /** Whole lists are streamed in the order of ids, which no change of a user moves. @throws Problem `invalid-input` on `sort` */
 const requireUnsorted = ({ sort }: Listing): void => {
   if (sort !== undefined) throw invalid({ sort: ['Requires `limit`, `page` or `page_size`.'] });
 };
+
+async function* readTable(em: Em, actor: Actor, ids: readonly number[]): AsyncGenerator<UserRow[]> {
+  for (let start = 0; start < ids.length; start += TABLE_PAGE_SIZE) {
+    const viewer = await reloadActor(em, actor);
+    if (!viewer) throw new Problem('unauthenticated');
+    requireLister(viewer);
+    const page = ids.slice(start, start + TABLE_PAGE_SIZE);
+    const rows = await userRows(em, viewer)
+      .where(isAnyOf('users.id', page, 'int'))
+      .where(userVisibleTo(viewer))
+      .execute();
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    yield page.flatMap((id) => byId.get(id) ?? []);
+  }
+}
+
+/** All visible users, those with a grant of an app (its slug), or the members of a client. */
+export type Listing = UserFilter & { app?: string | undefined };
+
+type Users = Awaited<ReturnType<typeof usersMatching>>;
+
+type Listed = {
+  users: Users;
+  /**
+   * The table whose `user_id` is the key of a page. The planner estimates that a third of all users follow any id, and would
+   * read these instead of looking up the few members of an app or a client.
+   */
+  key: 'users' | 'app_grants' | 'memberships';
+};
+
+/** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor` */
+export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: Date): Promise<Listed> => {
+  const { app, client } = filter;
+  if (client !== undefined) await readClient(em, actor, client);
+  const appId = app === undefined ? undefined : await requireViewableAppId(em, actor, app);
+  const users = await usersMatching(em, actor, filter, now);
+  if (client !== undefined) {
+    const members = users
+      .innerJoin('memberships', 'memberships.user_id', 'users.id')
+      .where('memberships.client_id', '=', client)
+      .where(isNotErased);
+    const isGranted = condition`exists (select from app_grants g
+      where g.user_id = users.id and g.app_id = ${appId})`;
+    return {
+      users: asUsers(appId === undefined ? members : members.where(isGranted)),
+      key: 'memberships',
+    };
+  }
+  const visible = users.where(userVisibleTo(actor));
+  if (appId === undefined) return { users: visible, key: 'users' };
+  const granted = visible.innerJoin('app_grants', 'app_grants.user_id', 'users.id').where(isNotErased);
+  return { users: asUsers(granted.where('app_grants.app_id', '=', appId)), key: 'app_grants' };
+};
+
+/** Callers select no columns of the joined table. */
+const asUsers = (joined: unknown): Users => joined as Users;
+
+type UserColumn = Exclude<keyof UserRow, 'id'>;
+export type UserEncoder = RowEncoder<UserColumn>;
+
+/** A page of a whole list, ordered by id. */
+const pageOfUsers = (
+  viewer: Viewer,
+  { users, key }: Listed,
+  { columns }: UserEncoder,
+  [after, limit]: [number, number],
+) => {
+  const isOfAll = key === 'users';
+  const page = users
+    .clearSelect()
+    .where(condition`${sql.ref(isOfAll ? 'users.id' : `${key}.user_id`)} > ${after}`)
+    .limit(limit)
+    .select(columns.map((name) => columnOf(name, viewer, isOfAll).as(`output_${name}`)))
+    .select('users.id')
+    .leftJoin(administeredAfter(viewer, after).as('administered'), 'administered.user_id', 'users.id');
+  return isOfAll
+    ? page.leftJoin(grantsAfter(viewer, after).as('granted'), 'granted.user_id', 'users.id')
+    : page;
+};
+
+const columnOf = (name: UserColumn, viewer: Viewer, isOfAll: boolean): RawBuilder<unknown> => {
+  if (name === 'apps') return sql`coalesce(${isOfAll ? sql`granted.apps` : appsOf(viewer)}, '[]')`;
+  if (name === 'clientadmin_of') return sql`coalesce(administered.client_ids, '[]')`;
+  return sql.ref(`users.${name}`);
+};
+
+/** JSON, oldest app first. */
+const APP_IDS = sql`'["' || string_agg(g.app_id, '","' order by a.created_at, a.id) || '"]'`;
+
+const visibleGrants = (viewer: Viewer, isWanted: RawBuilder<boolean>) => sql`
+  from app_grants g join apps a on a.id = g.app_id
+  where ${isWanted} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}`;
+
+/** The grants of a few users are looked up, those of all are read along with them, in the order of an index. */
+const appsOf = (viewer: Viewer) => sql`
+  (select ${APP_IDS} ${visibleGrants(viewer, sql`g.user_id = users.id`)})`;
+
+const grantsAfter = (viewer: Viewer, after: number) => sql<{ user_id: number }>`(
+  select g.user_id, ${APP_IDS} as apps
+  ${visibleGrants(viewer, sql`g.user_id > ${after}`)} group by g.user_id)`;
+
+/** `client_ids` is JSON. */
+const administeredAfter = (viewer: Viewer, after: number) => sql<{ user_id: number }>`(
+  select m.user_id, '[' || string_agg(m.client_id::text, ',' order by m.client_id) || ']' as client_ids from memberships m
+  where m.is_admin and m.user_id > ${after} and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
+  group by m.user_id)`;
