@@ -267,7 +267,7 @@ const createMailModule = async ({ config, connection, orm, links, clock, logger 
   const hasServer = mailServerUrl !== undefined;
   const worker = createMailWorker({
     outbox,
-    mailer: hasServer ? await openMailer({ url: mailServerUrl, connections: MAILS_IN_FLIGHT }) : null,
+    mailer: hasServer ? await openMailer({ url: mailServerUrl, concurrency: MAILS_IN_FLIGHT }) : null,
     listen: (onHeard) =>
       listenToDatabase({ connection, channel: MAIL_CHANNEL, onHeard, warn: (line) => logger.warn(line) }),
     clock,

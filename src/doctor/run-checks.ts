@@ -39,16 +39,13 @@ const readSettings = (env: NodeJS.ProcessEnv): Config | Finding[] => {
   }
 };
 
-const MAIL_TIMEOUT_MS = 5_000;
-
 /** Connects to the mail server and logs in. Sends nothing. */
 const checkMail = async ({ mailServerUrl }: Config): Promise<Finding> => {
   const { ok, warning, failure } = findingsOf('mail');
   if (mailServerUrl === undefined)
     return warning('SMTP_URL is not set: mails are stored and not sent.', 'Set SMTP_URL to send them.');
   const { hostname, username } = new URL(mailServerUrl);
-  const timeoutsMs = { connection: MAIL_TIMEOUT_MS, greeting: MAIL_TIMEOUT_MS, socket: MAIL_TIMEOUT_MS };
-  const mailer = await openMailer({ url: mailServerUrl, connections: 1, timeoutsMs });
+  const mailer = await openMailer({ url: mailServerUrl, concurrency: 1 });
   try {
     const reason = await mailer.verify();
     return reason === null

@@ -15,6 +15,7 @@ const MAIL = {
   subject: 'Hello',
   text: 'Hello',
   html: '<p>Hello</p>',
+  headers: {},
 };
 const USER = 'mail user@acme.test';
 const PASSWORD = 'p@ss:w/o%rd é';
@@ -22,7 +23,7 @@ const LOGIN = `${encodeURIComponent(USER)}:${encodeURIComponent(PASSWORD)}`;
 const CERTIFIED = { key: TEST_CERTIFICATE_KEY, cert: TEST_CERTIFICATE };
 
 const sendTo = async (url: string) => {
-  const mailer = createSmtpMailer({ url, connections: 1 });
+  const mailer = createSmtpMailer({ url, concurrency: 1 });
   const delivery = await mailer.send(MAIL);
   mailer.close();
   return { reason: '', ...delivery };

@@ -1,4 +1,3 @@
-import type { MailTimeouts } from '../../src/adapters/mail/mailer.ts';
 import { createSmtpMailer } from '../../src/adapters/mail/smtp-mailer.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import type { Em } from '../../src/db/kysely.ts';
@@ -40,7 +39,6 @@ const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
 type WorkerSettings = OutboxSettings & {
   /** Absent: no mail server. */
   smtpUrl?: string;
-  timeoutsMs?: Partial<MailTimeouts>;
   pollMs?: number;
   retryMs?: number;
   stopMs?: number;
@@ -50,11 +48,11 @@ type WorkerSettings = OutboxSettings & {
 
 /** A mail worker as the service creates it, not started yet. */
 export const openWorker = (backend: Backend & { connection: Connection }, settings: WorkerSettings = {}) => {
-  const { smtpUrl: url, timeoutsMs = {}, pollMs, retryMs, stopMs, log = [], ...rest } = settings;
+  const { smtpUrl: url, pollMs, retryMs, stopMs, log = [], ...rest } = settings;
   const logger = createLogger('debug', { destination: { write: (line) => log.push(line) } });
   return createMailWorker({
     outbox: openOutbox(backend, rest),
-    mailer: url ? createSmtpMailer({ url, connections: MAILS_IN_FLIGHT, timeoutsMs }) : null,
+    mailer: url ? createSmtpMailer({ url, concurrency: MAILS_IN_FLIGHT }) : null,
     listen: (onHeard) =>
       listenToDatabase({
         connection: backend.connection,

@@ -11,9 +11,11 @@ export type Mail = {
   subject: string;
   text: string;
   html: string;
+  /** Further headers, sent as they are. */
+  headers: Readonly<Record<string, string>>;
 };
 
-/** `refused` is permanent, `failed` temporary. `reason`: at most 500 characters, without secrets and links. */
+/** `refused` is permanent, `failed` temporary. `reason`: from `reasonFrom`, as administrators may read it. */
 export type Delivery =
   | { outcome: 'taken' }
   | { outcome: 'failed' | 'refused'; cause: DeliveryFailure; reason: string };
@@ -23,21 +25,43 @@ export type Mailer = {
   /** Sends a mail. Never rejects. */
   send: (mail: Mail) => Promise<Delivery>;
   /**
-   * Connects and logs in without sending a mail.
-   * @returns null, or the reason of a failure, without secrets
+   * Connects and logs in without sending a mail. Gives up if the server does not answer for 5 s.
+   * @returns null, or the reason of a failure, from `reasonFrom`
    */
   verify: () => Promise<string | null>;
   /** Closes all connections. Running deliveries fail, although the server may have accepted the mail. */
   close: () => void;
 };
 
-/** In milliseconds. `mail` limits a whole attempt: a slow server could extend it indefinitely. */
-export type MailTimeouts = { connection: number; greeting: number; socket: number; mail: number };
+/** `concurrency`: how many mails are sent at the same time. */
+export type MailerOptions = { url: string; concurrency: number };
 
-export type MailerOptions = { url: string; connections: number; timeoutsMs?: Partial<MailTimeouts> };
-
-/** The mailer for the protocol of the URL. Loaded when there is a mail server: nodemailer takes 15 MB and 100 ms. */
+/**
+ * Opens an SMTP mailer. Another mailer would be chosen here, by the protocol of the URL. Loaded when there is a mail server:
+ * nodemailer takes 15 MB and 100 ms.
+ */
 export const openMailer = async (options: MailerOptions): Promise<Mailer> => {
   const { createSmtpMailer } = await import('./smtp-mailer.ts');
   return createSmtpMailer(options);
 };
+
+/** The size of the column. */
+const MAX_REASON_LENGTH = 500;
+/** Redacting shorter secrets would remove parts of words, and the gaps would reveal the secret. */
+const MIN_SECRET_LENGTH = 4;
+const REDACTED = '[…]';
+
+/**
+ * The message of a failure in one line of at most 500 characters, without links and these secrets: servers may quote what they
+ * received.
+ */
+export const reasonFrom = (message: string, secrets: readonly string[]): string =>
+  secrets
+    .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
+    .reduce((text, secret) => text.replaceAll(secret, REDACTED), message)
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/]*@/gi, `$1${REDACTED}@`)
+    .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s/]+)\/\S+/gi, `$1/${REDACTED}`)
+    .replace(/[\w-]{24,}/g, REDACTED)
+    .trim()
+    .slice(0, MAX_REASON_LENGTH);

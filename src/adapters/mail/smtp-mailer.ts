@@ -2,34 +2,42 @@ import { createTransport, type NodemailerError } from 'nodemailer';
 import { isLoopback } from '../../lib/ip-networks.ts';
 import type { DeliveryFailure } from '../../lib/telemetry.ts';
 import { traced } from '../../lib/tracing.ts';
-import type { Delivery, Mail, Mailer, MailerOptions, MailTimeouts } from './mailer.ts';
+import { type Delivery, type Mail, type Mailer, type MailerOptions, reasonFrom } from './mailer.ts';
 
-const TIMEOUTS_MS: MailTimeouts = { connection: 10_000, greeting: 10_000, socket: 30_000, mail: 120_000 };
+/** `mail` limits a whole attempt: a slow server could extend it indefinitely. */
+const TIMEOUTS_MS = { connection: 10_000, greeting: 10_000, socket: 30_000, mail: 120_000 };
+/** Of each step. */
+const VERIFY_TIMEOUT_MS = 5_000;
 /** A closed socket waits this long for the server to close its end. */
 const CLOSE_TIMEOUT_MS = 1_000;
 /** Retries on another connection if a pooled one was already closed. */
 const MAX_REQUEUES = 2;
 
-/** Sends mails by SMTP, over a pool of connections. */
-export const createSmtpMailer = ({ url, connections, timeoutsMs }: MailerOptions): Mailer => {
+type SmtpOptions = MailerOptions & { timeoutsMs?: Partial<typeof TIMEOUTS_MS> };
+
+/** Sends mails by SMTP, over a pool of `concurrency` connections. */
+export const createSmtpMailer = ({ url, concurrency, timeoutsMs }: SmtpOptions): Mailer => {
   const server = readSmtpUrl(url);
   const limits = { ...TIMEOUTS_MS, ...timeoutsMs };
-  const transport = createTransport({
-    pool: true,
+  const options = {
     host: server.host,
     port: server.port,
     secure: server.isSecure,
     // Before the password is sent to another machine.
     requireTLS: server.login !== null && !isLoopback(server.host),
     ...(server.login && { auth: { user: server.login.user, pass: server.login.password } }),
-    maxConnections: connections,
+    socketCloseTimeout: CLOSE_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+  const transport = createTransport({
+    ...options,
+    pool: true,
+    maxConnections: concurrency,
     maxRequeues: MAX_REQUEUES,
     connectionTimeout: limits.connection,
     greetingTimeout: limits.greeting,
     socketTimeout: limits.socket,
-    socketCloseTimeout: CLOSE_TIMEOUT_MS,
-    disableFileAccess: true,
-    disableUrlAccess: true,
   });
 
   return {
@@ -45,10 +53,15 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: MailerOptions
 
     verify: async () => {
       try {
-        await transport.verify();
+        await createTransport({
+          ...options,
+          connectionTimeout: VERIFY_TIMEOUT_MS,
+          greetingTimeout: VERIFY_TIMEOUT_MS,
+          socketTimeout: VERIFY_TIMEOUT_MS,
+        }).verify();
         return null;
       } catch (error) {
-        return reasonOfFailure(error, server);
+        return reasonOf(failureOf(error), server);
       }
     },
 
@@ -57,7 +70,7 @@ export const createSmtpMailer = ({ url, connections, timeoutsMs }: MailerOptions
 };
 
 /** Passes addresses as objects and the envelope separately, so that nodemailer parses no text as addresses. */
-const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => ({
+const messageOf = ({ messageId, date, from, to, subject, text, html, headers }: Mail) => ({
   envelope: { from: from.address, to: [to] },
   from,
   to: { name: '', address: to },
@@ -66,8 +79,7 @@ const messageOf = ({ messageId, date, from, to, subject, text, html }: Mail) => 
   html,
   date,
   messageId: `<${messageId}>`,
-  // RFC 3834 §5, and its equivalent in Exchange: prevents automatic replies.
-  headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+  headers: { ...headers },
 });
 
 type SmtpServer = {
@@ -92,12 +104,6 @@ export const readSmtpUrl = (url: string): SmtpServer => {
   };
 };
 
-/** The size of the column. */
-const MAX_REASON_LENGTH = 500;
-/** Redacting shorter secrets would remove parts of words, and the gaps would reveal the secret. */
-const MIN_SECRET_LENGTH = 4;
-const REDACTED = '[…]';
-
 /** Bad sequence of commands, and missing login or TLS (RFC 4954 §6, RFC 3207 §4): not caused by the mail. */
 const SESSION_ERRORS = new Set([503, 530]);
 
@@ -107,12 +113,8 @@ type Failure = Pick<NodemailerError, 'message'> & Partial<NodemailerError>;
 export const deliveryOfFailure = (error: unknown, server: SmtpServer): Delivery => ({
   outcome: isPermanent(failureOf(error)) ? 'refused' : 'failed',
   cause: causeOf(failureOf(error)),
-  reason: reasonOfFailure(error, server),
+  reason: reasonOf(failureOf(error), server),
 });
-
-/** Why the server cannot be used or refused a mail, without secrets. */
-const reasonOfFailure = (error: unknown, { login }: SmtpServer): string =>
-  reasonOf(failureOf(error), login).slice(0, MAX_REASON_LENGTH);
 
 const failureOf = (error: unknown): Failure =>
   error instanceof Error ? error : { message: 'The mail could not be sent.' };
@@ -149,19 +151,11 @@ const isPermanent = ({ command, responseCode = 0 }: Failure): boolean =>
   responseCode < 600 &&
   !SESSION_ERRORS.has(responseCode);
 
-/** Redacts secrets and links, because servers may quote what they received. */
-const reasonOf = ({ message, code, responseCode }: Failure, login: SmtpServer['login']): string => {
-  if (code === 'EAUTH' || code === 'ENOAUTH') {
-    return `The mail server refused the login${responseCode ? ` (${responseCode})` : ''}.`;
-  }
-  const bare = secretsOf(login).reduce((text, secret) => text.replaceAll(secret, REDACTED), message);
-  return bare
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/]*@/gi, `$1${REDACTED}@`)
-    .replace(/\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s/]+)\/\S+/gi, `$1/${REDACTED}`)
-    .replace(/[\w-]{24,}/g, REDACTED)
-    .trim();
-};
+/** Why the server cannot be used or refused a mail. */
+const reasonOf = ({ message, code, responseCode }: Failure, { login }: SmtpServer): string =>
+  code === 'EAUTH' || code === 'ENOAUTH'
+    ? `The mail server refused the login${responseCode ? ` (${responseCode})` : ''}.`
+    : reasonFrom(message, secretsOf(login));
 
 /** The login as it is, and as PLAIN (RFC 4616) and LOGIN encode it. */
 const secretsOf = (login: SmtpServer['login']): string[] => {
@@ -170,5 +164,5 @@ const secretsOf = (login: SmtpServer['login']): string[] => {
   const encoded = [`\0${user}\0${password}`, password, user].map((text) =>
     Buffer.from(text).toString('base64'),
   );
-  return [...encoded, password, user].filter((secret) => secret.length >= MIN_SECRET_LENGTH);
+  return [...encoded, password, user];
 };

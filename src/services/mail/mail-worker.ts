@@ -10,7 +10,7 @@ import type { ClaimedMail, Outbox } from './outbox.ts';
 
 /** The channel that the trigger of `outbox_mails` notifies. */
 export const MAIL_CHANNEL = 'outbox_mails';
-/** One per connection to the mail server. At most this many mails may be sent twice when a worker is killed. */
+/** At most this many mails may be sent twice when a worker is killed. */
 export const MAILS_IN_FLIGHT = 5;
 
 const POLL_MS = 30_000;

@@ -52,10 +52,14 @@ export const createMailWriter = ({ links, mailFrom }: Deps) => {
         subject: letter.subject,
         text: renderText(letter),
         html: renderHtml(letter),
+        headers: AUTOMATIC,
       };
     },
   };
 };
+
+/** RFC 3834 §5, and its equivalent in Exchange: prevents automatic replies. */
+const AUTOMATIC = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' };
 
 /** The time distinguishes equal ids of two databases: mail programs drop messages with a known id. */
 const messageIdOf = ({ id, created_at: createdAt }: LetterContext, from: string): string =>

@@ -83,7 +83,7 @@ const attacks = suite<Context>('hostile text in mails');
 
 attacks.before(async (context) => {
   context.server = await startSmtpServer();
-  context.mailer = createSmtpMailer({ url: context.server.url, connections: 1 });
+  context.mailer = createSmtpMailer({ url: context.server.url, concurrency: 1 });
 });
 attacks.after(async ({ server, mailer }) => {
   mailer.close();

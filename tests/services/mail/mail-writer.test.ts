@@ -31,6 +31,15 @@ writer('has body, apps, link, expiry and support address for an invitation', () 
   assert.is(html.match(new RegExp(LINK, 'g'))?.length, 3);
 });
 
+writer('are marked as automatic, so that nobody answers with an absence note', () => {
+  for (const context of [invitationContext(), passwordContext('password-reset')]) {
+    assert.equal(testWriter.write(context, NOW).headers, {
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+    });
+  }
+});
+
 writer('omits missing apps, body and support address', () => {
   const { text, html } = testWriter.write(invitationContext({ app_labels: [], support_email: '' }), NOW);
 
