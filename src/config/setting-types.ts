@@ -40,9 +40,21 @@ export const emailAddress = z
   .overwrite(withAsciiDomain)
   .check(z.email({ pattern: z.regexes.html5Email, error: 'must be an email address' }));
 
-export const smtpUrl = z
-  .url({ protocol: /^smtps?$/, error: 'must be smtp://user:password@host:port or smtps://…', abort: true })
-  .refine((url) => URL.parse(url)?.hostname, 'must name a host');
+/** Examples by protocol; `openMailer` has a mailer for each. */
+const MAIL_SERVERS = { smtp: 'smtp://user:password@host:port', smtps: 'smtps://…' };
+
+export const mailServerUrl = z
+  .url({
+    protocol: new RegExp(`^(${Object.keys(MAIL_SERVERS).join('|')})$`),
+    error: `must be ${Object.values(MAIL_SERVERS).join(' or ')}`,
+    abort: true,
+  })
+  .refine((url) => URL.parse(url)?.hostname, 'must name a host')
+  .meta({
+    valueType: Object.values(MAIL_SERVERS)
+      .map((example) => `\`${example}\``)
+      .join(' or '),
+  });
 
 export const databaseUrl = z.string().transform((url, context) => {
   try {

@@ -8,7 +8,7 @@ import {
   emailAddress,
   flag,
   httpUrl,
-  smtpUrl,
+  mailServerUrl,
   trustedProxies,
   wholeNumber,
 } from './setting-types.ts';
@@ -130,10 +130,10 @@ export const Settings = z.object({
   IDEMPOTENCY_RETENTION_HOURS: wholeNumber(1, 720, 24).describe(
     'Hours that responses to requests with an `Idempotency-Key` are stored and repeated',
   ),
-  SMTP_URL: smtpUrl.optional().meta({
+  SMTP_URL: mailServerUrl.optional().meta({
+    ...mailServerUrl.meta(),
     description:
       'Mail server. Passwords are sent over TLS only. Without this setting, mails are stored and not sent',
-    valueType: '`smtp://user:password@host:port` or `smtps://…`',
     defaultText: 'none',
   }),
   MAIL_FROM: emailAddress.optional().meta({
