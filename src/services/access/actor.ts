@@ -58,7 +58,7 @@ const ERASED = { detail: 'This person has been erased: the account stays without
  */
 const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
   if (isPseudonym(user.email)) return new Problem('forbidden', ERASED);
-  if (actor.isSuperuser) return null;
+  if (can(actor, 'administer')) return null;
   if (user.isSuperuser || user.isStaff) return roleRequired(rolesThatMay('administer'));
   return user.clientIds.some((id) => administersClient(actor, id))
     ? null

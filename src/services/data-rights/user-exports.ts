@@ -4,6 +4,7 @@ import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { reloadActor } from '../auth/identity.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -68,7 +69,7 @@ const findPerson = async (em: Em, actor: Actor | null, email: string) => {
 };
 
 const mayExport = (actor: Actor | null, personId: number): boolean =>
-  actor === null || actor.isSuperuser || actor.id === personId;
+  actor === null || can(actor, 'administer') || actor.id === personId;
 
 /** Checks every second that the reader still may read. @throws Problem `unauthenticated`, when called */
 const createRecheck = (em: Em, actor: Actor | null, personId: number) => {

@@ -2,6 +2,7 @@ import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { appsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
@@ -135,4 +136,4 @@ export type MailRoute = { hasServer: boolean; perMinute: number };
  * create the account themselves and wait until others trust it.
  */
 export const showsInvitationLink = (actor: Actor, clientId: number, { hasServer }: MailRoute): boolean =>
-  hasServer ? actor.isSuperuser : administersClient(actor, clientId);
+  hasServer ? can(actor, 'administer') : administersClient(actor, clientId);

@@ -7,6 +7,7 @@ import { hasWords } from '../../db/search.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type ClientRow, readClient } from '../clients/clients.ts';
@@ -44,7 +45,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
   const visibleMail = (tx: Em, actor: Actor, id: number) =>
     mailContexts(tx, options())
-      .select(concerns(actor, actor.isSuperuser).as('is_own'))
+      .select(concerns(actor, can(actor, 'administer')).as('is_own'))
       .where('mail.id', '=', id)
       .where(mailVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('mail'));
@@ -58,7 +59,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   const showsLink = (actor: Actor, { kind, client_id: client, link_id: linkId }: MailContext): boolean => {
     if (kind === 'invitation') return client !== null && showsInvitationLink(actor, client, mailRoute);
     // A password link gives access to the account.
-    return linkId !== null && actor.isSuperuser && !mailRoute.hasServer;
+    return linkId !== null && can(actor, 'administer') && !mailRoute.hasServer;
   };
 
   const render = (actor: Actor, row: MailContext): Mail =>
