@@ -1,5 +1,17 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { Site } from './site.ts';
+import { instant } from './columns.ts';
+import { User } from './user.ts';
+
+/** A host name, optionally with a port, that serves the platform. */
+export const Site = defineEntity({
+  name: 'Site',
+  tableName: 'sites',
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    domain: p.string().length(255).unique(),
+    name: p.string().length(255),
+  },
+});
 
 const line = () => p.string().length(255).default('');
 const html = () => p.text().default('');
@@ -47,5 +59,25 @@ export const Client = defineEntity({
       .array((origin) => origin)
       .columnType('text[]')
       .defaultRaw(`'{}'`),
+  },
+});
+
+/** Membership of a user in a client, optionally as its admin. */
+export const Membership = defineEntity({
+  name: 'Membership',
+  tableName: 'memberships',
+  primaryKeys: ['client', 'user'],
+  indexes: [
+    {
+      name: 'memberships_admins',
+      expression: `create index memberships_admins on memberships (user_id, client_id) where is_admin`,
+    },
+  ],
+  properties: {
+    client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
+    user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
+    isAdmin: p.boolean().default(false),
+    /** Passwords do not expire by the policy of the client before this time: the mail that announces it was sent too late. */
+    passwordExpiryFrom: instant().nullable(),
   },
 });

@@ -1,26 +1,19 @@
 import type { InferKyselyDB } from '@mikro-orm/sql';
 import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
-import { ApiToken } from './api-token.ts';
-import { App, AppGrant, Stack } from './app.ts';
+import { App, AppGrant, SavedFilter, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
 import { BackupSchema } from './backup.ts';
-import { Client } from './client.ts';
+import { Client, Membership, Site } from './client.ts';
+import { ApiToken, PasswordLink, Session } from './credentials.ts';
 import { Erasure } from './erasure.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
-import { InvitationSchema } from './invitation.ts';
-import { InvitationApp } from './invitation-app.ts';
-import { Membership } from './membership.ts';
+import { InvitationApp, InvitationSchema } from './invitation.ts';
 import { Operation, OperationChange } from './operation.ts';
 import { OutboxMail } from './outbox-mail.ts';
 import { FetchedPackage, LoadedPackage } from './package.ts';
-import { PasswordLink } from './password-link.ts';
 import { RateLimit } from './rate-limit.ts';
-import { SavedFilter } from './saved-filter.ts';
-import { Session } from './session.ts';
-import { Site } from './site.ts';
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
-import { UsageEntry } from './usage-entry.ts';
-import { UsageAppDay, UsageDay, UsageStackDay, UsageWindow } from './usage-totals.ts';
+import { UsageAppDay, UsageDay, UsageEntry, UsageStackDay, UsageWindow } from './usage.ts';
 import { UserSchema } from './user.ts';
 
 /**

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { App } from './app.ts';
 import { Client } from './client.ts';
 import { instant, jsonObject } from './columns.ts';
 import { User } from './user.ts';
@@ -80,3 +81,14 @@ export class Invitation extends InvitationSchema.class {
   }
 }
 InvitationSchema.setClass(Invitation);
+
+/** An app that the invitee gets access to on acceptance. */
+export const InvitationApp = defineEntity({
+  name: 'InvitationApp',
+  tableName: 'invitation_apps',
+  primaryKeys: ['invitation', 'app'],
+  properties: {
+    invitation: () => p.manyToOne(Invitation).primary().deleteRule('cascade').updateRule('no action'),
+    app: () => p.manyToOne(App).primary().index().deleteRule('cascade').updateRule('no action'),
+  },
+});

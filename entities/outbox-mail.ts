@@ -1,8 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
 import { instant } from './columns.ts';
+import { PasswordLink } from './credentials.ts';
 import { Invitation } from './invitation.ts';
-import { PasswordLink } from './password-link.ts';
 import { User } from './user.ts';
 
 export const MAIL_KINDS = [

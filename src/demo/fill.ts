@@ -1,8 +1,6 @@
 import { sql } from 'kysely';
 import { App, AppGrant, Stack } from '../../entities/app.ts';
-import { Client } from '../../entities/client.ts';
-import { Membership } from '../../entities/membership.ts';
-import { Site } from '../../entities/site.ts';
+import { Client, Membership, Site } from '../../entities/client.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import { type Em, kysely } from '../db/kysely.ts';

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { SavedFilter } from '../../../entities/saved-filter.ts';
+import { SavedFilter } from '../../../entities/app.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { InferResult } from 'kysely';
-import { Session } from '../../../entities/session.ts';
+import { Session } from '../../../entities/credentials.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';

@@ -1,6 +1,5 @@
 import { type InferResult, sql } from 'kysely';
-import { Client } from '../../../entities/client.ts';
-import { Site } from '../../../entities/site.ts';
+import { Client, Site } from '../../../entities/client.ts';
 import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';

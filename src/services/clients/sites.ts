@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { Site } from '../../../entities/site.ts';
+import { Site } from '../../../entities/client.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 
 const WINDOW_DAYS = [30, 60, 90] as const;
-/** `retention_histogram` looks back as far, see entities/usage-totals.ts. */
+/** `retention_histogram` looks back as far, see entities/usage.ts. */
 export const LONGEST_WINDOW_DAYS = 90;
 
 /** The last 30, 60 and 90 days: each window contains the shorter ones. Empty for those who may not see usage. */

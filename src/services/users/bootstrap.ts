@@ -1,7 +1,6 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { Client } from '../../../entities/client.ts';
-import { Site } from '../../../entities/site.ts';
+import { Client, Site } from '../../../entities/client.ts';
 import { User } from '../../../entities/user.ts';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
 import { kysely } from '../../db/kysely.ts';

@@ -1,0 +1,68 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { instant } from './columns.ts';
+import { User } from './user.ts';
+
+/** An API token. Only its SHA-256 is stored. */
+export const ApiToken = defineEntity({
+  name: 'ApiToken',
+  tableName: 'api_tokens',
+  indexes: [
+    { properties: ['user', 'createdAt'] },
+    {
+      name: 'api_tokens_user_id_name',
+      expression: `create unique index api_tokens_user_id_name on api_tokens (user_id, name) where name <> ''`,
+    },
+  ],
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
+    /** SHA-256 of the token, 64 hexadecimal characters. */
+    digest: p.string().length(64).unique().hidden(),
+    /** Empty for tokens that a login creates. */
+    name: p.string().length(100).default(''),
+    createdAt: instant(),
+    lastUsed: instant(),
+    /** Network address of the last use. */
+    lastAddress: p.string().length(45).default(''),
+    /** The end of a refreshed token, by the clock of the database. */
+    expiresAt: instant().nullable(),
+    /** The token that a refresh issued, sealed with this one. */
+    replacement: p.blob().nullable().hidden(),
+  },
+});
+
+/** A browser session. Only the SHA-256 of its cookie is stored. */
+export const Session = defineEntity({
+  name: 'Session',
+  tableName: 'sessions',
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
+    /** SHA-256 of the cookie's value, 64 hexadecimal characters. */
+    digest: p.string().length(64).unique().hidden(),
+    createdAt: instant(),
+    /** When the user last entered the password. */
+    authenticatedAt: instant(),
+    /** End of the absolute lifetime, by the clock of the database. An idle session ends earlier. */
+    expiresAt: instant(),
+    lastUsed: instant(),
+    /** Network address of the last use. */
+    lastAddress: p.string().length(45).default(''),
+    userAgent: p.string().length(255).default(''),
+  },
+});
+
+/**
+ * A mailed single-use link that sets a password. The row holds no secret: the link is signed with the key of the service.
+ * Any change of the password deletes the row.
+ */
+export const PasswordLink = defineEntity({
+  name: 'PasswordLink',
+  tableName: 'password_links',
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
+    createdAt: instant(),
+    expiresAt: instant().index(),
+  },
+});
