@@ -281,7 +281,7 @@ export const accessViewsRouter = router({
     problems: ['forbidden', 'reauthentication-required'],
     status: 201,
     forms: true,
-    resource: 'accessViews.get',
+    resourceQuery: 'accessViews.get',
     legacy: true,
   })
     .input(NewAccessView.prefault({}))
@@ -298,7 +298,7 @@ export const accessViewsRouter = router({
       'Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms. Deactivating the view needs no recent password.',
     problems: ['forbidden', 'reauthentication-required'],
     forms: true,
-    resource: 'accessViews.get',
+    resourceQuery: 'accessViews.get',
     legacy: true,
   })
     .input(AccessViewChanges.extend({ key: AccessViewKey }))
@@ -314,7 +314,7 @@ export const accessViewsRouter = router({
     description: 'It opens the app no longer. Nothing is removed: an update can activate it again.',
     problems: ['forbidden'],
     status: 204,
-    resource: 'accessViews.get',
+    resourceQuery: 'accessViews.get',
     legacy: true,
   })
     .input(ByKey)

@@ -250,7 +250,7 @@ export const appsRouter = router({
     summary: 'Update an app',
     description: 'Omitted fields stay unchanged.',
     problems: ['forbidden'],
-    resource: 'apps.get',
+    resourceQuery: 'apps.get',
     example: { in_maintenance: true, maintenance_message: 'Back at noon.' },
     legacy: true,
   })

@@ -162,7 +162,7 @@ export const clientsRouter = router({
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/', {
     summary: 'Update a client',
     description: 'Its texts and its password policy. Omitted fields stay unchanged.',
-    resource: 'clients.get',
+    resourceQuery: 'clients.get',
     example: { login_title: 'Welcome back', password_min_length: 10 },
     legacy: true,
   })
@@ -251,7 +251,7 @@ export const clientsRouter = router({
     summary: 'Change who may open the apps of a client',
     description:
       'The apps of a closed client do not open, and its members do not see them; superusers close and reopen it. Pages of the `embed_origins` may show its apps in frames: Steward restricts its own pages, and sends the origins for the apps to proxies.',
-    resource: 'clients.gate',
+    resourceQuery: 'clients.gate',
   })
     .input(ById.extend({ is_open: z.boolean().optional(), embed_origins: EmbedOrigins.optional() }))
     .output(ClientGateOutput)
@@ -262,7 +262,7 @@ export const clientsRouter = router({
   create: route(superuserProcedure, 'POST', '/jb/clients/', {
     summary: 'Create a client',
     status: 201,
-    resource: 'clients.get',
+    resourceQuery: 'clients.get',
     example: { name: 'Initech' },
   })
     .input(z.object({ name: ClientName, site: Id }))

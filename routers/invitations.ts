@@ -251,7 +251,7 @@ export const invitationsRouter = router({
       'By the invited email address. If several clients have invited it, `client` selects the invitation.',
     problems: ['ambiguous-invitation'],
     query: ['client'],
-    resource: 'invitations.pending',
+    resourceQuery: 'invitations.pending',
     example: { initial_apps: ['zylTKNVx', 'Qm3vR8pa'] },
     legacy: true,
   })

@@ -67,7 +67,7 @@ export const savedFiltersRouter = router({
     summary: 'Save a filter',
     description: 'This POST requires the CSRF token even with an API token.',
     status: 201,
-    resource: 'savedFilters.get',
+    resourceQuery: 'savedFilters.get',
     example: { name: 'Spring' },
     legacy: true,
   })
@@ -83,7 +83,7 @@ export const savedFiltersRouter = router({
     description: 'Returns 204, or with `Prefer: return=representation` the filter.',
     status: 204,
     body: 'filter',
-    resource: 'savedFilters.get',
+    resourceQuery: 'savedFilters.get',
     example: { name: 'Spring and summer' },
     legacy: true,
   })
@@ -96,7 +96,7 @@ export const savedFiltersRouter = router({
   remove: route(protectedProcedure, 'DELETE', `${path}{hash}/`, {
     summary: 'Delete a saved filter',
     status: 204,
-    resource: 'savedFilters.get',
+    resourceQuery: 'savedFilters.get',
     legacy: true,
   })
     .input(ByHash)

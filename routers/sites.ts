@@ -27,7 +27,7 @@ export const sitesRouter = router({
   create: route(superuserProcedure, 'POST', '/jb/sites/', {
     summary: 'Create a site',
     status: 201,
-    resource: 'sites.get',
+    resourceQuery: 'sites.get',
     example: { domain: 'initech.localhost:8000', name: 'Initech' },
   })
     .input(z.object({ domain: Domain, name: Name(255) }))

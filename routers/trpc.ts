@@ -119,8 +119,17 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
         // Last, because confirming may wait for a lock.
         ctx.timeLimit.requireTime();
       };
-      const isChange = meta?.openapi?.method !== 'POST';
-      const call = { ctx, path, isChange, meta: meta?.rest ?? {}, rawInput, confirmBeforeCommit, proceed };
+      // PATCH, PUT and DELETE have the path of what they change.
+      const changesExisting = meta?.openapi?.method !== 'POST';
+      const call = {
+        ctx,
+        path,
+        changesExisting,
+        meta: meta?.rest ?? {},
+        rawInput,
+        confirmBeforeCommit,
+        proceed,
+      };
       return withMutationGuards(call);
     });
 

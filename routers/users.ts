@@ -194,7 +194,7 @@ export const usersRouter = router({
     description:
       'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. Of users who also belong to clients that you do not administer, you can change only `apps`.',
     problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
-    resource: 'users.get',
+    resourceQuery: 'users.get',
     example: { first_name: 'Augusta', apps: ['zylTKNVx'] },
     legacy: true,
   })
@@ -220,7 +220,7 @@ export const usersRouter = router({
     description: 'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
     problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
     status: 204,
-    resource: 'users.get',
+    resourceQuery: 'users.get',
     legacy: true,
   })
     .input(ByEmail)

@@ -8,7 +8,7 @@ import type { ConfirmBeforeCommit, Context, Precondition } from '../context.ts';
 /** How a mutation supports the headers `Idempotency-Key`, `If-Match` and `If-None-Match`. */
 export type GuardMeta = {
   /** The query that returns the resource which the mutation changes or creates. */
-  resource?: keyof Services['resourceLocks'];
+  resourceQuery?: keyof Services['resourceLocks'];
   /** The service handles the idempotency key, because it must not start inside a transaction. */
   handlesIdempotency?: boolean;
   /** It may revoke the token or session of the call itself, as a logout does. Others fail if it was revoked in the meantime. */
@@ -22,8 +22,8 @@ type Call<R extends MiddlewareResult> = {
   ctx: Context & { actor: Actor };
   /** Procedure path: `users.update`. */
   path: string;
-  /** Whether the mutation changes an existing resource. */
-  isChange: boolean;
+  /** False if it creates a resource or starts an action: there is no ETag to compare with. */
+  changesExisting: boolean;
   meta: GuardMeta;
   rawInput: () => Promise<unknown>;
   confirmBeforeCommit: ConfirmBeforeCommit;
@@ -52,7 +52,7 @@ export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<
   const request = { idempotencyKey, operation: call.path, input };
   return ctx
     .openServices()
-    .idempotency.withKeyLock(ctx.actor, idempotencyKey, () =>
+    .idempotency.oneAtATime(ctx.actor, idempotencyKey, () =>
       runInTransaction((tx) => proceedOnce(ctx.actor, request, tx, run)),
     );
 };
@@ -72,13 +72,13 @@ const proceedOnce = async <R extends MiddlewareResult>(
 };
 
 const proceedIfMatching = async <R extends MiddlewareResult>(
-  { ctx: { actor }, isChange, meta, rawInput, proceed }: Call<R>,
+  { ctx: { actor }, changesExisting, meta, rawInput, proceed }: Call<R>,
   { header, check }: Precondition,
   services: Services,
 ): Promise<R> => {
-  if (!isChange || !meta.resource)
+  if (!changesExisting || !meta.resourceQuery)
     throw invalid({ [header]: ['Not supported here: this resource has no ETag.'] });
-  await check(meta.resource, await rawInput(), { actor, services });
+  await check(meta.resourceQuery, await rawInput(), { actor, services });
   return throwIfFailed(await proceed(services));
 };
 

@@ -138,7 +138,7 @@ foreign('get the same response as ids that do not exist, in every path', async (
     const { method, procedure, rest } = endpoint;
     const [theirs, missing] = pathsOf(endpoint, ids);
     const payload = BODIES[procedure] ?? (method === 'GET' ? undefined : {});
-    const conditions = rest.resource && method !== 'POST' ? [{}, { 'if-match': '*' }] : [{}];
+    const conditions = rest.resourceQuery && method !== 'POST' ? [{}, { 'if-match': '*' }] : [{}];
     for (const as of [ACME, ADA]) {
       for (const headers of conditions) {
         const found = await responseTo(app, { as, line: `${method} ${theirs}`, payload, headers }, all);

@@ -17,10 +17,10 @@ const work = (notes: string[], name: string) => {
 };
 
 keyedLimit('runs work with the same key in order, and other work concurrently', async () => {
-  const withKeyLock = createKeyedLimit(1);
+  const oneAtATime = createKeyedLimit(1);
   const notes: string[] = [];
   const [a, b, c] = [work(notes, 'a'), work(notes, 'b'), work(notes, 'c')];
-  const all = [withKeyLock('x', a.run), withKeyLock('x', b.run), withKeyLock('y', c.run)];
+  const all = [oneAtATime('x', a.run), oneAtATime('x', b.run), oneAtATime('y', c.run)];
   b.finish();
   c.finish();
   assert.is(await all[2], 'c');
@@ -32,13 +32,13 @@ keyedLimit('runs work with the same key in order, and other work concurrently', 
 });
 
 keyedLimit('continues after a failure, which only its caller receives', async () => {
-  const withKeyLock = createKeyedLimit(1);
+  const oneAtATime = createKeyedLimit(1);
   const fail = async (): Promise<string> => {
     throw new Error('mine');
   };
   const [failed, done] = await Promise.allSettled([
-    withKeyLock('x', fail),
-    withKeyLock('x', async () => 'done'),
+    oneAtATime('x', fail),
+    oneAtATime('x', async () => 'done'),
   ]);
 
   assert.is(failed.status, 'rejected');
@@ -49,14 +49,14 @@ keyedLimit('drops work that has waited for too long, and continues with the rest
   const notes: string[] = [];
   const [a, b] = [work(notes, 'a'), work(notes, 'b')];
   b.finish();
-  const withKeyLock = createKeyedLimit(1, { maxWait: { ms: 5, failure: () => new Error('too long') } });
-  const first = withKeyLock('x', a.run);
-  const [dropped] = await Promise.allSettled([withKeyLock('x', b.run)]);
+  const oneAtATime = createKeyedLimit(1, { maxWait: { ms: 5, failure: () => new Error('too long') } });
+  const first = oneAtATime('x', a.run);
+  const [dropped] = await Promise.allSettled([oneAtATime('x', b.run)]);
   a.finish();
 
   assert.is(dropped.status, 'rejected');
   assert.is(await first, 'a');
-  assert.is(await withKeyLock('x', b.run), 'b');
+  assert.is(await oneAtATime('x', b.run), 'b');
   assert.equal(notes, ['a begins', 'a ends', 'b begins', 'b ends']);
 });
 

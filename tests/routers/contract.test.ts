@@ -86,22 +86,22 @@ contract('every path parameter is an input field', () => {
 });
 
 contract('the resource of a mutation is read by a query that takes its keys', () => {
-  const changes = restEndpoints().filter(({ rest, method }) => rest.resource && method !== 'POST');
+  const changes = restEndpoints().filter(({ rest, method }) => rest.resourceQuery && method !== 'POST');
   assert.ok(changes.length >= 7);
   for (const { rest, input, procedure } of changes) {
-    const shown = endpointOf(String(rest.resource));
+    const shown = endpointOf(String(rest.resourceQuery));
     assert.is(shown.method, 'GET', procedure);
     for (const key of Object.keys(shown.input.shape)) assert.ok(key in input.shape, `${procedure}: ${key}`);
   }
 });
 
 contract('a created resource is read by a query whose path follows from the response', () => {
-  const creations = restEndpoints().filter(({ rest }) => rest.status === 201 && rest.resource);
+  const creations = restEndpoints().filter(({ rest }) => rest.status === 201 && rest.resourceQuery);
   assert.ok(creations.length >= 3);
   for (const { rest, procedure } of creations) {
     const [, made] = procedures.find(([path]) => path === procedure) ?? [];
     const { output } = (made?._def ?? {}) as unknown as { output?: z.ZodObject }; // private in tRPC's types
-    const shown = endpointOf(String(rest.resource));
+    const shown = endpointOf(String(rest.resourceQuery));
     for (const key of shown.pathKeys) assert.ok(key in (output?.shape ?? {}), `${procedure}: ${key}`);
   }
 });

@@ -45,14 +45,14 @@ export const hasEtag = ({ method, output, input }: Endpoint): boolean =>
   method === 'GET' && ['object', 'union'].includes(output.def.type) && !('cursor' in input.shape);
 
 export const acceptsIfMatch = ({ method, rest }: Endpoint): boolean =>
-  rest.resource !== undefined && method !== 'POST';
+  rest.resourceQuery !== undefined && method !== 'POST';
 
 /** Whether the operation accepts an `Idempotency-Key`. */
 export const isIdempotent = ({ type, isPublic }: Endpoint): boolean => type === 'mutation' && !isPublic;
 
 /** Whether `Prefer: return=minimal` omits the body. */
 export const canBeMinimal = ({ method, rest }: Endpoint): boolean =>
-  rest.resource !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
+  rest.resourceQuery !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
 
 /** Whether `Prefer: return=representation` turns a 204 into a 200 with a body. */
 export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
@@ -115,7 +115,7 @@ const headersOf = (endpoint: Endpoint): JsonSchema => {
     ...headerRefs(...COMMON_HEADERS),
     ...('page' in input.shape && headerRefs(...PAGE_HEADERS)),
     ...((hasEtag(endpoint) || canBeMinimal(endpoint)) && headerRefs('ETag')),
-    ...(rest.status === 201 && rest.resource && headerRefs('Location')),
+    ...(rest.status === 201 && rest.resourceQuery && headerRefs('Location')),
     ...(isIdempotent(endpoint) && headerRefs('Idempotency-Replayed')),
     ...((csv || rest.download) && headerRefs('Content-Disposition')),
   };

@@ -19,12 +19,14 @@ export const responseEtag = (endpoint: Endpoint, status: number, content: unknow
   if ('cursor' in endpoint.input.shape) return null;
   const isCreation = endpoint.method === 'POST' && status === 201;
   const isRepresentation = endpoint.method === 'PATCH' || isCreation;
-  if (endpoint.method !== 'GET' && !(isRepresentation && endpoint.rest.resource)) return null;
+  if (endpoint.method !== 'GET' && !(isRepresentation && endpoint.rest.resourceQuery)) return null;
   return etagOf(content, text, volatileFieldsOf(endpoint));
 };
 
 const volatileFieldsOf = ({ method, rest }: Endpoint): readonly string[] | undefined =>
-  method !== 'GET' && rest.resource ? endpointOf(rest.resource).rest.volatileFields : rest.volatileFields;
+  method !== 'GET' && rest.resourceQuery
+    ? endpointOf(rest.resourceQuery).rest.volatileFields
+    : rest.volatileFields;
 
 /** Whether the response to a `GET` or `HEAD` is 304, because the caller already has this representation. */
 export const isNotModified = ({ method, headers }: FastifyRequest, etag: string): boolean => {

@@ -50,9 +50,9 @@ export const pageUrls = (
 
 /** The `Location` of a created resource, or null if it has no path. */
 export const locationOf = ({ rest }: Endpoint, status: number, content: unknown): string | null => {
-  if (status !== 201 || !rest.resource) return null;
+  if (status !== 201 || !rest.resourceQuery) return null;
   // The response of a creation contains the path parameters of the resource.
-  return fillPath(endpointOf(rest.resource).url, content as Record<string, unknown>);
+  return fillPath(endpointOf(rest.resourceQuery).url, content as Record<string, unknown>);
 };
 
 const fillPath = (url: string, params: Record<string, unknown>): string =>

@@ -27,13 +27,14 @@ export const lockAccess = (tx: Em, userId: number) =>
 export const lockAccessChange = (tx: Em, userId: number) =>
   sql`select pg_advisory_xact_lock(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(kysely(tx));
 
-/** The validated input of the query that returns the resource. */
+/** The validated input of a query. */
 type Key = Record<string, unknown>;
 
 /**
- * Locks the row behind a resource until the end of the transaction, so that its ETag cannot change. Every writer of the
- * resource locks the same row. Rows that do not exist, or that the actor may not see, are not locked. `for no key update`
- * lets other transactions add usage or members, which only reference the row.
+ * For each query that returns a resource with an ETag: locks its row until the end of the transaction, so that the ETag cannot
+ * change. Every writer of the resource locks the same row. Rows that do not exist, or that the actor may not see, are not
+ * locked. `for no key update` lets other transactions add rows that only refer to this one, such as usage and members. Users
+ * are locked as by their updates, which wait for those too.
  */
 export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
   const lock = (table: keyof Database, condition: RawBuilder<unknown>) =>

@@ -86,12 +86,16 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
   const openResponse = (actor: Actor, { idempotencyKey }: IdempotentRequest, response: Uint8Array | null) => {
     if (response === null) throw new Error('no response stored for a committed idempotency key');
     idempotencyKey.onReplay();
-    return responseEncryption.open(response, contextOf(actor, idempotencyKey));
+    return responseEncryption.open(response, encryptionContextOf(actor, idempotencyKey));
   };
 
-  /** Serializes concurrent repeats in memory; waiting in the database would occupy a connection each. */
-  const withKeyLock = <T>(actor: Actor, key: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
-    keyedMutex(contextOf(actor, key), work);
+  /**
+   * Runs the work of one request with the key at a time, in this process: a repeat at another instance waits in the database,
+   * where it occupies a connection.
+   * @throws Problem `overloaded` if it waits for too long
+   */
+  const oneAtATime = <T>(actor: Actor, key: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
+    keyedMutex(encryptionContextOf(actor, key), work);
 
   /**
    * Claims the key and stores the plan of the request, or returns what an earlier request has stored: its plan, or its
@@ -115,7 +119,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
   /** Stores the response, unless another instance has finished the same request before: then returns its response. */
   const finish = async (actor: Actor, request: IdempotentRequest, response: string): Promise<string> => {
     const { idempotencyKey } = request;
-    const sealed = await responseEncryption.seal(response, contextOf(actor, idempotencyKey));
+    const sealed = await responseEncryption.seal(response, encryptionContextOf(actor, idempotencyKey));
     const { numUpdatedRows } = await ownRow(em, actor, idempotencyKey)
       .set({ response: sealed, checkpoint: null })
       .where('fingerprint', '=', fingerprintOf(request))
@@ -135,12 +139,12 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
   };
 
   const storeIn = async (tx: Em, actor: Actor, idempotencyKey: IdempotencyKey, response: string) => {
-    const sealed = await responseEncryption.seal(response, contextOf(actor, idempotencyKey));
+    const sealed = await responseEncryption.seal(response, encryptionContextOf(actor, idempotencyKey));
     await ownRow(tx, actor, idempotencyKey).set({ response: sealed }).execute();
   };
 
   return {
-    withKeyLock,
+    oneAtATime,
 
     /**
      * Returns the stored response, or claims the key for the current transaction and returns null. Until the transaction
@@ -165,7 +169,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
       work: (write: Write<T>) => Promise<T>,
     ): Promise<T> => {
       if (!request) return work((inside) => em.transactional(inside));
-      return withKeyLock(actor, request.idempotencyKey, async () => {
+      return oneAtATime(actor, request.idempotencyKey, async () => {
         const stored = await storedResponse(em, actor.id, request.idempotencyKey.key, expiredAt(clock.now()));
         if (stored) {
           requireSameRequest(actor, request, stored);
@@ -197,7 +201,7 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
       work: (plan: P) => Promise<T>,
     ): Promise<T> => {
       if (!request) return work(await em.transactional(begin));
-      return withKeyLock(actor, request.idempotencyKey, async () => {
+      return oneAtATime(actor, request.idempotencyKey, async () => {
         const opened = await openPlan(actor, request, begin);
         if ('response' in opened) return JSON.parse(opened.response) as T; // stored for the same request
         const response = JSON.stringify(await work(opened.plan));
@@ -216,11 +220,11 @@ const ROLES_LOST = {
     'You have lost a role since this Idempotency-Key was used, so its response is no longer available to you.',
 };
 
-const contextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
+const encryptionContextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 
 /** Keys contain no space. */
 const checkpointContextOf = (actor: Actor, key: IdempotencyKey): string =>
-  `${contextOf(actor, key)} checkpoint`;
+  `${encryptionContextOf(actor, key)} checkpoint`;
 
 const ownRow = (em: Em, { id }: Actor, { key }: IdempotencyKey) =>
   kysely(em).updateTable('idempotent_responses').where('user_id', '=', id).where('key', '=', key);
