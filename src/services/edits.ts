@@ -20,7 +20,8 @@ export const requireExpected = <T extends object>(
 
 /**
  * Sets the properties of a locked entity to the given values, which are named as the columns, like the fields of the API:
- * `{ first_name: 'Ada' }` sets `firstName`. Undefined values, and those that are no columns, change nothing.
+ * `{ first_name: 'Ada' }` sets `firstName`. Undefined values, and those that are no columns, change nothing. It sets any column that
+ * `values` has: pass only what the caller may change, such as an input that the schema of its procedure has stripped.
  * @returns what changed, for the audit trail
  */
 export const editEntity = <E extends object>(

@@ -88,8 +88,11 @@ export const requireUserAdmin = (actor: Actor, user: TargetRoles): void => {
   if (refusal) throw refusal;
 };
 
-/** @throws Problem `forbidden`, `shared-user`, `client-admin-locked` */
-export const requireUserAppsAdmin = (actor: Actor, user: TargetRoles): void => {
+/**
+ * Whether the actor may update this user at all: of a shared user, only the apps.
+ * @throws Problem `forbidden`, `shared-user`, `client-admin-locked`
+ */
+export const requireUserUpdatable = (actor: Actor, user: TargetRoles): void => {
   const refusal = userAppsRefusal(actor, user);
   if (refusal) throw refusal;
 };

@@ -24,7 +24,8 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
     return idleDays > 0 && idleMs > idleDays * DAY_MS ? null : { row, idleMs };
   };
 
-  const authenticate = async (kind: Credential['kind'], secret: string, idleDays: number) => {
+  /** The owner of a valid credential. Records its last use. */
+  const findOwner = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const valid = await findValid(kind, secret, idleDays);
     if (!valid) return null;
     const { row, idleMs } = valid;
@@ -35,14 +36,14 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
 
   return {
     findByToken: async (token: string): Promise<Actor | null> =>
-      TOKEN_PATTERN.test(token) ? authenticate('token', token, tokenIdleDays) : null,
+      TOKEN_PATTERN.test(token) ? findOwner('token', token, tokenIdleDays) : null,
 
     /** Whether `findByToken` would find its owner. Does not count as a use. */
     isValidToken: async (token: string): Promise<boolean> =>
       TOKEN_PATTERN.test(token) && (await findValid('token', token, tokenIdleDays)) !== null,
 
     findBySession: async (secret: string): Promise<Actor | null> =>
-      SESSION_PATTERN.test(secret) ? authenticate('session', secret, SESSION_IDLE_DAYS) : null,
+      SESSION_PATTERN.test(secret) ? findOwner('session', secret, SESSION_IDLE_DAYS) : null,
   };
 };
 

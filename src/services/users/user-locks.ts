@@ -28,7 +28,8 @@ export const lockUser = async (
 };
 
 /**
- * Locks a user whom the actor may see.
+ * Locks a user whom the actor may see; for a superuser, all superusers in the order of their ids, because the last one must not
+ * be deactivated.
  * @throws Problem `not-found`, `unauthenticated`
  */
 export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<User> => {

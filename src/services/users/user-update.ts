@@ -7,7 +7,7 @@ import {
   administersClient,
   canViewAll,
   isSharedUser,
-  requireUserAppsAdmin,
+  requireUserUpdatable,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { type Audit, type AuditEvent, isEmpty } from '../audit/audit.ts';
@@ -77,17 +77,19 @@ export const updateUser = async (
   email: string,
   requested: UserChanges,
 ): Promise<UserUpdate> => {
-  const { user, clientIds } = await lockUser(tx, actor, email, requireUserAppsAdmin);
+  const { user, clientIds } = await lockUser(tx, actor, email, requireUserUpdatable);
   const apps = await readKnownApps(tx, user.id, namedApps(requested));
-  // Users with clients to administer cannot be updated.
+  // `requireUserUpdatable` has refused client admins, so the list is empty.
   const before = rowOfUser(user, { apps: visibleApps(actor, user, apps), clientadmin_of: [] });
   requireExpected(before, requested.expected);
+  // Which fields the actor may change, of those who may update the user.
   const { is_active, ...changes } = permittedChanges(actor, before, clientIds, requested);
 
   if (is_active === true) user.activate(now);
   if (is_active === false) await deactivate(tx, actor, user, now);
   const activityChange = user.isActive === before.is_active ? null : user.isActive;
-  const details = editEntity(tx, User, user, changes);
+  const profile = Object.fromEntries(PROFILE_FIELDS.map((field) => [field, changes[field]]));
+  const details = editEntity(tx, User, user, profile);
   // Free-form data may be large or sensitive, so the audit trail records only that it changed.
   if (details.extra) details.extra = { from: null, to: null };
   await tx.flush();
@@ -138,8 +140,10 @@ const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<
   await revokeCredentials(tx, user.id);
 };
 
+/** The columns that an update sets as they are sent. */
+const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as const;
 /** What all clients of a user share. */
-const SHARED_FIELDS = ['first_name', 'last_name', 'extra', 'is_active', 'is_demo_user'] as const;
+const SHARED_FIELDS = [...PROFILE_FIELDS, 'is_active'] as const;
 
 /**
  * Of a shared user, the actor may change the apps only. Values that are as they were may be sent along: callers send back whole
