@@ -40,7 +40,8 @@ export const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown[
 
 /** Parses the items of a list that is streamed as JSON. */
 export async function* parsePages<T>({ pages }: ListStream, view: (item: never) => T): AsyncGenerator<T[]> {
-  for await (const { text, isLast } of pages) {
+  for await (const { texts, isLast } of pages) {
+    const text = Buffer.concat(texts);
     // Pages start with `[` or `,`, and the last one ends with `]`.
     const items: never[] = JSON.parse(
       `[${text.toString('utf8', 1, isLast ? text.length - 1 : text.length)}]`,

@@ -35,7 +35,8 @@ export type OpenList = {
   page: (after: readonly string[] | undefined, limit: number) => Query;
 };
 
-export type ListPage = { text: Buffer; isLast: boolean };
+/** The text of a page in parts. */
+export type ListPage = { texts: readonly Buffer[]; isLast: boolean };
 
 /** A list as text, which is that of its pages together. */
 export class ListStream {
@@ -50,12 +51,14 @@ export class ListStream {
 const FIRST_PAGE_ROWS = 250;
 const MIN_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 2_000;
-/** Of a page, judging by the rows before. */
-const PAGE_BYTES = 128 * 1024;
-/** The rows beyond are discarded, and read again with the next page. */
-const MAX_PAGE_BYTES = 2 * PAGE_BYTES;
+/** Of a page, judging by the rows before. Small pages spend more on planning queries than on reading rows. */
+const MAX_PAGE_BYTES = 1024 * 1024;
+/** Shared by all lists that are being read, as each holds a page until its reader takes the next one. */
+const ALL_PAGES_BYTES = 8 * 1024 * 1024;
 /** How long an answer about the reader's access stays valid. */
 const REOPEN_MS = 1_000;
+/** Share of the pool's connections that may read lists at the same time: the others stay free for short requests. */
+const POOL_SHARE = 0.4;
 
 /**
  * Reads a list page by page, each when it is asked for: a slow reader costs the memory of a page, and no connection.
@@ -63,46 +66,54 @@ const REOPEN_MS = 1_000;
  * @param reopen checks the reader's access and opens the list again; called every second while the list is read
  * @throws what `reopen` throws
  */
-export async function* listPages(
-  copyLines: CopyLines,
-  opened: OpenList,
-  reopen: () => Promise<OpenList>,
-): AsyncGenerator<ListPage> {
-  let list = opened;
-  let openedAt = performance.now();
-  let limit = FIRST_PAGE_ROWS;
-  let after: string[] | undefined;
-  for (;;) {
-    if (performance.now() - openedAt > REOPEN_MS) {
-      list = await reopen();
-      openedAt = performance.now();
-    }
-    const page = await readPage(copyLines, list, after, limit);
-    yield { text: page.text, isLast: page.isLast };
-    if (page.isLast) return;
-    after = page.key;
-    limit = Math.max(
-      MIN_PAGE_ROWS,
-      Math.min(MAX_PAGE_ROWS, Math.floor((PAGE_BYTES / page.bytes) * page.rows)),
-    );
-  }
-}
+export type ReadList = (opened: OpenList, reopen: () => Promise<OpenList>) => AsyncGenerator<ListPage>;
 
-/** Reads the rows after the one of this key. */
+export const createListReader = (pool: pg.Pool): ReadList => {
+  const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
+  let readers = 0;
+
+  return async function* (opened, reopen) {
+    readers += 1;
+    try {
+      let list = opened;
+      let openedAt = performance.now();
+      let rows = FIRST_PAGE_ROWS;
+      let after: string[] | undefined;
+      for (;;) {
+        if (performance.now() - openedAt > REOPEN_MS) {
+          list = await reopen();
+          openedAt = performance.now();
+        }
+        const pageBytes = Math.min(MAX_PAGE_BYTES, ALL_PAGES_BYTES / readers);
+        const page = await limit(readPage, pool, list, { after, rows, pageBytes });
+        yield { texts: page.texts, isLast: page.isLast };
+        if (page.isLast) return;
+        after = page.key;
+        const fitting = Math.floor((pageBytes / page.bytes) * page.rows);
+        rows = Math.max(MIN_PAGE_ROWS, Math.min(MAX_PAGE_ROWS, fitting));
+      }
+    } finally {
+      readers -= 1;
+    }
+  };
+};
+
+type PageStart = { after: string[] | undefined; rows: number; pageBytes: number };
+
+/** Reads up to so many rows after the one of this key, but none beyond twice the bytes: these are read again. */
 const readPage = async (
-  copyLines: CopyLines,
+  pool: pg.Pool,
   { encoder, page }: OpenList,
-  after: string[] | undefined,
-  limit: number,
+  { after, rows: limit, pageBytes }: PageStart,
 ) => {
   const { columns, encode, start, separator, end } = encoder;
-  const texts = after ? [] : [start];
+  const texts = after ? [] : [Buffer.from(start)];
   let prefix = after ? separator : '';
   let bytes = 0;
   let rows = 0;
   let lastLine = '';
-  const total = await copyLines(page(after, limit), (lines) => {
-    if (bytes > MAX_PAGE_BYTES) return;
+  const total = await copyLines(pool, page(after, limit), (lines) => {
+    if (bytes > 2 * pageBytes) return;
     let text = '';
     for (const line of lines) {
       text += prefix + encode(decodeLine(line));
@@ -110,14 +121,15 @@ const readPage = async (
     }
     rows += lines.length;
     lastLine = lines.at(-1) ?? lastLine;
-    bytes += Buffer.byteLength(text);
-    texts.push(text);
+    const encoded = Buffer.from(text);
+    bytes += encoded.length;
+    texts.push(encoded);
   });
   const isLast = rows === total && total < limit;
-  if (isLast) texts.push(end);
+  if (isLast) texts.push(Buffer.from(end));
   // Keys are not null.
   const key = decodeLine(lastLine).slice(columns.length).map(String);
-  return { text: Buffer.from(texts.join('')), isLast, rows, bytes, key };
+  return { texts, isLast, rows, bytes, key };
 };
 
 /** Parses a column of type `timestamptz` with any year and time zone. */
@@ -137,45 +149,31 @@ const decodeColumn = (text: string): string | null =>
   text === NULL ? null : text.replaceAll(/\\(.)/g, (_, sign: string) => ESCAPES[sign] ?? sign);
 
 /** Reads the rows of a query as lines in the text format of COPY, and returns their number. */
-export type CopyLines = (query: Query, onLines: (lines: readonly string[]) => void) => Promise<number>;
-
-/** Share of the pool's connections that may read lists at the same time: the others stay free for short requests. */
-const POOL_SHARE = 0.4;
-
-export const createCopyLines = (pool: pg.Pool): CopyLines => {
-  const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
-  return (query, onLines) =>
-    limit(async () => {
-      telemetry.roundTrip.publish(() => ({ statements: 1 }));
-      const span = tracing.startStatements(() => [query.compile().sql]);
-      const client = await pool.connect();
-      const [copied] = await Promise.allSettled([
-        endWith(span, copyFrom(client, toLiteralSql(query), onLines)),
-      ]);
-      // After a failure, the connection may still be sending rows.
-      client.release(copied.status === 'rejected');
-      if (copied.status === 'rejected') throw copied.reason;
-      return copied.value;
-    });
+const copyLines = async (pool: pg.Pool, query: Query, onLines: OnLines): Promise<number> => {
+  telemetry.roundTrip.publish(() => ({ statements: 1 }));
+  const span = tracing.startStatements(() => [query.compile().sql]);
+  const client = await pool.connect();
+  const [copied] = await Promise.allSettled([endWith(span, copyFrom(client, toLiteralSql(query), onLines))]);
+  // After a failure, the connection may still be sending rows.
+  client.release(copied.status === 'rejected');
+  if (copied.status === 'rejected') throw copied.reason;
+  return copied.value;
 };
 
-const copyFrom = async (
-  client: pg.PoolClient,
-  sql: string,
-  onLines: (lines: readonly string[]) => void,
-): Promise<number> => {
+type OnLines = (lines: readonly string[]) => void;
+
+const copyFrom = async (client: pg.PoolClient, sql: string, onLines: OnLines): Promise<number> => {
   // `pg` ends the time limit of a query by its callback, which pg-copy-streams does not call.
   const rows = Object.assign(copyTo(`copy (${sql}) to stdout`), { callback: () => {} });
   // The stream ends before the server is ready for the next statement.
   const isReady = new Promise<void>((resolve) => client.once('drain', resolve));
   client.query(rows);
   try {
-    let rest = Buffer.alloc(0);
-    for await (const chunk of rows as AsyncIterable<Buffer>) {
-      const bytes = Buffer.concat([rest, chunk]);
-      const end = bytes.lastIndexOf('\n');
-      if (end >= 0) onLines(bytes.toString('utf8', 0, end).split('\n'));
-      rest = bytes.subarray(end + 1);
+    let rest = '';
+    for await (const text of rows.setEncoding('utf8') as AsyncIterable<string>) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      if (lines.length > 0) onLines(lines);
     }
     await isReady;
     return rows.rowCount;

@@ -1,6 +1,6 @@
 import { createRead } from '../db/batched-reads.ts';
 import type { Em } from '../db/kysely.ts';
-import { createCopyLines } from '../db/list-pages.ts';
+import { createListReader } from '../db/list-pages.ts';
 import type { DatabasePool } from '../db/pool.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/identity.ts';
@@ -33,7 +33,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
   const read = createRead(pool);
   return {
     read,
-    copyLines: createCopyLines(pool),
+    readList: createListReader(pool),
     throttle: createLoginThrottle(pool),
     deviceCookies: createDeviceCookies(secretKey),
     loginConcurrency: createLoginConcurrency(),

@@ -4,18 +4,17 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import * as assert from 'uvu/assert';
 import {
-  type CopyLines,
-  createCopyLines,
+  createListReader,
   type ListPage,
-  listPages,
   type OpenList,
+  type ReadList,
   type RowEncoder,
 } from '../../src/db/list-pages.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase, createTestPool } from '../support/test-database.ts';
 
 type Em = Kysely<Record<string, never>>;
-type Context = { pool: pg.Pool; db: Em; copyLines: CopyLines; drop: () => Promise<void> };
+type Context = { pool: pg.Pool; db: Em; readList: ReadList; drop: () => Promise<void> };
 const lists = suite<Context>('listPages');
 
 const LIMIT_MS = 2_000;
@@ -25,7 +24,7 @@ lists.before(async (context) => {
   // One connection: what a failure leaves behind meets the next query.
   context.pool = createTestPool(connection, { max: 1, limitMs: LIMIT_MS });
   context.db = new Kysely({ dialect: new PostgresDialect({ pool: context.pool }) });
-  context.copyLines = createCopyLines(context.pool);
+  context.readList = createListReader(context.pool);
   context.drop = drop;
 });
 lists.after(async ({ pool, drop }) => {
@@ -56,14 +55,17 @@ const numbers = (db: Em, total: number, lengthOf = '1', encoder = asJson(['n', '
       .limit(limit),
 });
 
-const open = (copyLines: CopyLines, list: OpenList) => listPages(copyLines, list, async () => list);
+const open = (readList: ReadList, list: OpenList) => readList(list, async () => list);
 
 const collect = async (pages: AsyncIterable<ListPage>): Promise<ListPage[]> => {
   const all: ListPage[] = [];
   for await (const page of pages) all.push(page);
   return all;
 };
-const textOf = (pages: readonly ListPage[]): string => pages.map(({ text }) => `${text}`).join('');
+const textOf = (pages: readonly ListPage[]): string =>
+  Buffer.concat(pages.flatMap(({ texts }) => texts)).toString();
+const MEGABYTE = 1024 * 1024;
+const sizeOf = (page: ListPage | undefined): number => (page ? textOf([page]).length : 0);
 const numbersOf = (pages: readonly ListPage[]): number[] =>
   JSON.parse(textOf(pages)).map(([n]: [string]) => Number(n));
 const upTo = (total: number): number[] => Array.from({ length: total }, (_, index) => index + 1);
@@ -74,9 +76,9 @@ for (const [name, lengthOf] of Object.entries({
   'mixed sizes': '(n % 97) * (n % 97)',
   '64 KB': '64 * 1024',
 })) {
-  lists(`returns each row once and in order: rows of ${name}`, async ({ db, copyLines }) => {
+  lists(`returns each row once and in order: rows of ${name}`, async ({ db, readList }) => {
     for (const total of lengthOf.startsWith('64') ? [300] : [0, 1, 250, 251, 5_000]) {
-      const pages = await collect(open(copyLines, numbers(db, total, lengthOf)));
+      const pages = await collect(open(readList, numbers(db, total, lengthOf)));
 
       assert.equal(numbersOf(pages), upTo(total));
       assert.equal(
@@ -87,25 +89,36 @@ for (const [name, lengthOf] of Object.entries({
   });
 }
 
-lists('starts with a header and ends without a mark, as CSV does', async ({ db, copyLines }) => {
+lists('starts with a header and ends without a mark, as CSV does', async ({ db, readList }) => {
   const csv: RowEncoder = { ...asJson([]), start: 'n\n', separator: '', end: '', encode: ([n]) => `${n}\n` };
   const texts: string[] = [];
   for (const total of [0, 2]) {
     const list = { ...numbers(db, total), encoder: { ...csv, columns: ['n', 'filler'] } };
-    texts.push(textOf(await collect(open(copyLines, list))));
+    texts.push(textOf(await collect(open(readList, list))));
   }
 
   assert.equal(texts, ['n\n', 'n\n1\n2\n']);
 });
 
-lists('limits the bytes of a page, however large the rows are', async ({ db, copyLines }) => {
-  const pages = await collect(open(copyLines, numbers(db, 300, '64 * 1024')));
-  const largest = Math.max(...pages.map(({ text }) => text.length));
+lists('limits the bytes of a page, however large the rows are', async ({ db, readList }) => {
+  const pages = await collect(open(readList, numbers(db, 300, '64 * 1024')));
+  const largest = Math.max(...pages.map((page) => textOf([page]).length));
 
-  assert.ok(largest <= 1.25 * 1024 * 1024, `${largest} bytes`);
+  assert.ok(largest <= 2.25 * MEGABYTE, `${largest} bytes`);
 });
 
-lists('asks for pages of as many rows as fit, and for each when it is read', async ({ db, copyLines }) => {
+lists('shares the bytes of pages among all lists that are being read', async ({ db, readList }) => {
+  const others = Array.from({ length: 63 }, () => open(readList, numbers(db, 5_000)));
+  for (const other of others) await other.next();
+  const pages = await collect(open(readList, numbers(db, 5_000, '1000')));
+  for (const other of others) await other.return(undefined);
+  const alone = await collect(open(readList, numbers(db, 5_000, '1000')));
+
+  assert.ok(sizeOf(pages[1]) < 0.15 * MEGABYTE, `${sizeOf(pages[1])} bytes beside 63 others`);
+  assert.ok(sizeOf(alone[1]) > 0.9 * MEGABYTE, `${sizeOf(alone[1])} bytes alone`);
+});
+
+lists('asks for pages of as many rows as fit, and for each when it is read', async ({ db, readList }) => {
   const limits: number[] = [];
   const list = numbers(db, 5_000, '1000');
   const { page } = list;
@@ -113,21 +126,21 @@ lists('asks for pages of as many rows as fit, and for each when it is read', asy
     limits.push(limit);
     return page(after, limit);
   };
-  const pages = open(copyLines, list);
+  const pages = open(readList, list);
 
   await pages.next();
   assert.equal(limits, [250]);
   await pages.next();
   assert.is(limits.length, 2);
-  assert.ok(limits[1] && limits[1] > 110 && limits[1] < 140, `${limits[1]}`);
+  assert.ok(limits[1] && limits[1] > 900 && limits[1] < 1_100, `${limits[1]}`);
   await pages.return(undefined);
   assert.is(limits.length, 2);
 });
 
-lists('checks the access of the reader again after a second', async ({ db, copyLines }) => {
+lists('checks the access of the reader again after a second', async ({ db, readList }) => {
   const list = numbers(db, 5_000);
   let checks = 0;
-  const pages = listPages(copyLines, list, async () => {
+  const pages = readList(list, async () => {
     checks += 1;
     throw new RangeError('no longer');
   });
@@ -160,7 +173,7 @@ const odd = fc.constantFrom(
   '',
 );
 
-lists('returns any values as other queries do', async ({ db, copyLines }) => {
+lists('returns any values as other queries do', async ({ db, readList }) => {
   const text = fc.array(fc.oneof(texts, odd), { maxLength: 4 }).map((parts) => parts.join(''));
   const values = fc.record({
     text,
@@ -181,7 +194,7 @@ lists('returns any values as other queries do', async ({ db, copyLines }) => {
         sql<string>`${at}::timestamptz::text`.as('f'),
         sql<string | null>`${null}::text`.as('g'),
       ]);
-      const pages = await collect(open(copyLines, { encoder: asJson([...'abcdefg']), page: () => query }));
+      const pages = await collect(open(readList, { encoder: asJson([...'abcdefg']), page: () => query }));
 
       const row = await query.executeTakeFirstOrThrow();
       assert.equal(JSON.parse(textOf(pages)), [Object.values(row)]);
@@ -190,8 +203,8 @@ lists('returns any values as other queries do', async ({ db, copyLines }) => {
   );
 });
 
-const canRead = async ({ db, copyLines }: Context): Promise<void> => {
-  assert.equal(numbersOf(await collect(open(copyLines, numbers(db, 3)))), [1, 2, 3]);
+const canRead = async ({ db, readList }: Context): Promise<void> => {
+  assert.equal(numbersOf(await collect(open(readList, numbers(db, 3)))), [1, 2, 3]);
 };
 
 const failsWith = async (promise: Promise<unknown>, message: RegExp): Promise<void> => {
@@ -199,11 +212,11 @@ const failsWith = async (promise: Promise<unknown>, message: RegExp): Promise<vo
   assert.match(String(outcome.status === 'rejected' && outcome.reason), message);
 };
 
-const copying = ({ copyLines, db }: Context, expression: string) => {
+const copying = ({ readList, db }: Context, expression: string) => {
   const query = db
     .selectFrom(sql`generate_series(1, 1000)`.as<'n'>(sql`n`))
     .select(sql.raw(expression).as('value'));
-  return collect(open(copyLines, { encoder: asJson(['value']), page: () => query }));
+  return collect(open(readList, { encoder: asJson(['value']), page: () => query }));
 };
 
 lists('fails with the error of the server, and the next list is read', async (context) => {
@@ -214,12 +227,12 @@ lists('fails with the error of the server, and the next list is read', async (co
 });
 
 lists('fails if a row cannot be encoded, and the next list is read', async (context) => {
-  const { db, copyLines } = context;
+  const { db, readList } = context;
   const encode = () => {
     throw new RangeError('a bad row');
   };
   const list = { ...numbers(db, 1_000), encoder: { ...asJson(['n', 'filler']), encode } };
-  await failsWith(collect(open(copyLines, list)), /a bad row/);
+  await failsWith(collect(open(readList, list)), /a bad row/);
 
   await canRead(context);
 });

@@ -71,7 +71,7 @@ export const sendListStream = async (reply: FastifyReply, { pages }: ListStream,
   const iterator = pages[Symbol.asyncIterator]();
   const first = await iterator.next();
   reply.type(`${type}; charset=utf-8`);
-  if (first.value?.isLast) return reply.send(first.value.text);
+  if (first.value?.isLast) return reply.send(Buffer.concat(first.value.texts));
   // An empty stream for HEAD, because an empty string would set Content-Length: 0.
   if (reply.request.method === 'HEAD') {
     await iterator.return?.();
@@ -98,5 +98,5 @@ async function* textsOf(
   first: IteratorResult<ListPage>,
   rest: AsyncIterator<ListPage>,
 ): AsyncGenerator<Buffer> {
-  for (let next = first; !next.done; next = await rest.next()) yield next.value.text;
+  for (let next = first; !next.done; next = await rest.next()) yield* next.value.texts;
 }

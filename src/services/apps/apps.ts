@@ -41,7 +41,7 @@ type StreamFilter = AppFilter & { cursor?: string | undefined };
 
 export type AppEncoder = RowEncoder<Exclude<keyof AppRow, 'client_id' | 'shows_usage'> | 'usage'>;
 
-export const createApps = ({ em, clock, audit, copyLines }: UnitOfWork) => {
+export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
   /** The apps with their usage windows, of which those of an earlier day are computed again. */
   const withUsage = async (tx: Em, actor: Actor, apps: ReturnType<typeof appRows>) => {
     const now = clock.now();
@@ -92,7 +92,7 @@ export const createApps = ({ em, clock, audit, copyLines }: UnitOfWork) => {
           },
         };
       };
-      return openListStream({ em, copyLines, actor, open });
+      return openListStream({ em, readList, actor, open });
     },
 
     /** @throws Problem `not-found` */

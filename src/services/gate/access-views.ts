@@ -26,7 +26,7 @@ type Filter = {
  * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
  * found. A view is named by its id, or, by those who may see it, its key.
  */
-export const createAccessViews = ({ em, copyLines }: UnitOfWork) => {
+export const createAccessViews = ({ em, readList }: UnitOfWork) => {
   const toRowFilter = async (reader: Actor, { app, ...filter }: Filter) => ({
     ...filter,
     appId: app === undefined ? undefined : await requireViewableAppId(em, reader, app),
@@ -56,7 +56,7 @@ export const createAccessViews = ({ em, copyLines }: UnitOfWork) => {
     stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
       const open = async (reader: Actor) =>
         openAccessViewList(em, reader, await toRowFilter(reader, filter), encoder);
-      return openListStream({ em, copyLines, actor, open });
+      return openListStream({ em, readList, actor, open });
     },
 
     /** @throws Problem `not-found` */
@@ -79,7 +79,7 @@ export const createAccessViews = ({ em, copyLines }: UnitOfWork) => {
         await readAccessView(em, reader, String(id));
         return openUseList(em, reader, id, encoder);
       };
-      return openListStream({ em, copyLines, actor, open });
+      return openListStream({ em, readList, actor, open });
     },
   };
 };

@@ -24,7 +24,7 @@ export type UsageStreamFilter = { windowDays: number } & (
 );
 
 /** Reads the usage log. Users and apps that the actor may not see are not found. */
-export const createUsage = ({ em, clock, copyLines }: UnitOfWork) => ({
+export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
   /**
    * Streams the log of an app, newest first, optionally of one user only, or that of a user in all apps whose usage the
    * actor may see.
@@ -46,7 +46,7 @@ export const createUsage = ({ em, clock, copyLines }: UnitOfWork) => ({
       await requireViewableApp(em, reader, filter.appId);
       return openUsageList(em, { ...filter, since }, encoder);
     };
-    return openListStream({ em, copyLines, actor, open });
+    return openListStream({ em, readList, actor, open });
   },
 
   /**

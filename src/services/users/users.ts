@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { condition, type Em, isAnyOf } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
@@ -49,7 +49,7 @@ export const createUsers = (unit: UnitOfWork) => {
         const listed = await listingQuery(em, viewer, filter, clock.now());
         return {
           encoder,
-          page: (after, limit) => pageOfUsers(viewer, listed, encoder, [Number(after?.[0] ?? 0), limit]),
+          page: (after, limit) => pageOfUsers(em, viewer, listed, encoder, [Number(after?.[0] ?? 0), limit]),
         };
       };
       return openListStream({ ...unit, actor, open });
@@ -137,49 +137,54 @@ const asUsers = (joined: unknown): Users => joined as Users;
 type UserColumn = Exclude<keyof UserRow, 'id'>;
 export type UserEncoder = RowEncoder<UserColumn>;
 
-/** A page of a whole list, ordered by id. */
+/**
+ * A page of a whole list, ordered by id. The apps and roles of all its users are read together, which is much cheaper than
+ * those of each user.
+ */
 const pageOfUsers = (
+  em: Em,
   viewer: Viewer,
   { users, key }: Listed,
   { columns }: UserEncoder,
   [after, limit]: [number, number],
 ) => {
-  const isOfAll = key === 'users';
   const page = users
     .clearSelect()
-    .where(condition`${sql.ref(isOfAll ? 'users.id' : `${key}.user_id`)} > ${after}`)
-    .limit(limit)
-    .select(columns.map((name) => columnOf(name, viewer, isOfAll).as(`output_${name}`)))
+    .selectAll('users')
+    .where(condition`${sql.ref(key === 'users' ? 'users.id' : `${key}.user_id`)} > ${after}`)
+    .limit(limit);
+  return kysely(em)
+    .with(
+      (cte) => cte('users').materialized(),
+      () => page,
+    )
+    .selectFrom('users')
+    .leftJoin(grantsOfPage(viewer).as('granted'), 'granted.user_id', 'users.id')
+    .leftJoin(rolesOfPage(viewer).as('administered'), 'administered.user_id', 'users.id')
+    .select(columns.map((name) => columnOf(name).as(`output_${name}`)))
     .select('users.id')
-    .leftJoin(administeredAfter(viewer, after).as('administered'), 'administered.user_id', 'users.id');
-  return isOfAll
-    ? page.leftJoin(grantsAfter(viewer, after).as('granted'), 'granted.user_id', 'users.id')
-    : page;
+    .orderBy('users.id');
 };
 
-const columnOf = (name: UserColumn, viewer: Viewer, isOfAll: boolean): RawBuilder<unknown> => {
-  if (name === 'apps') return sql`coalesce(${isOfAll ? sql`granted.apps` : appsOf(viewer)}, '[]')`;
+const columnOf = (name: UserColumn): RawBuilder<unknown> => {
+  if (name === 'apps') return sql`coalesce(granted.apps, '[]')`;
   if (name === 'clientadmin_of') return sql`coalesce(administered.client_ids, '[]')`;
   return sql.ref(`users.${name}`);
 };
 
-/** JSON, oldest app first. */
-const APP_IDS = sql`'["' || string_agg(g.app_id, '","' order by a.created_at, a.id) || '"]'`;
+const isOfPage = (userId: RawBuilder<number>) => condition`${userId} = any(array(select id from users))`;
 
-const visibleGrants = (viewer: Viewer, isWanted: RawBuilder<boolean>) => sql`
+/** `apps` is JSON, oldest first. */
+const grantsOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
+  select g.user_id, '["' || string_agg(g.app_id, '","' order by a.created_at, a.id) || '"]' as apps
   from app_grants g join apps a on a.id = g.app_id
-  where ${isWanted} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}`;
-
-/** The grants of a few users are looked up, those of all are read along with them, in the order of an index. */
-const appsOf = (viewer: Viewer) => sql`
-  (select ${APP_IDS} ${visibleGrants(viewer, sql`g.user_id = users.id`)})`;
-
-const grantsAfter = (viewer: Viewer, after: number) => sql<{ user_id: number }>`(
-  select g.user_id, ${APP_IDS} as apps
-  ${visibleGrants(viewer, sql`g.user_id > ${after}`)} group by g.user_id)`;
+  where ${isOfPage(sql`g.user_id`)} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}
+  group by g.user_id)`;
 
 /** `client_ids` is JSON. */
-const administeredAfter = (viewer: Viewer, after: number) => sql<{ user_id: number }>`(
-  select m.user_id, '[' || string_agg(m.client_id::text, ',' order by m.client_id) || ']' as client_ids from memberships m
-  where m.is_admin and m.user_id > ${after} and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
+const rolesOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
+  select m.user_id, '[' || string_agg(m.client_id::text, ',' order by m.client_id) || ']' as client_ids
+  from memberships m
+  where m.is_admin and ${isOfPage(sql`m.user_id`)}
+    and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)}
   group by m.user_id)`;
