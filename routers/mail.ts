@@ -44,7 +44,6 @@ export const mailOutput = (mail: MailRow): z.input<typeof MailOutput> => ({
   ...mail,
   client: mail.client_id,
   subject: subjectOf(mail),
-  status: mail.status,
   next_attempt_at: mail.sent_at || mail.failed_at ? null : mail.next_attempt_at,
 });
 

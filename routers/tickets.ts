@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TicketClaims } from '../src/lib/ticket-claims.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AnyObject, AppKey, EmailKey, Instant, Output, Text } from './schemas/fields.ts';
+import { AnyObject, AppKey, EmailKey, Instant, NoInput, Output, Text } from './schemas/fields.ts';
 import { adminProcedure, publicProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Tickets');
@@ -98,24 +98,14 @@ const SigningKeyOutput = Output('SigningKey', {
   state: z.enum(['pending', 'signing', 'retiring', 'retired', 'unreadable']),
 });
 
-type SigningKey = { id: string; created_at: Date; signs_from: Date } & Pick<
-  z.input<typeof SigningKeyOutput>,
-  'state'
->;
-
-const signingKeyOutput = ({ id: kid, created_at, signs_from, state }: SigningKey) => ({
-  kid,
-  created_at,
-  signs_from,
-  state,
-});
+const signingKeyOutput = <Key extends { id: string }>({ id: kid, ...key }: Key) => ({ kid, ...key });
 
 export const signingKeysRouter = router({
   list: keyRoute(superuserProcedure, 'GET', '/jb/signing-keys/', {
     summary: 'List the keys that sign tickets',
     description: 'Newest first, without the private keys.',
   })
-    .input(z.object({}).prefault({}))
+    .input(NoInput)
     .output(z.object({ keys: z.array(SigningKeyOutput) }))
     .query(async ({ ctx }) => ({ keys: (await ctx.services.keyRotation.list()).map(signingKeyOutput) })),
 
@@ -124,7 +114,7 @@ export const signingKeysRouter = router({
     description:
       'The new key is published now and signs once every cache has it, after about six minutes. Until then, another call returns the same key.',
   })
-    .input(z.object({}).prefault({}))
+    .input(NoInput)
     .output(SigningKeyOutput)
     .mutation(async ({ ctx }) => signingKeyOutput(await ctx.services.keyRotation.rotate(ctx.actor))),
 });

@@ -25,6 +25,8 @@ import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerP
 const route = routesOf('Users');
 const rolesRoute = routesOf('Roles');
 
+const conditions = { app: Slug.optional(), client: Id.optional(), ...userConditions };
+
 const ByEmail = z.object({ email: EmailKey });
 
 const ExpectedUser = UserOutput.pick({
@@ -96,9 +98,7 @@ export const usersRouter = router({
     .input(
       z
         .object({
-          app: Slug.optional(),
-          client: Id.optional(),
-          ...userConditions,
+          ...conditions,
           sort: userSort,
           cursor: EmailKey.optional(),
           limit: z.int().min(1).max(200).default(100),
@@ -116,7 +116,7 @@ export const usersRouter = router({
     description: 'The exact number of users that match the filter.',
     problems: ['not-found'],
   })
-    .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userConditions }).prefault({}))
+    .input(z.object(conditions).prefault({}))
     .output(z.object({ count: z.int() }))
     .query(async ({ ctx, input }) => ({ count: await ctx.services.users.count(ctx.actor, input) })),
 
@@ -130,9 +130,7 @@ export const usersRouter = router({
     .input(
       z
         .object({
-          app: Slug.optional(),
-          client: Id.optional(),
-          ...userConditions,
+          ...conditions,
           sort: userSort,
           columns: TableColumns,
         })

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import * as assert from 'uvu/assert';
-import { csvFileName } from '../../src/http/rest/csv.ts';
+import { csvFileName } from '../../src/http/rest/responses.ts';
 import { fillLists, listEndpoints, readEndpoints } from '../support/every-read.ts';
 import { ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';

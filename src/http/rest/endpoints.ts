@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { Context } from '../../../routers/context.ts';
 import { type AppRouter, appRouter } from '../../../routers/index.ts';
 import type { ProcedureMeta, RestMeta } from '../../../routers/procedure-meta.ts';
-import { csvColumnsOf } from './csv.ts';
 
 const API_PREFIX = '/api/v1';
 
@@ -74,6 +73,20 @@ const procedureEndpoints = (): Endpoint[] => {
     });
   });
   return endpoints;
+};
+
+/** The columns of a list: one for each field of the items in the output schema. Null if the output is not a list. */
+const csvColumnsOf = (output: unknown): readonly string[] | null => {
+  const item = itemSchemaOf(output);
+  return item instanceof z.ZodObject ? Object.keys(item.shape) : null;
+};
+
+const itemSchemaOf = (output: unknown): unknown => {
+  if (output instanceof z.ZodArray) return output.element;
+  // One item, or pages of items.
+  if (output instanceof z.ZodUnion) return output.options.map(itemSchemaOf).find(Boolean);
+  const { listOf, pagesOf } = (output instanceof z.ZodType && output.meta()) || {};
+  return listOf ?? pagesOf;
 };
 
 const routeOf = (path: string): Pick<Endpoint, 'url' | 'pathKeys'> => ({

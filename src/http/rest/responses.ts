@@ -1,10 +1,66 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
-import type { ListPage, ListStream } from '../../db/list-pages.ts';
-import type { Download } from '../../lib/files.ts';
-import { csvFileName } from './csv.ts';
+import { type ListPage, ListStream } from '../../db/list-pages.ts';
+import { csvLine, csvText } from '../../lib/csv-line.ts';
+import { Download } from '../../lib/files.ts';
+import { sendResultPage } from '../browsable/serve-browsable.ts';
+import { isNotModified, responseEtag } from './conditional-requests.ts';
 import { type Endpoint, endpointOf } from './endpoints.ts';
+import { HTML_TYPE, preferredReturn, responseTypeFor } from './negotiation.ts';
+
+/** Sends what a procedure returned: as a page, a file, a list that is streamed, or text. */
+export const sendResult = (endpoint: Endpoint, reply: FastifyReply, content: unknown, baseUrl: string) => {
+  const { request } = reply;
+  const { status = 200 } = endpoint.rest;
+  if (status === 204) return sendNoContent(reply, content);
+  const type = responseTypeFor(endpoint, request);
+  const { page } = request.state;
+  if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
+  const location = locationOf(endpoint, status, content);
+  if (location !== null) reply.header('location', location);
+  if (type === HTML_TYPE) return sendResultPage(reply.code(status), { content, page });
+  if (type === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
+  if (content instanceof Download) return sendDownload(reply, content, type);
+  if (content instanceof ListStream) return sendListStream(reply, content, type);
+  const text = serialize(content, type, endpoint);
+  const etag = responseEtag(endpoint, status, content, text);
+  if (etag !== null) {
+    reply.header('etag', etag);
+    if (isNotModified(request, etag)) return sendNotModified(reply, type, text);
+  }
+  if (etag !== null && endpoint.method !== 'GET' && preferredReturn(request) === 'minimal') {
+    reply.header('preference-applied', 'return=minimal');
+    return reply.code(location === null ? 204 : status).send();
+  }
+  return sendText(reply, status, type, text);
+};
+
+const serialize = (content: unknown, type: string, { csv }: Endpoint): string =>
+  csv && type === 'text/csv'
+    ? toCsv(Array.isArray(content) ? content : [content], csv)
+    : JSON.stringify(content);
+
+/** The headers of a response to HEAD include the length of the body, which Fastify drops. */
+const sendNotModified = (reply: FastifyReply, type: string, text: string) =>
+  reply.request.method === 'HEAD' ? sendText(reply, 304, type, text) : reply.code(304).send();
+
+/** Sends 204, or 200 with the content if the caller prefers a representation. */
+const sendNoContent = (reply: FastifyReply, content: unknown) => {
+  const isPreferred = preferredReturn(reply.request) === 'representation';
+  if (content === undefined || !isPreferred) return reply.code(204).send();
+  reply.header('preference-applied', 'return=representation');
+  return sendText(reply, 200, 'application/json', JSON.stringify(content));
+};
+
+/** Node would append a longer text to the headers, as a copy. */
+const MAX_TEXT_LENGTH = 65_536;
+
+const sendText = (reply: FastifyReply, status: number, type: string, text: string) =>
+  reply
+    .code(status)
+    .type(`${type}; charset=utf-8`)
+    .send(text.length > MAX_TEXT_LENGTH ? Buffer.from(text) : text);
 
 /** The URL of another page of the same list. */
 type PageUrl = (number: number) => string;
@@ -13,7 +69,7 @@ type PageUrl = (number: number) => string;
 const NO_PAGE = 'None';
 
 /** Sets the number of elements and the links to the other pages (RFC 8288). */
-export const setPageHeaders = (reply: FastifyReply, page: Pagination, urlOf: PageUrl): void => {
+const setPageHeaders = (reply: FastifyReply, page: Pagination, urlOf: PageUrl): void => {
   const last = Math.max(1, Math.ceil(page.count / page.size));
   const next = page.number < last ? urlOf(page.number + 1) : undefined;
   // Past the end, the previous page is the last one with elements.
@@ -32,7 +88,7 @@ export const setPageHeaders = (reply: FastifyReply, page: Pagination, urlOf: Pag
 const linkTo = (relation: string, url: string): string => `<${url}>; rel="${relation}"`;
 
 /** Builds page URLs from the documented path and the other query parameters of the request. */
-export const pageUrls = (
+const pageUrls = (
   { url }: Endpoint,
   { params, query }: Pick<FastifyRequest, 'params' | 'query'>,
   baseUrl: string,
@@ -49,7 +105,7 @@ export const pageUrls = (
 };
 
 /** The `Location` of a created resource, or null if it has no path. */
-export const locationOf = ({ rest }: Endpoint, status: number, content: unknown): string | null => {
+const locationOf = ({ rest }: Endpoint, status: number, content: unknown): string | null => {
   if (status !== 201 || !rest.resourceQuery) return null;
   // The response of a creation contains the path parameters of the resource.
   return fillPath(endpointOf(rest.resourceQuery).url, content as Record<string, unknown>);
@@ -59,7 +115,7 @@ const fillPath = (url: string, params: Record<string, unknown>): string =>
   url.replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(String(params[key] ?? '')));
 
 /** The `Content-Disposition` of a CSV response. */
-export const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): string =>
+const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): string =>
   `attachment; filename="${csvFileName(url, params as Record<string, string>)}"`; // decoded by Fastify
 
 /**
@@ -67,7 +123,7 @@ export const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): str
  * status is sent, so that its failure has its own status. A later failure aborts the response, which no parser mistakes for
  * the end of the list.
  */
-export const sendListStream = async (reply: FastifyReply, { pages }: ListStream, type: string) => {
+const sendListStream = async (reply: FastifyReply, { pages }: ListStream, type: string) => {
   const iterator = pages[Symbol.asyncIterator]();
   const first = await iterator.next();
   reply.type(`${type}; charset=utf-8`);
@@ -84,7 +140,7 @@ export const sendListStream = async (reply: FastifyReply, { pages }: ListStream,
 };
 
 /** Streams a file as fast as the caller reads. A failure aborts the response. */
-export const sendDownload = (reply: FastifyReply, { fileName, content }: Download, type: string) => {
+const sendDownload = (reply: FastifyReply, { fileName, content }: Download, type: string) => {
   reply.type(type.startsWith('text/') ? `${type}; charset=utf-8` : type);
   reply.header('content-disposition', `attachment; filename="${fileName}"`);
   // The file is private, and made for this request.
@@ -100,3 +156,25 @@ async function* textsOf(
 ): AsyncGenerator<Buffer> {
   for (let next = first; !next.done; next = await rest.next()) yield* next.value.texts;
 }
+
+const MAX_NAME_LENGTH = 100;
+/** Path segments that say nothing about the content. */
+const COMMON_SEGMENTS = new Set(['api', 'v1', 'jb', 'hashr']);
+
+const toCsv = (items: readonly unknown[], columns: readonly string[]): string => {
+  const records = items as Record<string, unknown>[]; // the schema of a list lets only objects through
+  return [columns, ...records.map((record) => columns.map((field) => csvText(record[field])))]
+    .map(csvLine)
+    .join('');
+};
+
+/** Names the file after the path: `/api/v1/jb/clients/:id/users/` with id 1 is `clients-1-users.csv`. */
+export const csvFileName = (url: string, params: Record<string, string>): string => {
+  const segments = url.split('/').filter((segment) => segment !== '' && !COMMON_SEGMENTS.has(segment));
+  const values = segments.map((segment) =>
+    segment.startsWith(':') ? (params[segment.slice(1)] ?? '') : segment,
+  );
+  // Other characters are unsafe in a header or a file name.
+  const name = values.join('-').replaceAll(/[^\w.-]/g, '_');
+  return `${name.slice(0, MAX_NAME_LENGTH)}.csv`;
+};
