@@ -118,7 +118,6 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   },
   InvitationsBulkRow: { status: 'ok', problem: null },
   InvitationsBulkResult: { results: [{ id: 17, status: 'ok', problem: null }] },
-  SkippedChange: { app_id: APP, problem: rowProblem },
   Undo: { operation: OPERATION, skipped: [], is_finished: true },
   AccessMatrix: {
     apps: [{ id: APP, slug: 'sales', label: 'Sales', in_maintenance: false }],

@@ -2,7 +2,7 @@ import { callTRPCProcedure, type TRPCProcedureType } from '@trpc/server';
 import { forEachOpenApiProcedure, getInputOutputParsers, type OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
 import type { Context } from '../../../routers/context.ts';
-import { type AppRouter, appRouter } from '../../../routers/index.ts';
+import { appRouter } from '../../../routers/index.ts';
 import type { ProcedureMeta, RestMeta } from '../../../routers/procedure-meta.ts';
 
 const API_PREFIX = '/api/v1';
@@ -95,7 +95,7 @@ const routeOf = (path: string): Pick<Endpoint, 'url' | 'pathKeys'> => ({
 });
 
 const aliasEndpoints = (endpoints: readonly Endpoint[]): Endpoint[] =>
-  ALIASES.map(({ operationId, procedure, method, path }) => {
+  ALIASES.map(([operationId, procedure, method, path]) => {
     const original = endpoints.find((endpoint) => endpoint.procedure === procedure);
     if (!original) throw new TypeError(`${procedure} has no REST path`);
     const rest = { ...original.rest, legacy: false };
@@ -146,61 +146,26 @@ export const callEndpoint = ({ procedure, type }: Endpoint, ctx: Context, input:
     batchIndex: 0,
   });
 
-type Procedures = AppRouter['_def']['record'];
-type ProcedureName = {
-  [R in keyof Procedures & string]: `${R}.${keyof Procedures[R] & string}`;
-}[keyof Procedures & string];
-
-type Alias = {
-  /** Unique in the OpenAPI document. */
-  operationId: string;
-  procedure: ProcedureName;
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Its parameters are inputs of the procedure. */
-  path: `/api/v${number}/${string}/`;
-};
-
-type Paths = readonly [procedure: keyof Procedures['accessViews'] & string, Alias['method'], path: string][];
-
-/** The paths of access views in the second version. */
-const ofAccessViews = (paths: Paths): Alias[] =>
-  paths.map(([procedure, method, path]) => ({
-    operationId: `v2.accessViews.${method === 'PUT' ? 'put' : procedure}`,
-    procedure: `accessViews.${procedure}`,
-    method,
-    path: `/api/v2/accessviews/${path}` as Alias['path'], // each path ends with a slash
-  }));
+type Alias = readonly [operationId: string, procedure: string, method: OpenApiMethod, path: string];
 
 /**
  * Further REST paths of procedures, for callers of later versions of the replaced service. Each takes the same input and
- * returns the same response as the procedure's own path.
+ * returns the same response as the procedure's own path. The operation ids are unique in the OpenAPI document.
  */
 const ALIASES: readonly Alias[] = [
   // Callers send the whole object.
-  { operationId: 'users.put', procedure: 'users.update', method: 'PUT', path: '/api/v1/jb/users/{email}/' },
-  { operationId: 'apps.put', procedure: 'apps.update', method: 'PUT', path: '/api/v1/jb/apps/{app_id}/' },
-  { operationId: 'v2.auth', procedure: 'tokens.create', method: 'POST', path: '/api/v2/auth/' },
-  { operationId: 'v2.refresh', procedure: 'tokens.refresh', method: 'POST', path: '/api/v2/auth/refresh/' },
-  { operationId: 'v2.verify', procedure: 'tokens.verify', method: 'POST', path: '/api/v2/auth/verify/' },
-  {
-    operationId: 'accessViews.put',
-    procedure: 'accessViews.update',
-    method: 'PUT',
-    path: '/api/v1/access_views/{key}/',
-  },
-  {
-    operationId: 'v2.embed',
-    procedure: 'accessViews.embed',
-    method: 'GET',
-    path: '/api/v2/embed/{app}/{email}/',
-  },
-  ...ofAccessViews([
-    ['list', 'GET', ''],
-    ['create', 'POST', ''],
-    ['get', 'GET', '{key}/'],
-    ['update', 'PATCH', '{key}/'],
-    ['update', 'PUT', '{key}/'],
-    ['deactivate', 'DELETE', '{key}/'],
-    ['uses', 'GET', '{key}/usage/'],
-  ]),
+  ['users.put', 'users.update', 'PUT', '/api/v1/jb/users/{email}/'],
+  ['apps.put', 'apps.update', 'PUT', '/api/v1/jb/apps/{app_id}/'],
+  ['v2.auth', 'tokens.create', 'POST', '/api/v2/auth/'],
+  ['v2.refresh', 'tokens.refresh', 'POST', '/api/v2/auth/refresh/'],
+  ['v2.verify', 'tokens.verify', 'POST', '/api/v2/auth/verify/'],
+  ['accessViews.put', 'accessViews.update', 'PUT', '/api/v1/access_views/{key}/'],
+  ['v2.embed', 'accessViews.embed', 'GET', '/api/v2/embed/{app}/{email}/'],
+  ['v2.accessViews.list', 'accessViews.list', 'GET', '/api/v2/accessviews/'],
+  ['v2.accessViews.create', 'accessViews.create', 'POST', '/api/v2/accessviews/'],
+  ['v2.accessViews.get', 'accessViews.get', 'GET', '/api/v2/accessviews/{key}/'],
+  ['v2.accessViews.update', 'accessViews.update', 'PATCH', '/api/v2/accessviews/{key}/'],
+  ['v2.accessViews.put', 'accessViews.update', 'PUT', '/api/v2/accessviews/{key}/'],
+  ['v2.accessViews.deactivate', 'accessViews.deactivate', 'DELETE', '/api/v2/accessviews/{key}/'],
+  ['v2.accessViews.uses', 'accessViews.uses', 'GET', '/api/v2/accessviews/{key}/usage/'],
 ];
