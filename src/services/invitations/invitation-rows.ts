@@ -19,8 +19,7 @@ export const invitationRows = (em: Em) =>
     .select(['id', 'client_id', 'email', 'key', 'inviter_id', 'extra', 'date_invited', 'email_count'])
     .select(['is_demo_user', appsInvitedTo(sql`a.id`, sql`invitations.id`).as('initial_apps')]);
 
-export type BareInvitation = InferResult<ReturnType<typeof invitationRows>>[number];
-export type InvitationRow = BareInvitation & { inviter: UserRow };
+export type InvitationRow = InferResult<ReturnType<typeof invitationRows>>[number] & { inviter: UserRow };
 
 /** Pending invitations expire by the clock; the stored status changes only when another invitation replaces them. */
 export const hasStatus = (status: InvitationStatus | 'all', now: Date) => {
@@ -35,14 +34,26 @@ export const statusAt = (now: Date) => sql<InvitationStatus>`
   case when invitations.status = 'pending' and invitations.expires_at <= ${now} then 'expired'
   else invitations.status end`;
 
-export const readBareInvitations = (em: Em, ids: readonly number[]): Promise<BareInvitation[]> =>
-  invitationRows(em)
-    .where(isAnyOf('id', ids, 'int'))
-    .execute();
+/** Invitations with their inviters, in the order of the ids. */
+export const readInvitations = async (
+  em: Em,
+  actor: Actor,
+  ids: readonly number[],
+): Promise<InvitationRow[]> => {
+  const rows = await withInviters(
+    em,
+    actor,
+    await invitationRows(em)
+      .where(isAnyOf('id', ids, 'int'))
+      .execute(),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+};
 
 /** @throws Problem `not-found` */
-export const readInvitation = async (em: Em, actor: Actor, id: number) => {
-  const [row] = await withInviters(em, actor, await readBareInvitations(em, [id]));
+export const readInvitation = async (em: Em, actor: Actor, id: number): Promise<InvitationRow> => {
+  const [row] = await readInvitations(em, actor, [id]);
   if (!row) throw notFound('invitation');
   return row;
 };

@@ -9,13 +9,7 @@ import type { AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import {
-  type BareInvitation,
-  type InvitationRow,
-  lockInvitation,
-  readBareInvitations,
-  withInviters,
-} from './invitation-rows.ts';
+import { type InvitationRow, lockInvitation, readInvitations } from './invitation-rows.ts';
 
 export type InvitationInput = {
   email: string;
@@ -26,8 +20,8 @@ export type InvitationInput = {
 };
 /** One element of the input: its value, or null, and the validation errors. */
 export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
-/** A valid element with its client resolved. `appsByAge` are its `initial_apps` in the order of responses. */
-type CheckedInvitation = InvitationInput & { client: number; appsByAge: string[] };
+/** A valid element with its client resolved. */
+type CheckedInvitation = InvitationInput & { client: number };
 /** `isNew` is false if a pending invitation was renewed. */
 type WrittenInvitation = CheckedInvitation & { id: number; key: string; isNew: boolean };
 
@@ -36,7 +30,7 @@ type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'invitationDays'>;
 /**
  * Creates all or none, and enqueues their mails. Returns one invitation per element, in the same order; pending invitations are
  * renewed. A dry run does the same work and rolls it back.
- * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`, `throttled`, `overloaded`
+ * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`, `throttled`
  */
 export const invite = async (
   { em, clock, audit, invitationDays }: Deps,
@@ -57,7 +51,11 @@ export const invite = async (
       return { action, actor, target: email, clients: [client], details: { id, apps } };
     });
     await audit.record(tx, events);
-    rows = await readWritten(tx, actor, written, now);
+    rows = await readInvitations(
+      tx,
+      actor,
+      written.map(({ id }) => id),
+    );
     if (dryRun) throw rollback;
   });
   await done.catch((error: unknown) => {
@@ -139,8 +137,7 @@ const checkInvitations = async (em: Em, actor: Actor, elements: readonly Invitat
   for (const [index, { faults }] of elements.entries()) {
     const value = named[index];
     const all = value ? { ...faults, ...faultsOf(value, index, known) } : faults;
-    if (value?.client !== undefined)
-      checked.push({ ...value, client: value.client, appsByAge: byAge(value.initial_apps, known) });
+    if (value?.client !== undefined) checked.push({ ...value, client: value.client });
     for (const [field, messages] of Object.entries(all)) fields.set(`items.${index}.${field}`, messages);
     if (fields.size >= MAX_FAULTS) break;
   }
@@ -153,7 +150,7 @@ type Known = Awaited<ReturnType<typeof readKnown>>;
 const faultsOf = (
   { client, email, initial_apps }: InvitationInput,
   index: number,
-  { apps, clients, members, firstOf }: Known,
+  { clientOfApp, clients, members, firstOf }: Known,
 ): FieldErrors => {
   const firstIndex = firstOf.get(email);
   if (firstIndex === undefined) firstOf.set(email, index);
@@ -165,18 +162,15 @@ const faultsOf = (
   if (members.has(`${client} ${email}`)) {
     faults.email = ['An active user of this client already has this address.'];
   }
-  const foreign = initial_apps.filter((id) => apps.get(id)?.client !== client);
+  const foreign = initial_apps.filter((id) => clientOfApp.get(id) !== client);
   if (foreign.length > 0) {
     faults.initial_apps = foreign.slice(0, 10).map((id) => `This client has no app ${id}.`);
   }
   return faults;
 };
 
-const byAge = (ids: readonly string[], { apps }: Known): string[] =>
-  ids.toSorted((a, b) => (apps.get(a)?.position ?? 0) - (apps.get(b)?.position ?? 0));
-
 /**
- * The named clients that the actor manages; of these, the named apps, with their position by age, and active members as
+ * The named clients that the actor manages; of these, the named apps, and active members as
  * `{client id} {email}`.
  */
 const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]) => {
@@ -197,8 +191,6 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .select(['client_id', 'id'])
     .where(isAnyOf('id', [...new Set(visible.flatMap((item) => item.initial_apps))], 'varchar'))
     .where(isManaged)
-    .orderBy('created_at')
-    .orderBy('id')
     .execute();
   const members = await db
     .selectFrom('users')
@@ -216,7 +208,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .execute();
   return {
     clients,
-    apps: new Map(apps.map(({ id, client_id: client }, position) => [id, { client, position }])),
+    clientOfApp: new Map(apps.map(({ id, client_id: client }) => [id, client])),
     members: new Set(members.map(({ client_id, email }) => `${client_id} ${email}`)),
     /** Email → index of the first element that invites it. */
     firstOf: new Map<string, number>(),
@@ -230,7 +222,7 @@ type StoredInvitation = { id: number; key: string; client: number; email: string
 /**
  * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order
  * of client and address, so that two bulk requests cannot deadlock.
- * @throws Problem `throttled`, `overloaded`
+ * @throws Problem `throttled`
  */
 const writeInvitations = async (
   tx: Em,
@@ -240,12 +232,12 @@ const writeInvitations = async (
 ): Promise<WrittenInvitation[]> => {
   if (items.length === 0) return [];
   const asked = items.map((item) => ({ ...item, key: newInvitationKey() }));
-  const stored = await store(tx, actor, asked.toSorted(byClientAndEmail), lifetime);
-  const written = asked.map((item): WrittenInvitation => {
+  const sorted = asked.toSorted(byClientAndEmail);
+  await replaceExpired(tx, sorted, lifetime.now);
+  const stored = await upsert(tx, actor, sorted, lifetime);
+  const written = asked.flatMap((item): WrittenInvitation[] => {
     const row = stored.get(slotKey(item));
-    // Another instance, whose clock is days behind, invited the address at the same time.
-    if (!row) throw new Problem('overloaded');
-    return { ...item, id: row.id, key: row.key, isNew: row.key === item.key };
+    return row ? [{ ...item, ...row, isNew: row.key === item.key }] : [];
   });
   await renew(tx, written);
   await addApps(tx, written);
@@ -263,27 +255,22 @@ const byClientAndEmail = (a: KeyedInvitation, b: KeyedInvitation): number =>
 const slotKey = ({ client, email }: Pick<StoredInvitation, 'client' | 'email'>): string =>
   `${client} ${email}`;
 
-/** Expired invitations stay in the history and are replaced. */
-const store = async (tx: Em, actor: Actor, asked: KeyedInvitation[], lifetime: Lifetime) => {
-  const stored = await upsert(tx, actor, asked, lifetime);
-  const expired = asked.filter((item) => !stored.has(slotKey(item)));
-  if (expired.length === 0) return stored;
-  await sql`
-    update invitations i set status = 'expired' from ${asRows(expired)}
-    where i.client_id = asked.client and i.email = asked.email
-      and i.status = 'pending' and i.expires_at <= ${lifetime.now}`.execute(kysely(tx));
-  return new Map([...stored, ...(await upsert(tx, actor, expired, lifetime))]);
-};
+/** Expired invitations stay in the history. */
+const replaceExpired = (tx: Em, asked: KeyedInvitation[], now: Date) =>
+  sql`
+    update invitations set status = 'expired' where id in (
+      select i.id from invitations i join ${asRows(asked)} on i.client_id = asked.client and i.email = asked.email
+      where i.status = 'pending' and i.expires_at <= ${now}
+      order by i.client_id, i.email for update of i)`.execute(kysely(tx));
 
-/** Inserts new invitations and extends pending ones. Locks expired ones, but does not return them. */
+/** Inserts new invitations and extends pending ones. */
 const upsert = async (tx: Em, actor: Actor, asked: KeyedInvitation[], { now, expiresAt }: Lifetime) => {
   const { rows } = await sql<StoredInvitation>`
     insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at)
     select client, email, key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
       ${actor.id}::int, ${now}::timestamptz, ${expiresAt}::timestamptz
     from ${asRows(asked)}
-    on conflict (client_id, email) where status = 'pending'
-      do update set expires_at = excluded.expires_at where invitations.expires_at > excluded.date_invited
+    on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
     returning id, key, client_id as client, email`.execute(kysely(tx));
   return new Map(rows.map((row) => [slotKey(row), row]));
 };
@@ -312,33 +299,3 @@ const asRows = (items: readonly (KeyedInvitation & { id?: number })[]) => {
   return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
     (id int, client int, email varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[])`;
 };
-
-/**
- * The invitations that the actor wrote at `now`, in the same order. Reads only the renewed ones: a new one has the values that
- * were written.
- */
-const readWritten = async (
-  em: Em,
-  actor: Actor,
-  written: readonly WrittenInvitation[],
-  now: Date,
-): Promise<InvitationRow[]> => {
-  const renewed = written.filter(({ isNew }) => !isNew).map(({ id }) => id);
-  const stored = renewed.length > 0 ? await readBareInvitations(em, renewed) : [];
-  const byId = new Map(stored.map((row) => [row.id, row]));
-  const rows = written.flatMap((item) => (item.isNew ? newRow(item, actor, now) : (byId.get(item.id) ?? [])));
-  return withInviters(em, actor, rows);
-};
-
-const newRow = (item: WrittenInvitation, actor: Actor, now: Date): BareInvitation => ({
-  id: item.id,
-  client_id: item.client,
-  email: item.email,
-  key: item.key,
-  inviter_id: actor.id,
-  extra: { ...item.extra },
-  date_invited: now,
-  email_count: 0,
-  is_demo_user: item.is_demo_user ?? false,
-  initial_apps: item.appsByAge,
-});
