@@ -50,7 +50,7 @@ export const OperationChange = defineEntity({
     /** The new value; null if it did not change. */
     isActive: p.boolean().nullable(),
     changedAt: instant(),
-    /** The outcome of the undo. The values above are then empty. */
+    /** The outcome of the undo. The values above then count no more. */
     undone: p.json<UndoneChange>().columnType('json').nullable(),
   },
 });

@@ -1,10 +1,9 @@
-import { type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { renewInvitation } from '../invitations/invite.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
+import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
 import { startOperation } from './operation-log.ts';
 
 export const INVITATION_ACTIONS = ['resend', 'revoke'] as const;
@@ -33,14 +32,9 @@ export const createBulkInvitations = (unit: UnitOfWork) => {
   };
 
   const updateAll = async (actor: Actor, { ids, action }: InvitationsRequest, operation: string) => {
-    const mailed = await findMailed(em, operation);
-    const currentActor = createCurrentActor(em, actor);
     const results: RowResult[] = [];
-    for (const [index, id] of [...new Set(ids)].entries()) {
-      const current = await currentActor(index);
-      const problem = mailed.has(id)
-        ? null
-        : await update(current, id, action, operation).then(() => null, rowProblemOf);
+    for await (const [current, id] of withCurrentActor(em, actor, [...new Set(ids)])) {
+      const problem = await update(current, id, action, operation).then(() => null, rowProblemOf);
       results.push({ id, status: problem === null ? 'ok' : 'failed', problem });
     }
     return { results };
@@ -63,14 +57,4 @@ export const createBulkInvitations = (unit: UnitOfWork) => {
       );
     },
   };
-};
-
-/** The invitations that the operation has mailed. */
-const findMailed = async (em: Em, operation: string): Promise<Set<number | null>> => {
-  const rows = await kysely(em)
-    .selectFrom('outbox_mails')
-    .select('invitation_id')
-    .where('operation_id', '=', operation)
-    .execute();
-  return new Set(rows.map((row) => row.invitation_id));
 };

@@ -8,19 +8,18 @@ import { reloadActor } from '../auth/identity.ts';
 const ROWS_PER_LOOKUP = 50;
 
 /**
- * The actor with their current roles, which they may lose while a long request runs.
- * @param row the index of the row that is changed next
- * @throws Problem `unauthenticated`, `role-lost`, when called
+ * Yields the rows of a long request one by one, each with the actor and their current roles, which they may lose while it runs.
+ * @throws Problem `unauthenticated`, `role-lost`
  */
-export const createCurrentActor = (em: Em, actor: Actor) => {
+export async function* withCurrentActor<T>(em: Em, actor: Actor, rows: readonly T[]) {
   let current: Actor | null = actor;
-  return async (row: number): Promise<Actor> => {
-    if (row % ROWS_PER_LOOKUP === 0) current = await reloadActor(em, actor);
+  for (const [index, row] of rows.entries()) {
+    if (index % ROWS_PER_LOOKUP === 0) current = await reloadActor(em, actor);
     if (!current) throw new Problem('unauthenticated');
     if (!canAllOf(current, actor)) throw new Problem('role-lost');
-    return current;
-  };
-};
+    yield [current, row] as const;
+  }
+}
 
 export type RowProblem = { code: string; detail: string };
 

@@ -15,7 +15,7 @@ import { findGrantable, unknownApp } from '../users/app-grants.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { type Listing, listingQuery } from '../users/users.ts';
-import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
+import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
 import { CHANGED_ONCE, findDone, readOperation, recordChange, startOperation } from './operation-log.ts';
 
 export const BULK_ACTIONS = [
@@ -79,11 +79,9 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
       change,
     );
     const outcomes = new Map<string, RowResult>();
-    const currentActor = createCurrentActor(em, actor);
-    for (const [index, email] of emails.filter((address) => !done.has(address)).entries()) {
-      const current = await currentActor(index);
+    const rest = emails.filter((email) => !done.has(email));
+    for await (const [current, email] of withCurrentActor(em, actor, rest))
       outcomes.set(email, await resultOf(email, () => changeUser(current, email)));
-    }
     // Also those whom another instance has changed.
     for (const email of await findDone(em, plan.operation, emails)) outcomes.set(email, changed(email));
     return { ...operation, results: emails.map((email) => outcomes.get(email) ?? changed(email)) };

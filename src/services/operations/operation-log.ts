@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import { Operation, OperationChange } from '../../../entities/operation.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -8,16 +9,12 @@ import type { Actor } from '../access/actor.ts';
 /** How long an operation can be continued and undone, in minutes. */
 const UNDO_MINUTES = 10;
 
-export type Operation = { id: string; startedAt: Date; undoUntil: Date };
-
 /** @param change what the operation changes, as text */
-export const startOperation = async (em: Em, actor: Actor, change: string, now: Date): Promise<Operation> => {
+export const startOperation = async (em: Em, actor: Actor, change: string, now: Date) => {
   const id = randomUUID();
-  await kysely(em)
-    .insertInto('operations')
-    .values({ id, user_id: actor.id, change, started_at: now })
-    .execute();
-  return { id, startedAt: now, undoUntil: undoEnd(now) };
+  em.create(Operation, { id, userId: actor.id, change, startedAt: now });
+  await em.flush();
+  return { id, undoUntil: undoEnd(now) };
 };
 
 /**
@@ -54,15 +51,14 @@ export type UndoableChange = {
 /** Records a change of an operation, at the time `now` of the change. It violates `CHANGED_ONCE` if the operation has changed the user before. */
 export const recordChange = async (
   tx: Em,
-  operationId: string,
-  { userId, granted, revoked, joined, isActive }: UndoableChange,
+  operation: string,
+  { userId: user, ...change }: UndoableChange,
   now: Date,
 ): Promise<void> => {
+  const { granted, revoked, joined, isActive } = change;
   if (granted.length + revoked.length + joined.length === 0 && isActive === null) return;
-  await sql`
-    insert into operation_changes (operation_id, user_id, granted, revoked, joined, is_active, changed_at)
-    values (${operationId}, ${userId}, ${granted}::varchar[], ${revoked}::varchar[], ${joined}::int[],
-      ${isActive}::boolean, ${now})`.execute(kysely(tx));
+  tx.create(OperationChange, { operation, user, ...change, changedAt: now });
+  await tx.flush();
 };
 
 /** Those of these addresses whose user the operation has changed, or to which it has sent a mail. */

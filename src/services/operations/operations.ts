@@ -1,12 +1,15 @@
+import type { InferEntity } from '@mikro-orm/core';
+import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { UndoneChange } from '../../../entities/operation.ts';
+import { OperationChange, type UndoneChange } from '../../../entities/operation.ts';
+import type { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
-import { createCurrentActor, type RowProblem, rowProblemOf } from './bulk-rows.ts';
+import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
 import { readOperation, type UndoableChange } from './operation-log.ts';
 
 /** What was not undone. `app_id` is null for the activation of the user. */
@@ -33,37 +36,34 @@ export const createOperations = (unit: UnitOfWork) => {
   const { em, clock, audit, idempotency } = unit;
 
   /** The user is locked before the change, in the same order as by all others that change a user. */
-  const undoUser = (actor: Actor, id: string, { user_id: userId, email }: Changed): Promise<void> =>
+  const undoUser = (actor: Actor, id: string, { email }: Changed): Promise<void> =>
     em.fork().transactional(async (tx) => {
-      await lockVisibleUser(tx, actor, email);
-      const change = await lockChange(tx, id, userId);
+      const user = await lockVisibleUser(tx, actor, email);
+      const change = await lockChange(tx, id, user.id);
       if (!change) return; // another request has undone it
-      const is_active = (await isAsLeft(tx, change)) ? !change.is_active : undefined;
+      const is_active = isAsLeft(user, change) ? !change.isActive : undefined;
       const changes = { grant: change.revoked, revoke: change.granted, is_active };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
-      await leaveClients(change).execute(kysely(tx));
-      await recordUndone(tx, id, userId, undoneBy(undoable, change));
+      await leaveClients(user, change).execute(kysely(tx));
+      change.undone = undoneBy(undoable, change);
+      await tx.flush();
     });
 
   const refuse = (id: string, { user_id: userId }: Changed, problem: RowProblem): Promise<void> =>
-    em.transactional(async (tx) => {
+    em.fork().transactional(async (tx) => {
       const change = await lockChange(tx, id, userId);
       if (!change) return;
-      const skipped = changesIn(change).map((app_id) => ({ app_id, problem }));
-      await recordUndone(tx, id, userId, { reverted: 0, skipped });
+      change.undone = { reverted: 0, skipped: changesIn(change).map((app_id) => ({ app_id, problem })) };
+      await tx.flush();
     });
 
   const undo = async (actor: Actor, id: string): Promise<UndoResult> => {
     await readOperation(em, actor, id, clock.now());
     const users = await changedUsers(em, id);
-    const currentActor = createCurrentActor(em, actor);
-    for (const [index, user] of users.entries()) {
-      await undoUser(await currentActor(index), id, user).catch((error: unknown) =>
-        refuse(id, user, rowProblemOf(error)),
-      );
-    }
+    for await (const [current, user] of withCurrentActor(em, actor, users))
+      await undoUser(current, id, user).catch((error: unknown) => refuse(id, user, rowProblemOf(error)));
     return { operation: id, ...(await readOutcome(em, id)) };
   };
 
@@ -99,24 +99,13 @@ type Changed = Awaited<ReturnType<typeof changedUsers>>[number];
 
 /** Locks a change that was not undone. */
 const lockChange = (tx: Em, id: string, userId: number) =>
-  kysely(tx)
-    .selectFrom('operation_changes')
-    .select(['user_id', 'granted', 'revoked', 'superseded', 'joined', 'is_active', 'changed_at'])
-    .where('operation_id', '=', id)
-    .where('user_id', '=', userId)
-    .where('undone', 'is', null)
-    .forUpdate()
-    .executeTakeFirst();
+  tx.findOne(
+    OperationChange,
+    { operation: id, user: userId, undone: null },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
 
-type Change = NonNullable<Awaited<ReturnType<typeof lockChange>>>;
-
-/** Nothing is left to undo, whichever version of the service tries. */
-const recordUndone = async (tx: Em, id: string, userId: number, undone: UndoneChange): Promise<void> => {
-  await sql`
-    update operation_changes set undone = ${JSON.stringify(undone)}::json,
-      granted = '{}', revoked = '{}', superseded = '{}', joined = '{}', is_active = null
-    where operation_id = ${id} and user_id = ${userId}`.execute(kysely(tx));
-};
+type Change = InferEntity<typeof OperationChange>;
 
 const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operation'>> => {
   const changes = kysely(em)
@@ -141,30 +130,23 @@ const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operat
 };
 
 /** Whether the operation was the last to activate or deactivate the locked user. */
-const isAsLeft = async (tx: Em, { user_id, is_active, changed_at }: Change): Promise<boolean> => {
-  if (is_active === null) return false;
-  const found = await kysely(tx)
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', user_id)
-    .where('is_active', '=', is_active)
-    .where(is_active ? 'last_activated' : 'last_deactivated', '=', changed_at)
-    .executeTakeFirst();
-  return found !== undefined;
+const isAsLeft = (user: User, { isActive, changedAt }: Change): boolean => {
+  const last = user.isActive ? user.lastActivated : user.lastDeactivated;
+  return user.isActive === isActive && last?.getTime() === changedAt.getTime();
 };
 
 /** Ends the memberships that the operation began, except those that another app needs by now. */
-const leaveClients = ({ user_id, joined }: Change) => sql`
-  delete from memberships m where m.user_id = ${user_id} and m.client_id = any(${joined}::int[]) and not m.is_admin
+const leaveClients = ({ id }: User, { joined }: Change) => sql`
+  delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[]) and not m.is_admin
     and not exists (select from app_grants g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`;
 
 /** The ids of the apps, and null for the activation. */
-const changesIn = ({ granted, revoked, superseded, is_active }: Change): (string | null)[] => [
+const changesIn = ({ granted, revoked, superseded, isActive }: Change): (string | null)[] => [
   ...granted,
   ...revoked,
   ...superseded,
-  ...(is_active === null ? [] : [null]),
+  ...(isActive === null ? [] : [null]),
 ];
 
 const undoneBy = ({ granted, revoked, isActive }: UndoableChange, change: Change): UndoneChange => {
