@@ -9,7 +9,7 @@ import { Erasure } from './erasure.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationApp, InvitationSchema } from './invitation.ts';
 import { Operation, OperationChange } from './operation.ts';
-import { OutboxMail } from './outbox-mail.ts';
+import { OutboxMailSchema } from './outbox-mail.ts';
 import { FetchedPackage, LoadedPackage } from './package.ts';
 import { RateLimit } from './rate-limit.ts';
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
@@ -42,7 +42,7 @@ export const entities = [
   UsageWindow,
   InvitationSchema,
   InvitationApp,
-  OutboxMail,
+  OutboxMailSchema,
   SavedFilter,
   AuditEntry,
   BackupSchema,

@@ -72,6 +72,13 @@ export class Invitation extends InvitationSchema.class {
     return true;
   }
 
+  /** The mail server has accepted a mail of the invitation. */
+  countMail(mailedAt: Date, days: number): void {
+    this.emailCount += 1;
+    const expiresAt = invitationExpiry(mailedAt, days);
+    if (this.status === 'pending' && this.expiresAt < expiresAt) this.expiresAt = expiresAt;
+  }
+
   /** Returns false if it was accepted or revoked before. */
   revoke(now: Date): boolean {
     if (this.status === 'accepted' || this.status === 'revoked') return false;

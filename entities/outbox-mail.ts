@@ -19,7 +19,7 @@ export type MailKind = (typeof MAIL_KINDS)[number];
  * A mail to send (transactional outbox): enqueued in the transaction that causes it. It refers to its subject and holds no
  * text, because links and their secrets are created when the mail is sent.
  */
-export const OutboxMail = defineEntity({
+export const OutboxMailSchema = defineEntity({
   name: 'OutboxMail',
   tableName: 'outbox_mails',
   indexes: [
@@ -86,3 +86,32 @@ export const OutboxMail = defineEntity({
     failedAt: instant().nullable(),
   },
 });
+
+export class OutboxMail extends OutboxMailSchema.class {
+  /** The mail server has accepted the mail. */
+  send(at: Date): void {
+    this.sentAt = at;
+    this.failedAt = null;
+    this.lastError = null;
+  }
+
+  /** An attempt failed. @param nextAt when it is retried; null: never */
+  fail(at: Date, reason: string, nextAt: Date | null): void {
+    this.lastError = reason;
+    if (nextAt) this.nextAttemptAt = nextAt;
+    this.failedAt = nextAt ? null : at;
+  }
+
+  /** A worker has claimed the mail, but made no attempt. */
+  release(at: Date): void {
+    this.attempts -= 1;
+    this.lastAttemptAt = null;
+    this.nextAttemptAt = at;
+  }
+
+  retry(at: Date): void {
+    this.nextAttemptAt = at;
+    this.failedAt = null;
+  }
+}
+OutboxMailSchema.setClass(OutboxMail);

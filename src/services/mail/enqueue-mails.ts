@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
-import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { MailKind } from '../../../entities/outbox-mail.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 
@@ -67,33 +68,35 @@ export const isMailed = async (
 };
 
 /** `address`: that of the request, which the mail mentions. */
-type Change = { userId: number; now: Date; address: string | null };
+type Notice = { userId: number; now: Date; address: string | null };
+
+const enqueueNotice = async (
+  tx: Em,
+  kind: MailKind,
+  { userId, now, address }: Notice,
+  isDue: RawBuilder<boolean>,
+): Promise<void> => {
+  await sql`
+    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
+    select ${kind}, email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
+      ${tracing.traceparent()}::varchar
+    from users where id = ${userId}::int and ${isDue}`.execute(kysely(tx));
+};
 
 /**
  * Enqueues the mail that informs a user of a password change. Call it before the new password is set, in the same
  * transaction: setting the first password is not a change.
  */
-export const enqueuePasswordNotice = async (tx: Em, { userId, now, address }: Change): Promise<void> => {
-  await sql`
-    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
-    select 'password-changed', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
-      ${tracing.traceparent()}::varchar
-    from users where id = ${userId}::int and password_hash is not null`.execute(kysely(tx));
-};
-
-const FAILED_LOGINS_NOTICE_HOURS = 24;
+export const enqueuePasswordNotice = (tx: Em, change: Notice): Promise<void> =>
+  enqueueNotice(tx, 'password-changed', change, condition`password_hash is not null`);
 
 /**
  * Enqueues the mail that informs a user of failed logins, at most one a day: an attack must not flood the mailbox. Inserts
  * nothing for an unknown or inactive account.
  */
-export const enqueueFailedLoginsNotice = async (tx: Em, { userId, now, address }: Change): Promise<void> => {
-  const since = new Date(now.getTime() - FAILED_LOGINS_NOTICE_HOURS * HOUR_MS);
-  await sql`
-    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
-    select 'failed-logins', email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
-      ${tracing.traceparent()}::varchar
-    from users where id = ${userId}::int and is_active and not exists (select from outbox_mails earlier
-      where earlier.user_id = users.id and earlier.kind = 'failed-logins'
-        and earlier.created_at > ${since}::timestamptz)`.execute(kysely(tx));
+export const enqueueFailedLoginsNotice = (tx: Em, logins: Notice): Promise<void> => {
+  const dayAgo = new Date(logins.now.getTime() - DAY_MS);
+  const isFirst = condition`is_active and not exists (select from outbox_mails earlier
+    where earlier.user_id = users.id and earlier.kind = 'failed-logins' and earlier.created_at > ${dayAgo})`;
+  return enqueueNotice(tx, 'failed-logins', logins, isFirst);
 };

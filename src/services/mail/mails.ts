@@ -114,8 +114,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
         const now = clock.now();
         if (!isBeingSent(row, now)) {
           const mail = await tx.findOneOrFail(OutboxMail, id);
-          mail.nextAttemptAt = earliestRetry(row, now, mailRoute.perMinute);
-          mail.failedAt = null;
+          mail.retry(earliestRetry(row, now, mailRoute.perMinute));
           await tx.flush();
           await sql`select pg_notify('outbox_mails', '')`.execute(kysely(tx));
           await record(tx, 'mail.retry', actor, row);

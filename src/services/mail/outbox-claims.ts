@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import { invitationExpiry } from '../../../entities/invitation.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { DAY_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
-import { type MailContext, needsLink } from './mail-context.ts';
+import { latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import { needsLink } from './mail-context.ts';
 
 /** An arbitrary key for the advisory lock, the same in every instance. */
 const RATE_LIMIT_LOCK = 7_305_130_502;
@@ -76,47 +75,8 @@ const isRecentAttempt = (now: Date) =>
   sql`last_attempt_at > ${new Date(now.getTime() - MINUTE_MS)}::timestamptz
     and last_attempt_at <= ${latestPossible(now)}::timestamptz`;
 
-/** A weekend, and a day to notice that the mail server is broken. */
-const MAX_AGE_MS = 3 * DAY_MS;
-const MAX_BACKOFF_MS = 240 * MINUTE_MS;
-/** Share of each wait that is random, so that mails that failed together are not retried together. */
-const JITTER = 0.25;
-
-/** A claimed mail. `attempts` identifies this attempt: after the lease another worker may start the next one. */
-type Claim = Pick<MailContext, 'id' | 'attempts' | 'invitation_id' | 'invitation_days'>;
-
-/**
- * Records that the mail server accepted a mail, counts it on its invitation and extends the invitation. A mail that was
- * sent twice counts once. Like every other change of an invitation, this locks the invitation first.
- */
-export const recordSent = (em: Em, claim: Claim, now: Date) =>
-  sql`
-    with locked as materialized (
-      select id from invitations where id = ${claim.invitation_id}::int for no key update),
-    sent as (
-      update outbox_mails set sent_at = ${now}::timestamptz, failed_at = null, last_error = null
-      where id = ${claim.id}::bigint and sent_at is null and (select count(*) from locked) >= 0
-      returning invitation_id)
-    update invitations set email_count = email_count + 1,
-      expires_at = case when status = 'pending'
-        then greatest(expires_at, ${invitationExpiry(now, claim.invitation_days)}::timestamptz)
-        else expires_at end
-    from sent where invitations.id = sent.invitation_id`.execute(kysely(em));
-
-type Failure = { isPermanent: boolean; reason: string };
-
-/**
- * Records a failed attempt. After a temporary failure, schedules the next one with exponential backoff; a mail that is
- * three days old fails instead.
- */
-export const recordFailure = (em: Em, claim: Claim, failure: Failure, now: Date, baseMs: number) => {
-  const { isPermanent, reason } = failure;
-  const tooOld = new Date(now.getTime() - MAX_AGE_MS);
-  const failedAt = sql<Date | null>`case when ${isPermanent}::boolean or created_at <= ${tooOld}::timestamptz
-    then ${now}::timestamptz end`;
-  const next = new Date(now.getTime() + backoffMs(claim.attempts, baseMs));
-  return unsent(em, claim).set({ last_error: reason, next_attempt_at: next, failed_at: failedAt }).execute();
-};
+/** The longest pause between two attempts. */
+export const MAX_BACKOFF_MS = 240 * MINUTE_MS;
 
 /** Whether a mail waits for longer than any retry does, because the clock was ahead when it was enqueued or attempted. */
 export const isDueTooLate = (now: Date) =>
@@ -131,12 +91,6 @@ export const rescheduleLateMails = (em: Em, now: Date) =>
     .where(isDueTooLate(now))
     .execute();
 
-/** Releases a claimed mail that was not attempted. */
-export const release = (em: Em, claim: Claim, now: Date) =>
-  unsent(em, claim)
-    .set({ next_attempt_at: now, last_attempt_at: null, attempts: claim.attempts - 1 })
-    .execute();
-
 /** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. */
 export const failObsolete = async (tx: Em, mails: readonly { id: number; reason: string }[], now: Date) => {
   if (mails.length === 0) return;
@@ -146,14 +100,3 @@ export const failObsolete = async (tx: Em, mails: readonly { id: number; reason:
       as ended (id, reason)
     where outbox_mails.id = ended.id and sent_at is null and failed_at is null`.execute(kysely(tx));
 };
-
-const unsent = (em: Em, { id, attempts }: Claim) =>
-  kysely(em)
-    .updateTable('outbox_mails')
-    .where('id', '=', id)
-    .where('attempts', '=', attempts)
-    .where('sent_at', 'is', null);
-
-/** `baseMs` after the first attempt, then twice that, four times … up to four hours. */
-const backoffMs = (attempts: number, baseMs: number): number =>
-  Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempts - 1) * (1 + JITTER * Math.random()));

@@ -1,4 +1,7 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { Invitation } from '../../../entities/invitation.ts';
+import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
@@ -13,18 +16,16 @@ import {
 } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
 import type { MailWriter } from './mail-writer.ts';
-import {
-  claimDue,
-  failObsolete,
-  nextDue,
-  recordFailure,
-  recordSent,
-  release,
-  rescheduleLateMails,
-} from './outbox-claims.ts';
+import { claimDue, failObsolete, MAX_BACKOFF_MS, nextDue, rescheduleLateMails } from './outbox-claims.ts';
 
 /** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
 const LEASE_MS = 5 * MINUTE_MS;
+
+/** A weekend, and a day to notice that the mail server is broken. */
+const MAX_AGE_MS = 3 * DAY_MS;
+/** Share of each wait that is random, so that mails that failed together are not retried together. */
+const JITTER = 0.25;
+const LOCK = LockMode.PESSIMISTIC_WRITE;
 
 type Deps = {
   /** Forked for each operation. */
@@ -89,18 +90,34 @@ export const createOutbox = (deps: Deps) => {
     write: (mail: ClaimedMail): Mail => writer.write(mail, mail.last_attempt_at ?? clock.now()),
 
     /** Records the result of an attempt. If another worker has claimed the mail since, only a success counts. */
-    recordDelivery: async (mail: ClaimedMail, delivery: Delivery): Promise<void> => {
-      const [fork, now] = [em.fork(), clock.now()];
-      if (delivery.outcome === 'taken') await recordSent(fork, mail, now);
-      else {
-        const failure = { isPermanent: delivery.outcome === 'refused', reason: delivery.reason };
-        await recordFailure(fork, mail, failure, now, backoffMs);
-      }
-    },
+    recordDelivery: (mail: ClaimedMail, delivery: Delivery): Promise<void> =>
+      em.fork().transactional(async (tx) => {
+        const now = clock.now();
+        // Like every other change of an invitation, this locks the invitation first.
+        const invitation =
+          mail.invitation_id && (await tx.findOne(Invitation, mail.invitation_id, { lockMode: LOCK }));
+        const stored = await tx.findOne(OutboxMail, { id: mail.id, sentAt: null }, { lockMode: LOCK });
+        if (!stored) return;
+        if (delivery.outcome === 'taken') {
+          stored.send(now);
+          if (invitation) invitation.countMail(now, mail.invitation_days);
+        } else if (stored.attempts === mail.attempts) {
+          const isLast =
+            delivery.outcome === 'refused' || now.getTime() - MAX_AGE_MS >= mail.created_at.getTime();
+          const next = new Date(now.getTime() + backoffOf(mail.attempts, backoffMs));
+          stored.fail(now, delivery.reason, isLast ? null : next);
+        }
+        await tx.flush();
+      }),
 
-    release: async (mails: readonly ClaimedMail[]): Promise<void> => {
-      for (const mail of mails) await release(em.fork(), mail, clock.now());
-    },
+    release: (mails: readonly ClaimedMail[]): Promise<void> =>
+      em.fork().transactional(async (tx) => {
+        for (const { id, attempts } of mails)
+          (await tx.findOne(OutboxMail, { id, attempts, sentAt: null }, { lockMode: LOCK }))?.release(
+            clock.now(),
+          );
+        await tx.flush();
+      }),
 
     /**
      * Deletes old mails and links, and reschedules mails that the clock was ahead for. `isSent`: whether workers send mails,
@@ -120,6 +137,10 @@ export const createOutbox = (deps: Deps) => {
     },
   };
 };
+
+/** `baseMs` after the first attempt, then twice that, four times … up to four hours. */
+const backoffOf = (attempts: number, baseMs: number): number =>
+  Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempts - 1) * (1 + JITTER * Math.random()));
 
 const undeliverableReason = ({ obsolete, recipient }: MailContext): string | null =>
   obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
