@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import semver from 'semver';
+import { FetchedPackage, LoadedPackage } from '../../../entities/package.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { PackageName } from '../../lib/package-name.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -104,15 +105,6 @@ const neverLoaded = (slug: string, wanted: string | undefined): Problem =>
         : `Version ${wanted} of ${slug} was never loaded. Fetch and load it instead.`,
   });
 
-/** Packages that were fetched from the store. */
-const fetchedPackages = (em: Em) =>
-  kysely(em)
-    .selectFrom('fetched_packages')
-    .select(['fetched_packages.id', 'fetched_packages.version', 'fetched_packages.sha256'])
-    .select(['fetched_packages.manifest', 'fetched_packages.fetched_at']);
-
-export type FetchedPackage = Awaited<ReturnType<ReturnType<typeof fetchedPackages>['execute']>>[number];
-
 /**
  * Locks the fetches, loads and rollbacks of a slug until the end of the transaction. Row locks cannot: a new app has no row
  * yet, and the row of a new fetch is not visible to other transactions.
@@ -122,21 +114,14 @@ const lockPackages = async (tx: Em, slug: string): Promise<void> => {
 };
 
 /** The package that a load applies. */
-const lastFetched = (tx: Em, slug: string): Promise<FetchedPackage | undefined> =>
-  fetchedPackages(tx).where('slug', '=', slug).orderBy('id', 'desc').limit(1).executeTakeFirst();
+const lastFetched = (tx: Em, slug: string) =>
+  tx.findOne(FetchedPackage, { slug }, { orderBy: { id: 'desc' } });
 
 /** The package that was loaded last into an app, among those of `version`, or else of other bytes than `notSha256`. */
-const lastLoaded = (tx: Em, appId: string, version: string | undefined, notSha256: string) => {
-  const loaded = fetchedPackages(tx)
-    .innerJoin('loaded_packages', 'loaded_packages.package_id', 'fetched_packages.id')
-    .where('loaded_packages.app_id', '=', appId)
-    .orderBy('loaded_packages.id', 'desc')
-    .limit(1);
-  const matching =
-    version === undefined
-      ? loaded.where('fetched_packages.sha256', '<>', notSha256)
-      : loaded.where('fetched_packages.version', '=', version);
-  return matching.executeTakeFirst();
+const lastLoaded = async (tx: Em, app: string, version: string | undefined, notSha256: string) => {
+  const wanted = version === undefined ? { sha256: { $ne: notSha256 } } : { version };
+  const options = { orderBy: { id: 'desc' }, populate: ['package'] } as const;
+  return (await tx.findOne(LoadedPackage, { app, package: wanted }, options))?.package;
 };
 
 type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: string };
@@ -147,43 +132,25 @@ type Fetch = PackageName & InspectedPackage & { fetchedAt: Date; fetchedBy: stri
  * @throws Problem `invalid-package` if the version was fetched before with other bytes
  */
 const saveFetched = async (tx: Em, fetch: Fetch): Promise<void> => {
-  const { slug, version, sha256, manifest } = fetch;
+  const { slug, sha256 } = fetch;
   await requireSameBytes(tx, fetch);
-  const when = { fetched_at: fetch.fetchedAt, fetched_by: fetch.fetchedBy };
   const last = await lastFetched(tx, slug);
   if (last?.sha256 === sha256) {
-    await kysely(tx).updateTable('fetched_packages').set(when).where('id', '=', last.id).execute();
+    last.fetchedAt = fetch.fetchedAt;
+    last.fetchedBy = fetch.fetchedBy;
+    await tx.flush();
     return;
   }
-  const { id } = await kysely(tx)
-    .insertInto('fetched_packages')
-    .values({ slug, version, sha256, size_bytes: fetch.sizeBytes, manifest, ...when })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  const former = kysely(tx)
-    .selectFrom('fetched_packages')
-    .select('id')
-    .where('slug', '=', slug)
-    .where('sha256', '=', sha256)
-    .where('id', '<', id);
-  await kysely(tx)
-    .updateTable('loaded_packages')
-    .set({ package_id: id })
-    .where('package_id', 'in', former)
-    .execute();
-  await kysely(tx).deleteFrom('fetched_packages').where('id', 'in', former).execute();
+  const former = await tx.find(FetchedPackage, { slug, sha256 });
+  const newest = tx.create(FetchedPackage, fetch);
+  await tx.flush();
+  await tx.nativeUpdate(LoadedPackage, { package: { $in: former } }, { package: newest });
+  await tx.nativeDelete(FetchedPackage, { id: { $in: former.map(({ id }) => id) } });
 };
 
 /** The store refuses other bytes too, but its files or its bucket may be changed directly. */
 const requireSameBytes = async (tx: Em, { slug, version, sha256 }: Fetch): Promise<void> => {
-  const other = await kysely(tx)
-    .selectFrom('fetched_packages')
-    .select('sha256')
-    .where('slug', '=', slug)
-    .where('version', '=', version)
-    .where('sha256', '<>', sha256)
-    .limit(1)
-    .executeTakeFirst();
+  const other = await tx.findOne(FetchedPackage, { slug, version, sha256: { $ne: sha256 } });
   if (!other) return;
   throw invalidPackage(
     `${slug} ${version} was fetched before with SHA-256 ${other.sha256}, and has now ${sha256}: ` +

@@ -1,12 +1,11 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { App } from '../../../entities/app.ts';
-import { LoadedPackage } from '../../../entities/package.ts';
+import { type FetchedPackage, LoadedPackage } from '../../../entities/package.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';
 import type { Audit, Changes } from '../audit/audit.ts';
 import { editEntity } from '../edits.ts';
-import type { FetchedPackage } from './app-packages.ts';
 import { PackageManifest } from './package-manifest.ts';
 import { invalidPackage } from './package-rules.ts';
 
@@ -23,7 +22,7 @@ export type PackageChanges = {
 
 type Load = {
   app: LoadableApp;
-  fetched: FetchedPackage;
+  fetched: InferEntity<typeof FetchedPackage>;
   actor: Actor;
   audit: Audit;
   now: Date;
@@ -45,9 +44,9 @@ export const applyPackage = async (tx: Em, load: Load): Promise<PackageChanges |
   const { label, description, help_html, footer_html, show_help, show_footer, launch_url } = manifest;
   const set = { label, description, help_html, footer_html, show_help, show_footer, launch_url };
   const columns = editEntity(tx, App, app, set);
-  const times = { fetched_at: fetched.fetched_at.toISOString(), loaded_at: now.toISOString() };
+  const times = { fetched_at: fetched.fetchedAt.toISOString(), loaded_at: now.toISOString() };
   app.packageInfo = { version, ...times, sha256, stacks: offered };
-  tx.create(LoadedPackage, { app, package: fetched.id, loadedAt: now, loadedBy: actor.email, isRollback });
+  tx.create(LoadedPackage, { app, package: fetched, loadedAt: now, loadedBy: actor.email, isRollback });
   await tx.flush();
 
   const changes = { version: { from: before.version ?? null, to: version }, columns, stacks };
