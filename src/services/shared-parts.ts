@@ -4,14 +4,7 @@ import { createListReader } from '../db/list-pages.ts';
 import type { DatabasePool } from '../db/pool.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/identity.ts';
-import {
-  createLaunchThrottle,
-  createLoginConcurrency,
-  createLoginThrottle,
-  createResetThrottle,
-  createTokenThrottle,
-  createViewThrottle,
-} from './auth/login-limits.ts';
+import { createAnonymousLimits, createLoginConcurrency, createLoginThrottle } from './auth/login-limits.ts';
 import { createDeviceCookies } from './auth/password-verification.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
 import { createKeyedMutex } from './idempotency/idempotency.ts';
@@ -37,10 +30,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
     throttle: createLoginThrottle(pool),
     deviceCookies: createDeviceCookies(secretKey),
     loginConcurrency: createLoginConcurrency(),
-    launchThrottle: createLaunchThrottle(pool),
-    tokenThrottle: createTokenThrottle(pool),
-    viewThrottle: createViewThrottle(pool),
-    resetThrottle: createResetThrottle(pool),
+    anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),
     duplicateLimit: createDuplicateLimit(pool),
     lookUpCredential: createCredentialLookup(fork(), read),

@@ -112,15 +112,15 @@ const GRACE = sql<Date>`now() + interval '1 minute'`;
 
 /** Checks tokens, and exchanges them for new ones. Callers are anonymous: they prove to know the token. */
 export const createTokenRefresh = (unit: UnitOfWork) => {
-  const { em, clock, audit, origin, tokenThrottle } = unit;
+  const { em, clock, audit, origin, anonymousLimits } = unit;
   const address = origin.address ?? '';
 
   /** @throws Problem `invalid-token`, `throttled` */
   const limitFailures = async (find: () => Promise<string | null>): Promise<string> => {
-    await tokenThrottle.check(address);
+    await anonymousLimits.checkFailures('token', address);
     const found = await find();
     if (found !== null) return found;
-    await tokenThrottle.recordFailure(address);
+    await anonymousLimits.addFailure('token', address);
     throw new Problem('invalid-token');
   };
 

@@ -116,73 +116,46 @@ export const createLoginThrottle = (pool: Pool, pause: (ms: number) => Promise<u
   };
 };
 
-/** Failures with secrets that cannot be guessed: a limit of load. */
-const FAILURES_PER_NETWORK = 100;
+/**
+ * Failures of a network in 15 minutes, with secrets that cannot be guessed: they bound the load. Each kind is counted apart: a
+ * platform that checks expired tokens must not block the logins of its network.
+ */
+const FAILURES_PER_NETWORK = { launch: 300, token: 100, view: 100 };
 
 /** Enough for a user who looks in the wrong mailbox, too few to flood the owner of the address. */
 const RESETS_PER_ACCOUNT = 5;
 const RESETS_PER_NETWORK = 50;
-
-/** Limits the mails that anonymous callers can trigger. */
-export const createResetThrottle = (pool: Pool) => {
-  const requests = createWindowCounter(pool, HOUR_MS);
-  return {
-    /**
-     * Counts a request, whether or not the account exists.
-     * @throws Problem `throttled`
-     */
-    consume: async (email: string, address: string): Promise<void> => {
-      // The network first: beyond its limit, requests must not use up the limits of accounts.
-      rejectAt([await requests.add(networkKey('reset', address)), RESETS_PER_NETWORK + 1]);
-      rejectAt([await requests.add(accountKey('reset', email)), RESETS_PER_ACCOUNT + 1]);
-    },
-  };
-};
-
-/** Codes have 256 random bits: this bounds the load of guesses, not their success. */
-const CODE_FAILURES_PER_NETWORK = 300;
-
-/** Limits failed exchanges of launch codes. */
-export const createLaunchThrottle = (pool: Pool) =>
-  createNetworkThrottle(pool, 'launch', CODE_FAILURES_PER_NETWORK);
-
-/**
- * Limits checks and refreshes of invalid tokens as failed logins, but counts them apart: a platform that checks expired tokens
- * must not block the logins of its network.
- */
-export const createTokenThrottle = (pool: Pool) => createNetworkThrottle(pool, 'token', FAILURES_PER_NETWORK);
-
 /** A page that is reloaded each second stays below it. */
 const USES_PER_VIEW_AND_NETWORK = 1_000;
 
-/** Limits attempts to open access views with unknown keys, and uses of those that have no limit. */
-export const createViewThrottle = (pool: Pool) => {
-  const uses = createWindowCounter(pool, 15 * MINUTE_MS);
-  return {
-    ...createNetworkThrottle(pool, 'view', FAILURES_PER_NETWORK),
-
-    /**
-     * Counts a use, as each adds rows that are kept.
-     * @throws Problem `throttled`
-     */
-    consumeUse: async (viewId: number, address: string): Promise<void> => {
-      rejectAt([await uses.add(networkKey(`view-${viewId}`, address)), USES_PER_VIEW_AND_NETWORK + 1]);
-    },
+/** Limits what anonymous callers may do. Each function fails with `throttled` beyond its limit. */
+export const createAnonymousLimits = (pool: Pool) => {
+  const counter = createWindowCounter(pool, 15 * MINUTE_MS);
+  const hourly = createWindowCounter(pool, HOUR_MS);
+  const checkFailures = async (kind: keyof typeof FAILURES_PER_NETWORK, address: string): Promise<void> => {
+    const [failures] = await counter.read(networkKey(kind, address));
+    rejectAt([failures, FAILURES_PER_NETWORK[kind]]);
   };
-};
-
-/** For secrets that are too long to be guessed, and belong to no known account. */
-const createNetworkThrottle = (pool: Pool, prefix: string, maxFailures: number) => {
-  const failures = createWindowCounter(pool, 15 * MINUTE_MS);
   return {
-    /** @throws Problem `throttled` */
-    check: async (address: string): Promise<void> => {
-      const [network] = await failures.read(networkKey(prefix, address));
-      rejectAt([network, maxFailures]);
+    /** @throws Problem `throttled` if the network has failed too often */
+    checkFailures,
+
+    /** Counts a failure of the network, unless it has failed too often. */
+    addFailure: async (kind: keyof typeof FAILURES_PER_NETWORK, address: string): Promise<void> => {
+      await checkFailures(kind, address);
+      await counter.add(networkKey(kind, address));
     },
 
-    recordFailure: async (address: string): Promise<void> => {
-      await failures.add(networkKey(prefix, address));
+    /** Counts a request to mail a link, whether or not the account exists. */
+    addReset: async (email: string, address: string): Promise<void> => {
+      // The network first: beyond its limit, requests must not use up the limits of accounts.
+      rejectAt([await hourly.add(networkKey('reset', address)), RESETS_PER_NETWORK + 1]);
+      rejectAt([await hourly.add(accountKey('reset', email)), RESETS_PER_ACCOUNT + 1]);
+    },
+
+    /** Counts a use of an access view that has no limit, as each adds rows that are kept. */
+    addViewUse: async (viewId: number, address: string): Promise<void> => {
+      rejectAt([await counter.add(networkKey(`view-${viewId}`, address)), USES_PER_VIEW_AND_NETWORK + 1]);
     },
   };
 };

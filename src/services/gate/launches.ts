@@ -14,7 +14,7 @@ const PATTERN = /^[\w-]{43}$/;
 
 /** Opens apps for users who are logged in: with a code, which the app exchanges for a ticket. */
 export const createLaunches = (unit: UnitOfWork) => {
-  const { em, appUrl, origin, launchThrottle } = unit;
+  const { em, appUrl, origin, anonymousLimits } = unit;
   const tickets = createTickets(unit);
 
   return {
@@ -42,9 +42,7 @@ export const createLaunches = (unit: UnitOfWork) => {
       if (!used?.is_unexpired || used.slug !== appSlug) {
         telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
         // Only wrong codes are limited: visitors of the app must not be able to block its launches.
-        const address = origin.address ?? '';
-        await launchThrottle.check(address);
-        await launchThrottle.recordFailure(address);
+        await anonymousLimits.addFailure('launch', origin.address ?? '');
         throw new Problem('invalid-launch-code');
       }
       return tickets.issueTicket(subjectOf(used)).catch((error: unknown) => {

@@ -42,7 +42,7 @@ const KEY = /^\w{1,64}$/;
 
 /** Opens apps by access views, for anyone who has their key. */
 export const createViewOpening = (unit: UnitOfWork) => {
-  const { em, clock, origin, viewThrottle, usageWriteLimiter, appUrl } = unit;
+  const { em, clock, origin, anonymousLimits, usageWriteLimiter, appUrl } = unit;
   const address = canonicalAddress(origin.address ?? '');
 
   const refuse = async (view: KnownView, refusal: ViewRefusal): Promise<RefusedView> => ({
@@ -89,12 +89,11 @@ export const createViewOpening = (unit: UnitOfWork) => {
       const known = KEY.test(key) ? await findView(em, key, address) : undefined;
       if (!known) {
         // Only wrong keys are limited: one visitor must not block the links of others in the same network.
-        await viewThrottle.check(caller);
-        await viewThrottle.recordFailure(caller);
+        await anonymousLimits.addFailure('view', caller);
         throw notFound('access view');
       }
       if (known.refusal !== null) return refuse(known, known.refusal);
-      if (known.allowed_uses === 0) await viewThrottle.consumeUse(known.id, caller);
+      if (known.allowed_uses === 0) await anonymousLimits.addViewUse(known.id, caller);
       await ensureMonths(em, [clock.now()]);
       const [opened] = await Promise.allSettled([
         usageWriteLimiter.within(known.app_id, 1, () =>

@@ -13,7 +13,7 @@ export const RESET_LINK_MINUTES = 60;
 
 /** Sets passwords through mailed links: forgotten ones, and the first one of a new user. */
 export const createPasswordResets = (unit: UnitOfWork) => {
-  const { em, clock, hasher, loadCommonPasswords, throttle, resetThrottle, links, audit, origin } = unit;
+  const { em, clock, hasher, loadCommonPasswords, throttle, anonymousLimits, links, audit, origin } = unit;
   const { deviceCookies } = unit;
 
   return {
@@ -23,7 +23,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
      * @throws Problem `throttled`
      */
     request: async (email: string): Promise<void> => {
-      await resetThrottle.consume(email, origin.address ?? '');
+      await anonymousLimits.addReset(email, origin.address ?? '');
       await em.transactional(async (tx) => {
         const now = clock.now();
         const due = { created_at: now, next_attempt_at: now };
