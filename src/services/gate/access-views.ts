@@ -1,4 +1,4 @@
-import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { type InferResult, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
@@ -55,7 +55,12 @@ export const createAccessViews = ({ em, readList }: UnitOfWork) => {
      */
     stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
       const open = async (reader: Actor) =>
-        openAccessViewList(em, reader, await toRowFilter(reader, filter), encoder);
+        openNewestFirst(
+          em,
+          encoder,
+          listedAccessViews(em, reader, await toRowFilter(reader, filter)),
+          'access_views.id',
+        );
       return openListStream({ em, readList, actor, open });
     },
 
@@ -77,7 +82,7 @@ export const createAccessViews = ({ em, readList }: UnitOfWork) => {
       const { id } = await readAccessView(em, actor, idOrKey);
       const open = async (reader: Actor) => {
         await readAccessView(em, reader, String(id));
-        return openUseList(em, reader, id, encoder);
+        return openNewestFirst(em, encoder, accessViewUses(em, reader, id), 'used.id');
       };
       return openListStream({ em, readList, actor, open });
     },
@@ -135,26 +140,25 @@ const listedAccessViews = (em: Em, viewer: Viewer, { appId, user, flags = {} }: 
 type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
-const openAccessViewList = (
+/** Opens a whole list of rows with an `id`, which is `key` in the query. */
+const openNewestFirst = <DB, TB extends keyof DB, O>(
   em: Em,
-  viewer: Viewer,
-  filter: AccessViewFilter,
-  encoder: AccessViewEncoder,
+  encoder: RowEncoder,
+  rows: SelectQueryBuilder<DB, TB, O>,
+  key: string,
 ): OpenList => ({
   encoder,
   page: (after, limit) =>
     kysely(em)
       .selectFrom(
-        afterCursor(listedAccessViews(em, viewer, filter), 'access_views.id', idOf(after), 'desc')
+        afterCursor(rows, key, after && Number(after[0]), 'desc')
           .limit(limit)
-          .as('view'),
+          .as('item'),
       )
       .select(encoder.columns.map((name) => sql.ref(name === 'url' ? 'key' : name).as(`output_${name}`)))
-      .select('id')
-      .orderBy('id', 'desc'),
+      .select(sql.ref('id').as('id'))
+      .orderBy(sql.ref('id'), 'desc'),
 });
-
-const idOf = (key: readonly string[] | undefined): number | undefined => key && Number(key[0]);
 
 /** The uses of a view that the viewer may see, newest first, with the names of the API. */
 const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
@@ -174,17 +178,3 @@ const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
 
 export type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[number];
 export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'id'>>;
-
-const openUseList = (em: Em, viewer: Viewer, viewId: number, encoder: AccessViewUseEncoder): OpenList => ({
-  encoder,
-  page: (after, limit) =>
-    kysely(em)
-      .selectFrom(
-        afterCursor(accessViewUses(em, viewer, viewId), 'used.id', idOf(after), 'desc')
-          .limit(limit)
-          .as('used'),
-      )
-      .select(encoder.columns.map((name) => sql.ref(name).as(`output_${name}`)))
-      .select('id')
-      .orderBy('id', 'desc'),
-});
