@@ -41,6 +41,8 @@ const networkAddress = (address: string, bits: number) => {
   };
 };
 
-/** Whether only this machine reaches the host. An IPv6 address may be in brackets, as in a URL. */
-export const isLoopback = (host: string): boolean =>
-  /^(localhost|.+\.localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
+/**
+ * Whether only this machine reaches the host. An IPv6 address may be in brackets, as in a URL. Names under localhost do not
+ * count: a name server may know them.
+ */
+export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);

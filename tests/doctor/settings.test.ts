@@ -78,4 +78,8 @@ settings('accepts a service behind a proxy with TLS', () => {
   assert.equal(messagesFor({ BASE_URL: 'https://a.example', TRUST_PROXY: '1', HOST: '127.0.0.1' }), []);
 });
 
+settings('accepts http for names under localhost', () => {
+  assert.equal(messagesFor({ BASE_URL: 'http://acme.localhost:8000' }), []);
+});
+
 settings.run();

@@ -2,7 +2,7 @@ import { BlockList, isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { canonicalAddress, parseNetwork } from '../../src/lib/ip-networks.ts';
+import { canonicalAddress, isLoopback, parseNetwork } from '../../src/lib/ip-networks.ts';
 
 const networks = suite('parseNetwork');
 
@@ -60,6 +60,13 @@ networks('turns IPv4-mapped addresses and networks into IPv4', () => {
   assert.equal(parseNetwork('::10.0.0.0/104'), { network: '::a00:0/104' });
   assert.is(canonicalAddress('2001:DB8:0::1'), '2001:db8::1');
   assert.is(canonicalAddress('10.0.0.300'), null);
+});
+
+networks('takes only localhost, 127.0.0.0/8 and ::1 for this machine', () => {
+  for (const host of ['localhost', '127.0.0.1', '127.8.9.10', '::1', '[::1]'])
+    assert.ok(isLoopback(host), host);
+  for (const host of ['mail.localhost', 'localhost.test', '127.0.0.1.test', '10.0.0.1', '0.0.0.0', '::', ''])
+    assert.not(isLoopback(host), host);
 });
 
 networks.run();
