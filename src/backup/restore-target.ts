@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { openUnlimitedSession, tryAdvisoryLock } from '../db/client.ts';
-import { MIGRATION_LOCK, RESTORE_TABLE, readMigrations, readSchemaState } from '../db/migrate.ts';
+import { MIGRATION_LOCK, RESTORE_TABLE, readSchemaState } from '../db/migrate.ts';
 import { invalidInput } from '../lib/problems.ts';
 import type { BackupHeader } from './backup-format.ts';
 import { isEmptyDatabase } from './backup-tables.ts';
@@ -31,8 +31,8 @@ export const claimTarget = async (client: pg.Client, header: BackupHeader | null
   try {
     // A service that starts at the same time migrates before or after this, and is noticed or refuses to start.
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    const { isRestoring, isMigrated } = await readSchemaState(client);
-    if (isRestoring && header) await requireSameMigrations(client, isMigrated, header);
+    const { isRestoring, applied } = await readSchemaState(client);
+    if (isRestoring && header) requireSameMigrations(applied ?? [], header);
     if (!isRestoring) {
       if (!(await isEmptyDatabase(client)))
         throw invalidInput('The database is not empty: a backup is restored into an empty one.');
@@ -46,12 +46,7 @@ export const claimTarget = async (client: pg.Client, header: BackupHeader | null
   }
 };
 
-const requireSameMigrations = async (
-  client: pg.Client,
-  isMigrated: boolean,
-  { migrations }: BackupHeader,
-): Promise<void> => {
-  const applied = isMigrated ? await readMigrations(client) : [];
+const requireSameMigrations = (applied: readonly string[], { migrations }: BackupHeader): void => {
   if (applied.every((name, index) => name === migrations[index])) return;
   throw invalidInput(
     'The restore of a backup with other migrations was interrupted here. Use another empty database or DATA_DIR.',

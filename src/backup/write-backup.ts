@@ -8,7 +8,7 @@ import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { Connection } from '../config/connection.ts';
 import { openUnlimitedSession } from '../db/client.ts';
 import { UnfinishedRestore } from '../db/database-errors.ts';
-import { readMigrations, readSchemaState } from '../db/migrate.ts';
+import { readSchemaState } from '../db/migrate.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { packageFileName } from '../lib/package-name.ts';
 import { invalidInput } from '../lib/problems.ts';
@@ -134,9 +134,9 @@ export const createBackup = async (
 };
 
 const requireData = async (client: pg.Client): Promise<void> => {
-  const state = await readSchemaState(client);
-  if (state.isRestoring) throw new UnfinishedRestore();
-  if (state.isMigrated) return;
+  const { applied, isRestoring } = await readSchemaState(client);
+  if (isRestoring) throw new UnfinishedRestore();
+  if (applied) return;
   throw invalidInput('The database has no tables of Steward: there is nothing to back up.');
 };
 
@@ -180,7 +180,7 @@ const describeDatabase = async (
     format: FORMAT,
     version,
     createdAt: now.toISOString(),
-    migrations: await readMigrations(client),
+    migrations: (await readSchemaState(client)).applied ?? [],
     tables: await readTables(client, withHistory),
     sequences: await readSequences(client),
     ...server,

@@ -6,25 +6,18 @@ import type { Connection, DatabaseTls } from '../config/connection.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { createServerSearch, type Probe, type Server } from './servers.ts';
 
-export const CONNECT_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 /** SQLSTATE invalid_password. */
 const WRONG_PASSWORD = '28P01';
-
-export const UNLIMITED = '-c statement_timeout=0 -c lock_timeout=0';
 
 export type ClientClass = new (config: pg.ClientConfig) => pg.Client;
 
 /**
- * The class of the clients for a connection, also for `pg.Pool`. `pg` itself has one host and no `target_session_attrs`: where
- * these are used, each client first finds the server to connect to.
+ * The class of the clients for a connection, also for `pg.Pool`. `pg` itself has one host and no `target_session_attrs`: each
+ * client first finds the server to connect to.
  */
 export const clientClassOf = (connection: Connection): ClientClass => {
-  const { tls, fallbackHosts, targetSession } = connection;
-  if (!tls && !fallbackHosts && !targetSession) return pg.Client;
-  const find =
-    fallbackHosts || targetSession
-      ? createServerSearch(connection, timeoutOf(connection), createProbe(connection))
-      : async () => ({ ...connection, address: connection.host });
+  const find = createServerSearch(connection, timeoutOf(connection), createProbe(connection));
   return class extends ServerClient {
     constructor(config: pg.ClientConfig) {
       super(config, connection, find);
@@ -39,18 +32,18 @@ export const createClient = (
   config: pg.ClientConfig = {},
 ): pg.Client => {
   const Client = clientClassOf(connection);
-  const client = new Client({ ...clientConfigOf(connection, purpose), ...config });
-  // A lost connection fails its statements; without a listener, the event would end the process.
-  client.on('error', () => {});
-  return client;
+  return new Client({ ...clientConfigOf(connection, purpose), ...config });
 };
 
-/** A session without time limits for background work, by default also for waiting for locks (0). */
+/** A connection whose statements have no time limit. @param lockTimeoutMs 0: no limit either */
+export const withoutLimits = (connection: Connection, lockTimeoutMs: number): Connection => ({
+  ...connection,
+  startupOptions: `${connection.startupOptions ?? ''} -c statement_timeout=0 -c lock_timeout=${lockTimeoutMs}`,
+});
+
+/** A session without time limits for background work. */
 export const openUnlimitedSession = async (connection: Connection, lockTimeoutMs = 0): Promise<pg.Client> => {
-  const options = [connection.startupOptions ?? '', UNLIMITED, `-c lock_timeout=${lockTimeoutMs}`]
-    .join(' ')
-    .trim();
-  const client = createClient(connection, 'housekeeping', { options });
+  const client = createClient(withoutLimits(connection, lockTimeoutMs), 'housekeeping');
   await client.connect();
   return client;
 };
@@ -107,16 +100,16 @@ export const tryAdvisoryLock = async (
 
 const timeoutOf = ({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: Connection): number => connectTimeoutMs;
 
-const clientConfigOf = (connection: Connection, purpose: string): pg.ClientConfig => ({
+/** What `pg` needs to know about a connection. The server shows the name of the session. */
+export const clientConfigOf = (connection: Connection, purpose = '') => ({
   host: connection.host,
   port: connection.port,
   user: connection.user,
   password: connection.password,
   database: connection.database,
-  ssl: false,
-  application_name: `${connection.applicationName ?? 'steward'} ${purpose}`,
+  application_name: `${connection.applicationName ?? 'steward'} ${purpose}`.trim(),
   connectionTimeoutMillis: timeoutOf(connection),
-  ...(connection.startupOptions && { options: connection.startupOptions }),
+  options: connection.startupOptions,
 });
 
 const createProbe =

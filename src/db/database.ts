@@ -7,7 +7,8 @@ import { createPool } from './pool.ts';
 export const openDatabase = async (connection: Connection, queryLimitMs?: number | null) => {
   const pool = createPool(connection, queryLimitMs);
   const orm = await MikroORM.init(ormConfig(pool));
-  await pool.query('select 1');
+  // By the ORM, which ends only a pool that it has used.
+  await orm.em.fork().execute('select 1');
   return Object.assign(orm, { pool });
 };
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { migrations } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
-import { createClient, tryAdvisoryLock, UNLIMITED } from './client.ts';
+import { createClient, tryAdvisoryLock, withoutLimits } from './client.ts';
 import { type Orm, openDatabase } from './database.ts';
 import { IncompatibleDatabase, isLockTimeout, UnfinishedRestore } from './database-errors.ts';
 
@@ -26,22 +26,31 @@ type MigrateOptions = {
  * Applies the pending migrations. The migrator takes no lock, so instances that start at the same time are serialized by an
  * advisory lock on a separate connection. It is a transaction-level lock: behind a pooler, a session-level lock would outlive
  * the client.
+ * @returns the names of the migrations that were applied
  * @throws IncompatibleDatabase, UnfinishedRestore
  */
 export const migrateDatabase = async (
   connection: Connection,
-  options: MigrateOptions = {},
+  { to, isRestore = false }: MigrateOptions = {},
 ): Promise<string[]> => {
   const client = createClient(connection, 'migrate');
   await client.connect();
+  const readPending = async () => {
+    const pending = await pendingMigrations(client, isRestore);
+    return to === undefined || pending.includes(to) ? pending : [];
+  };
   try {
     for (;;) {
       // Usually nothing is pending, which needs neither the lock nor a pool.
-      if (await hasAllMigrations(client, options)) return [];
+      if ((await readPending()).length === 0) return [];
       await using lock = await tryAdvisoryLock(connection, 'migrate', MIGRATION_LOCK);
-      // Looks again with the lock, because a restore may have begun in between.
-      if (lock)
-        return (await hasAllMigrations(client, options)) ? [] : await runMigrations(connection, options.to);
+      if (lock) {
+        // Looks again with the lock, because a restore may have begun in between.
+        const before = await readPending();
+        if (before.length > 0) await runMigrations(connection, to);
+        const { applied } = await readSchemaState(client);
+        return before.filter((name) => applied?.includes(name));
+      }
       // Polls, because a waiting transaction would occupy a pooler's connection that the migrating instance needs.
       await sleep(LOCK_RETRY_MS);
     }
@@ -58,90 +67,52 @@ const LOCK_TIMEOUT_MS = 500;
 const GIVE_WAY_MS = 500;
 
 /** A statement may take as long as it needs: building the index of a large table does. */
-const runMigrations = async (connection: Connection, to?: string): Promise<string[]> => {
-  const options = [connection.startupOptions ?? '', UNLIMITED, `-c lock_timeout=${LOCK_TIMEOUT_MS}`];
-  const orm = await openDatabase({ ...connection, startupOptions: options.join(' ').trim() }, null);
-  const pending = async () => (await orm.migrator.getPending()).map(({ name }) => name);
+const runMigrations = async (connection: Connection, to?: string): Promise<void> => {
+  const orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null);
+  // After a lock that was not free, the migrations before it stay applied.
+  const applyAll = () =>
+    orm.migrator.up(to === undefined ? {} : { to }).catch((error: unknown) => {
+      if (!isLockTimeout(error)) throw error;
+      return null;
+    });
   try {
-    const before = await pending();
-    while (!(await appliesAll(orm, to))) await sleep(GIVE_WAY_MS);
-    const after = await pending();
-    return before.filter((name) => !after.includes(name));
+    while ((await applyAll()) === null) await sleep(GIVE_WAY_MS);
   } finally {
     await orm.close(true);
   }
 };
 
-/** False if a lock was not free: the migrations before it stay applied. */
-const appliesAll = async (orm: Orm, to: string | undefined): Promise<boolean> => {
-  try {
-    await orm.migrator.up(to === undefined ? {} : { to });
-    return true;
-  } catch (error) {
-    if (isLockTimeout(error)) return false;
-    throw error;
-  }
-};
-
-export const readSchemaState = async (
-  client: pg.ClientBase,
-): Promise<{ isMigrated: boolean; isRestoring: boolean }> => {
+/** @returns the applied migrations in their order; null if none ever was */
+export const readSchemaState = async (client: pg.ClientBase) => {
   const { rows } = await client.query<{ isMigrated: boolean; isRestoring: boolean }>(
     `select to_regclass($1) is not null as "isMigrated", to_regclass($2) is not null as "isRestoring"`,
     [MIGRATIONS_TABLE, RESTORE_TABLE],
   );
-  const [state] = rows;
-  if (!state) throw new Error('A query without a table returns one row.');
-  return state;
+  const { isMigrated = false, isRestoring = false } = rows[0] ?? {};
+  if (!isMigrated) return { isRestoring, applied: null };
+  const migrated = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by id`);
+  return { isRestoring, applied: migrated.rows.map(({ name }) => name) };
 };
 
-/** The applied migrations, in their order. */
-export const readMigrations = async (client: pg.ClientBase): Promise<string[]> => {
-  const { rows } = await client.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by id`);
-  return rows.map(({ name }) => name);
-};
-
-/**
- * The pending migrations, and the applied ones of another version. Null if no migration was ever applied.
- */
-export const readMigrationLevel = async (client: pg.ClientBase) => {
-  if (!(await readSchemaState(client)).isMigrated) return null;
-  const applied = new Set(await readMigrations(client));
+/** The pending migrations, and the applied ones that only another version knows. */
+export const compareMigrations = (applied: readonly string[]) => {
   const known = migrations.map(({ name }) => name);
   return {
-    pending: known.filter((name) => !applied.has(name)),
-    unknown: [...applied].filter((name) => !known.includes(name)),
+    pending: known.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !known.includes(name)),
   };
 };
 
 /**
- * A newer version may have applied more: its migrations keep this version working.
+ * The migrations that a start would apply. A newer version may have applied more: its migrations keep this version working.
  * @throws IncompatibleDatabase if there are unknown migrations while known ones are pending, UnfinishedRestore
  */
-const hasAllMigrations = async (
-  client: pg.Client,
-  { to, isRestore = false }: MigrateOptions,
-): Promise<boolean> => {
-  if (!isRestore && (await readSchemaState(client)).isRestoring) throw new UnfinishedRestore();
-  const level = await readMigrationLevel(client);
-  if (level === null) return false;
-  if (to !== undefined && !level.pending.includes(to)) return true;
-  return pendingOf(level).length === 0;
-};
-
-const pendingOf = ({ pending, unknown: [unknown] }: { pending: string[]; unknown: string[] }): string[] => {
-  if (pending.length > 0 && unknown !== undefined) throw new IncompatibleDatabase(unknown);
+export const pendingMigrations = async (client: pg.ClientBase, isRestore = false): Promise<string[]> => {
+  const { applied, isRestoring } = await readSchemaState(client);
+  if (isRestoring && !isRestore) throw new UnfinishedRestore();
+  const { pending, unknown } = compareMigrations(applied ?? []);
+  if (pending.length > 0 && unknown[0] !== undefined) throw new IncompatibleDatabase(unknown[0]);
   return pending;
-};
-
-/**
- * The migrations that a start would apply.
- * @throws IncompatibleDatabase, UnfinishedRestore
- */
-export const requireMigratable = async (client: pg.ClientBase): Promise<string[]> => {
-  if ((await readSchemaState(client)).isRestoring) throw new UnfinishedRestore();
-  const level = await readMigrationLevel(client);
-  return level ? pendingOf(level) : migrations.map(({ name }) => name);
 };
 
 /**

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { type LockMode, migrations } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
-import { errorCodeOf } from '../lib/errno.ts';
 import { Problem } from '../lib/problems.ts';
-import { openUnlimitedSession } from './client.ts';
-import { openDatabase } from './database.ts';
-import { requireMigratable } from './migrate.ts';
+import { openUnlimitedSession, withoutLimits } from './client.ts';
+import { type Orm, openDatabase } from './database.ts';
+import { isLockTimeout } from './database-errors.ts';
+import { pendingMigrations } from './migrate.ts';
 
 type LockedTable = { table: string; mode: LockMode; rows: number; bytes: number };
 
@@ -14,7 +14,6 @@ export type MigrationPreview = { name: string; locks: LockedTable[]; ms: number 
 
 /** A lock that is not granted soon would make all later requests wait behind it. */
 const LOCK_TIMEOUT_MS = 3_000;
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Lists the pending migrations without applying them.
@@ -27,8 +26,8 @@ export const previewMigrations = async (
 ): Promise<MigrationPreview[]> => {
   const client = await openUnlimitedSession(connection);
   try {
-    const names = await requireMigratable(client);
-    const times = isMeasured ? await measure(connection, client, names) : new Map<string, number>();
+    const names = await pendingMigrations(client);
+    const times = isMeasured ? await measure(connection, names) : new Map<string, number>();
     const previews: MigrationPreview[] = [];
     for (const name of names)
       previews.push({ name, locks: await describeLocks(client, name), ms: times.get(name) ?? null });
@@ -53,41 +52,34 @@ const describeLocks = async (client: pg.ClientBase, name: string): Promise<Locke
   return locks;
 };
 
-const measure = async (
-  connection: Connection,
-  client: pg.ClientBase,
-  names: readonly string[],
-): Promise<Map<string, number>> => {
+const measure = async (connection: Connection, names: readonly string[]): Promise<Map<string, number>> => {
   const times = new Map<string, number>();
-  await client.query('begin');
+  const orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null);
+  const client = await orm.pool.connect();
   try {
-    await client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await client.query('begin');
     for (const name of names) {
-      const statements = await statementsOf(connection, name);
       const started = performance.now();
-      for (const statement of statements) await client.query(statement);
+      for (const statement of statementsOf(orm, name)) await client.query(statement);
       times.set(name, performance.now() - started);
     }
     return times;
   } catch (cause) {
-    if (errorCodeOf(cause) !== LOCK_NOT_AVAILABLE) throw cause;
+    if (!isLockTimeout(cause)) throw cause;
     const detail = `A table is in use: its lock was not granted within ${LOCK_TIMEOUT_MS / 1000} s. Try again when no long transaction is running, or without --measure.`;
     throw new Problem('overloaded', { detail, cause });
   } finally {
-    await client.query('rollback');
+    // Ends the transaction too.
+    client.release(true);
+    await orm.close(true);
   }
 };
 
 /** The SQL of a migration. */
-export const statementsOf = async (connection: Connection, name: string): Promise<string[]> => {
+export const statementsOf = (orm: Orm, name: string): string[] => {
   const found = migrations.find((known) => known.name === name);
   if (!found) throw new Error(`There is no migration ${name}.`);
-  const orm = await openDatabase(connection);
-  try {
-    const migration = new found.class(orm.em.getDriver(), orm.config);
-    migration.up();
-    return migration.getQueries().map(String);
-  } finally {
-    await orm.close(true);
-  }
+  const migration = new found.class(orm.em.getDriver(), orm.config);
+  migration.up();
+  return migration.getQueries().map(String);
 };

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { openDatabase } from '../db/database.ts';
 import { UnfinishedRestore } from '../db/database-errors.ts';
-import { readMigrationLevel, readSchemaState } from '../db/migrate.ts';
+import { compareMigrations, readSchemaState } from '../db/migrate.ts';
 import { warnOfLostSettings } from '../db/session-settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
@@ -82,8 +82,9 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     const server = judgeServer(facts, config.database ? 'The server' : 'The embedded server');
     if (server.some(({ status }) => status === 'failure')) return server;
 
-    if ((await readSchemaState(client)).isRestoring) throw new UnfinishedRestore();
-    const level = await readMigrationLevel(client);
+    const { isRestoring, applied } = await readSchemaState(client);
+    if (isRestoring) throw new UnfinishedRestore();
+    const level = applied && compareMigrations(applied);
     const refusal = await tryCreatePartition(client);
     const { poolSize } = sizePools(config.workers);
     const findings = [
@@ -108,7 +109,5 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
   } finally {
     client.release();
     await orm.close(true);
-    // The ORM ends the pool only if it has used it.
-    if (!orm.pool.ending) await orm.pool.end();
   }
 };

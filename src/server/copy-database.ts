@@ -54,7 +54,7 @@ export const copyDatabase = async (from: Connection, to: Connection, dataDir: st
 const isMigrated = async (connection: Connection): Promise<boolean> => {
   const client = await openUnlimitedSession(connection);
   try {
-    return (await readSchemaState(client)).isMigrated;
+    return (await readSchemaState(client)).applied !== null;
   } finally {
     await client.end();
   }

@@ -6,7 +6,7 @@ import { loadCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { Tracing } from '../adapters/opentelemetry/start-tracing.ts';
 import { type App, createApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import { migrateDatabase, readMigrationLevel } from '../db/migrate.ts';
+import { compareMigrations, migrateDatabase, readSchemaState } from '../db/migrate.ts';
 import type { ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createOperatorOutput } from '../lib/logger.ts';
@@ -70,8 +70,8 @@ const localUrl = ({ host, port }: Config): string => `http://${isIPv6(host) ? `[
 /** What holds for a version that was started again after an upgrade. */
 const describeNewerSchema = async ({ orm }: App): Promise<string[]> => {
   const client = await orm.pool.connect();
-  const level = await readMigrationLevel(client).finally(() => client.release());
-  const newer = level?.unknown ?? [];
+  const { applied } = await readSchemaState(client).finally(() => client.release());
+  const newer = compareMigrations(applied ?? []).unknown;
   if (newer.length === 0) return [];
   return [
     `A newer version of Steward has migrated this database: it applied ${newer.join(', ')}. Only the version before that one works with it. If Steward ${manifest.version} is older, stop it: see docs/upgrades.md.`,

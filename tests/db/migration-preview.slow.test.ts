@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { migrations } from '../../migrations/index.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/database.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { previewMigrations, statementsOf } from '../../src/db/migration-preview.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -64,10 +65,11 @@ const appliedOf = async (connection: Connection): Promise<string[]> => {
 previews('states the locks that each migration takes on existing tables', async () => {
   const { connection, drop } = await createOlder();
   const client = await openUnlimitedSession(connection);
+  const orm = await openDatabase(connection);
   const observed: Record<string, unknown> = {};
 
-  for (const { name } of migrations)
-    observed[name] = await observeLocks(client, await statementsOf(connection, name));
+  for (const { name } of migrations) observed[name] = await observeLocks(client, statementsOf(orm, name));
+  await orm.close(true);
   await client.end();
   await drop();
 
