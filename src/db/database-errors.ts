@@ -51,10 +51,7 @@ const READ_ONLY_DETAIL = 'The database is read-only at the moment. Try again sho
 
 /** The problem that a failed statement causes for the caller; null for a bug. */
 export const problemOfDatabaseError = (error: unknown): Problem | null => {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
-    const constraint = 'constraint' in cause && typeof cause.constraint === 'string' ? cause.constraint : '';
-
+  for (const { cause, code, constraint } of causesOf(error)) {
     const fields = BROKEN_CONSTRAINTS[constraint];
     if (fields) return fields === USER_EXISTS ? userExists({}, error) : invalid(fields, error);
     if (code === DISK_FULL)
@@ -73,17 +70,19 @@ export const isOfStatement = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && !SESSION_ENDED.test(error.code ?? '');
 
 /** Whether a statement gave up waiting for a lock. */
-export const isLockTimeout = (error: unknown): boolean => {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if ('code' in cause && cause.code === LOCK_NOT_AVAILABLE) return true;
-  return false;
-};
+export const isLockTimeout = (error: unknown): boolean =>
+  causesOf(error).some(({ code }) => code === LOCK_NOT_AVAILABLE);
 
 /** Whether a statement would have inserted a second row with the same key. */
-export const isDuplicateOf = (error: unknown, constraint: string): boolean => {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if ('constraint' in cause && cause.constraint === constraint) return true;
-  return false;
+export const isDuplicateOf = (error: unknown, constraint: string): boolean =>
+  causesOf(error).some((cause) => cause.constraint === constraint);
+
+/** The error and what caused it. Absent texts are empty. */
+const causesOf = (error: unknown): { cause: Error; code: string; constraint: string }[] => {
+  if (!(error instanceof Error)) return [];
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const constraint = 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : '';
+  return [{ cause: error, code, constraint }, ...causesOf(error.cause)];
 };
 
 const isLostConnection = (error: Error, code: string): boolean =>

@@ -4,7 +4,7 @@ import type { Connection } from '../config/connection.ts';
 import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
-import { CONNECT_TIMEOUT_MS } from './client.ts';
+import { clientConfigOf } from './client.ts';
 import { isOfStatement } from './database-errors.ts';
 import { pooledClientClass, QUERY_FAILED, QUERY_SENT } from './pooled-client.ts';
 import { sessionOptions } from './session-settings.ts';
@@ -32,20 +32,14 @@ const types = {
 /** @param queryLimitMs the time limit of a query; null: none */
 export const createPool = (connection: Connection, queryLimitMs: number | null = QUERY_TIMEOUT_MS) =>
   new DatabasePool({
-    host: connection.host,
-    port: connection.port,
-    user: connection.user,
-    password: connection.password,
-    database: connection.database,
+    ...clientConfigOf(connection),
     max: connection.poolSize ?? DEFAULT_POOL_SIZE,
     types,
     // The declared type has no constructor arguments.
     Client: pooledClientClass(connection) as never,
     onConnect: markIfReadOnly,
     maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
-    ssl: false,
-    application_name: connection.applicationName ?? 'steward',
-    connectionTimeoutMillis: connection.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    pipeline: true,
     ...(queryLimitMs !== null && { query_timeout: queryLimitMs }),
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

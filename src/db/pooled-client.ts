@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { telemetry } from '../lib/telemetry.ts';
@@ -25,18 +26,15 @@ export const pooledClientClass = (connection: Connection): ClientClass => {
   const nameOf = preparesStatements ? createStatementNames() : () => undefined;
 
   return class extends Client {
-    constructor(config: pg.ClientConfig) {
-      // The pool's password is not enumerable.
-      super({ ...config, password: config.password, pipeline: true });
-      // A lost connection fails its queries; without a listener, the event would end the process.
-      this.on('error', () => {});
-    }
-
     /** Returns `never`, because one signature covers all overloads. */
     override query(first: unknown, ...rest: unknown[]): never {
       const query = super.query as (...given: unknown[]) => never;
       this.emit(QUERY_SENT);
-      if (isSubmittable(first)) return query.call(this, first, ...rest);
+      if (first instanceof EventEmitter) {
+        // A stream of `pg-copy-streams`.
+        first.once('error', (error) => this.emit(QUERY_FAILED, error));
+        return query.call(this, first, ...rest);
+      }
       const { values = [], isBatched, ...config } = configOf(first, rest);
       const named = { name: nameOf(config.text, values), ...config, values };
       if (!isBatched) telemetry.roundTrip.publish(() => ({ statements: 1 }));
@@ -59,9 +57,6 @@ export const pooledClientClass = (connection: Connection): ClientClass => {
     }
   };
 };
-
-const isSubmittable = (query: unknown): boolean =>
-  typeof query === 'object' && query !== null && 'submit' in query;
 
 /** The configuration of a query that is given as text and values, or as a configuration. */
 const configOf = (first: unknown, [values]: unknown[]): BatchedQuery =>

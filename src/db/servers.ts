@@ -17,6 +17,8 @@ const STAGGER_MS = 500;
  */
 export const createServerSearch = (connection: Connection, timeoutMs: number, probe: Probe) => {
   const hosts = [connection, ...(connection.fallbackHosts ?? [])];
+  if (hosts.length === 1 && !connection.targetSession)
+    return async (): Promise<Server> => ({ ...connection, address: connection.host });
   let last: Server | undefined;
   let search: Promise<Server> | undefined;
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MikroORM } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import type pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
 import * as assert from 'uvu/assert';
 import { ormConfig } from '../../mikro-orm.config.ts';
 import { kysely } from '../../src/db/kysely.ts';
@@ -127,13 +128,31 @@ pools('is stuck while all connections are taken and none is used', async ({ pool
   assert.not(pool.isStuck(0));
 });
 
+const FULL_DISK = `create function generate_series(int, int) returns int language plpgsql
+  as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`;
+
+pools('has no disk space after a COPY has failed', async ({ database }) => {
+  const startupOptions = '-c search_path=public,pg_catalog';
+  const pool = createPool({ ...database.connection, startupOptions, poolSize: 1 });
+  await pool.query(FULL_DISK);
+  const client = await pool.connect();
+
+  const [copied] = await Promise.allSettled([
+    client.query(copyTo('copy (select generate_series(1, 2)) to stdout')).toArray(),
+  ]);
+  client.release(true);
+
+  assert.is(copied.status, 'rejected');
+  assert.not(await pool.hasDiskSpace());
+  await pool.end();
+});
+
 pools('has no disk space from a failed write until a table can be written again', async ({ database }) => {
   // A function of this schema takes the place of the one that the probe calls.
   const startupOptions = '-c search_path=public,pg_catalog';
   const pool = createPool({ ...database.connection, startupOptions, poolSize: 1 });
   assert.ok(await pool.hasDiskSpace());
-  await pool.query(`create function generate_series(int, int) returns int language plpgsql
-    as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);
+  await pool.query(FULL_DISK);
   assert.ok(await pool.hasDiskSpace(), 'no write has failed');
 
   await pool.query('select generate_series(1, 2)').catch(() => undefined);
