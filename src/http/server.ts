@@ -12,11 +12,11 @@ import { limitBodies } from './middleware/body-limits.ts';
 import { compressResponses } from './middleware/compression.ts';
 import { createCors } from './middleware/cors.ts';
 import { createCsrf } from './middleware/credentials.ts';
-import { limitRequestRate } from './middleware/rate-limit.ts';
+import { limitRequestsByCaller } from './middleware/rate-limit.ts';
 import { type ContextDeps, isHttps, refuseCrossSiteSessions } from './middleware/request-context.ts';
 import { logResponses } from './middleware/request-logger.ts';
 import { addRequestState } from './middleware/request-state.ts';
-import { failurePage, prefersPage, servePages } from './pages/serve-pages.ts';
+import { failurePage, isBrowserOutsideApi, servePages } from './pages/serve-pages.ts';
 import { serveReference } from './reference/serve-reference.ts';
 import { mergeUnsupportedMethods } from './rest/methods.ts';
 import { registerNegotiation } from './rest/negotiation.ts';
@@ -88,22 +88,25 @@ export const createServer = async (options: ServerDeps) => {
     },
   });
   const sendFailure = (reply: FastifyReply, error: unknown) =>
-    prefersPage(reply.request) ? failurePage(reply, error, deps) : sendProblemResponse(reply, error);
+    isBrowserOutsideApi(reply.request) ? failurePage(reply, error, deps) : sendProblemResponse(reply, error);
   app.setErrorHandler((error, _request, reply) => sendFailure(reply, error));
   app.setNotFoundHandler((_request, reply) =>
     sendFailure(reply, new Problem('not-found', { detail: NO_SUCH_PATH })),
   );
+  // onRequest, in this order, before the hooks of the route.
   addRequestState(app);
   setCommonHeaders(app, securityHeaders);
   await app.register(cookie);
   await registerNegotiation(app);
   await cors.register(app);
   requireHostHeader(app);
-  if (deps.requestLimits) limitRequestRate(app, { ...deps, limits: deps.requestLimits });
+  if (deps.requestLimits) limitRequestsByCaller(app, { ...deps, limits: deps.requestLimits });
   refuseCrossSiteSessions(app, deps.baseUrl);
-  logResponses(app);
+  // preParsing, after the hooks of the route.
   limitBodies(app);
+  // onSend and onResponse.
   await compressResponses(app);
+  logResponses(app);
 
   serveServicePaths(app, deps);
   serveReference(app);
@@ -144,7 +147,7 @@ const trustedProxyOption = (trusted: number | string[]) =>
 const wellFormedId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && REQUEST_ID.test(header) ? header : undefined;
 
-/** Runs before all other hooks, so that failures have the headers too. Handlers may replace them. */
+/** Runs before all hooks that may fail, so that failures have the headers too. Handlers may replace them. */
 const setCommonHeaders = (app: Hookable, securityHeaders: Record<string, string>): void => {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(securityHeaders).header('x-request-id', request.id);

@@ -70,13 +70,14 @@ const truncationNote = (): Html =>
 /** Sends an error as a problem document, or as a page that shows the document. */
 export const sendProblemResponse = (reply: FastifyReply, error: unknown, errors?: ErrorsMember) => {
   const { request } = reply;
-  if (!prefersProblemPage(request)) return sendProblem(reply, error, errors);
+  if (!isBrowsable(request)) return sendProblem(reply, error, errors);
   const json = problemDocument(prepareProblem(reply, error), request.id, errors);
   const notes = reply.statusCode === 401 ? [loginNote(request)] : [];
   return sendResponsePage(reply, { json, type: 'application/problem+json', notes });
 };
 
-const prefersProblemPage = (request: FastifyRequest): boolean =>
+/** Whether a browser has requested a path of the API that can also be shown as a page. */
+const isBrowsable = (request: FastifyRequest): boolean =>
   API.test(request.url) &&
   !jsonOnlyPaths.has(request.routeOptions.url ?? '') &&
   prefersHtml(request, PROBLEM_TYPES);

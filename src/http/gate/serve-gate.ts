@@ -7,7 +7,7 @@ import type { Admission } from '../../services/gate/forward-auth.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { createPageContext } from '../pages/page-context.ts';
 import { localPath, loginPath, redirectTo } from '../pages/page-layout.ts';
-import { prefersPage } from '../pages/serve-pages.ts';
+import { isBrowserOutsideApi } from '../pages/serve-pages.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { sendProblem } from '../rest/problem-document.ts';
 import { acceptsSecureCookies, embedCookieName } from './embed-cookie.ts';
@@ -64,7 +64,7 @@ const refuse = async (reply: FastifyReply, problem: Problem, { login, redirects,
   const isLoggedOut = problem.status === 401;
   if (isLoggedOut) reply.header('x-steward-login', login);
   if (problem.status >= 500 && problem.code !== 'app-in-maintenance') return sendProblem(reply, problem);
-  if (!prefersPage(reply.request)) return sendProblem(reply, problem);
+  if (!isBrowserOutsideApi(reply.request)) return sendProblem(reply, problem);
   if (isLoggedOut && redirects) return redirectTo(reply, login);
   return createPageContext(reply, deps).sendCard({
     title: TITLES[problem.status] ?? 'Request failed',

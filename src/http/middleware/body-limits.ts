@@ -3,7 +3,10 @@ import { Problem } from '../../lib/problems.ts';
 
 type Hookable = Pick<FastifyInstance, 'addHook'>;
 
-/** Refuses bodies that would take too much memory, before they are read. */
+/**
+ * Refuses bodies that would take too much memory, before they are read. Runs after the hooks and the authentication of the
+ * route, in `preParsing`: callers with valid credentials have a budget of their own.
+ */
 export const limitBodies = (app: Hookable): void => {
   refuseCompressedBodies(app);
   limitBodyMemory(app);

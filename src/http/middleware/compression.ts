@@ -34,7 +34,10 @@ const OPTIONS = {
   },
 };
 
-/** Compresses responses of the API in the encoding that the client prefers. */
+/**
+ * Compresses responses of the API in the encoding that the client prefers, except those with a strong ETag or with secrets: see
+ * `mayCompress`.
+ */
 export const compressResponses = async (app: FastifyInstance): Promise<void> => {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { headers } = request.raw;

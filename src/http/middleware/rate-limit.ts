@@ -15,10 +15,13 @@ const BATCH_TOO_LARGE = {
 type Deps = ContextDeps & { limits: RequestLimits };
 
 /**
- * Limits the requests of each caller per minute, and sets the remaining number on every response
+ * Limits the requests per minute of each token and session, and of each address without a valid one, and sets the remaining number on every response
  * (draft-ietf-httpapi-ratelimit-headers-10). Each call of a batch counts.
  */
-export const limitRequestRate = (app: Pick<FastifyInstance, 'addHook'>, { limits, ...deps }: Deps): void => {
+export const limitRequestsByCaller = (
+  app: Pick<FastifyInstance, 'addHook'>,
+  { limits, ...deps }: Deps,
+): void => {
   const policy = `"default";q=${limits.limit};w=${limits.windowSeconds}`;
   app.addHook('onRequest', async (request, reply) => {
     if (request.method === 'OPTIONS' || UNLIMITED_PATHS.test(request.url)) return;

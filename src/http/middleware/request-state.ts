@@ -5,7 +5,7 @@ import type { Actor } from '../../services/access/actor.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by the first hook. */
+    /** Set by `addRequestState`, the first hook. */
     state: RequestState;
   }
 }

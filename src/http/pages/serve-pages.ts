@@ -57,8 +57,8 @@ const acceptFormsOnly = (app: FastifyInstance): void => {
 /** Paths that always answer in machine-readable form. */
 const API_PATH = /^\/(api|trpc)(\/|\?|$)/;
 
-/** Whether to report an error as a page: if the client is a browser and the path is not an API path. */
-export const prefersPage = (request: FastifyRequest): boolean =>
+/** Whether to report an error as a page of the service, not as a problem: to browsers, outside the API. */
+export const isBrowserOutsideApi = (request: FastifyRequest): boolean =>
   !API_PATH.test(request.url) && request.accepts().type(['application/json', 'text/html']) === 'text/html';
 
 /** Sends the page for an error that a page did not handle, with the client's own texts for 404 and 500. */

@@ -127,16 +127,16 @@ type Parts = {
   isForm?: boolean;
 };
 
-/** The input of the procedure, and how its errors are arranged: like the body, as one object or an array. */
+/** The input of the procedure, and how its result and its errors are arranged: like the body, as one object or an array. */
 type RestInput = {
   input: Record<string, unknown>;
-  isSingle: boolean;
+  contentOf: (result: unknown) => unknown;
   errors: (fields: FieldErrors) => ErrorsMember;
 };
 
 /**
- * Merges path, query and body into the input of the procedure. The path overrides the query, and the query the body, so that
- * the body cannot address another resource.
+ * Merges path, query and body into the input of the procedure. If the method has a body, only the keys of `rest.query` are read
+ * from the query. The path overrides the query, and the query the body, so that the body cannot address another resource.
  * @throws Problem `malformed-body` if the body is not an object, or where allowed an array
  */
 export const readInput = (endpoint: Endpoint, { params, query, body, isForm = false }: Parts): RestInput => {
@@ -154,7 +154,8 @@ export const readInput = (endpoint: Endpoint, { params, query, body, isForm = fa
     const items = isSingle ? [objectBody(body)] : body;
     const errors = (fields: FieldErrors) =>
       isSingle ? errorsByField(withoutPrefix(fields, `${many}.0.`)) : errorsByIndex(fields, many);
-    return { input: { ...urlInput, [many]: items }, isSingle, errors };
+    const contentOf = (result: unknown) => (isSingle && Array.isArray(result) ? result[0] : result);
+    return { input: { ...urlInput, [many]: items }, contentOf, errors };
   }
   const content = isForm ? parseFormFields(endpoint, objectBody(body)) : objectBody(body);
   // In the body, the keys of the query are ignored like unknown keys.
@@ -169,7 +170,7 @@ export const hasBody = ({ method }: Endpoint): boolean => method !== 'GET' && me
 
 const singleInput = (input: Record<string, unknown>, prefix?: string): RestInput => ({
   input,
-  isSingle: true,
+  contentOf: (result) => result,
   errors: (fields) => errorsByField(prefix === undefined ? fields : withoutPrefix(fields, `${prefix}.`)),
 });
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../../../routers/context.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import type { ListFormat } from '../../../routers/schemas/lists.ts';
 import { limitListInput, sendProblemResponse } from '../browsable/serve-browsable.ts';
@@ -50,20 +51,29 @@ const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: Cont
   const { request } = reply;
   const body = await readBody(request, endpoint.rest.forms === true);
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both to strings
-  const { input, isSingle, errors } = readInput(endpoint, { params, query, body, isForm: isForm(request) });
+  const { input, contentOf, errors } = readInput(endpoint, { params, query, body, isForm: isForm(request) });
   const context = contextOf(request, deps);
   try {
-    const isDownload = endpoint.rest.download !== undefined;
-    const ctx = { ...context, listFormat: listFormatFor(endpoint, request), isDownload };
-    const shownInput = isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input;
-    const result = await callEndpoint(endpoint, ctx, shownInput);
-    const content = endpoint.rest.many && isSingle && Array.isArray(result) ? result[0] : result;
-    return await sendResult(endpoint, reply, content, deps.baseUrl);
+    const call = withListFormat(endpoint, request, { ctx: context, input });
+    const result = await callEndpoint(endpoint, call.ctx, call.input);
+    return await sendResult(endpoint, reply, contentOf(result), deps.baseUrl);
   } catch (error) {
     const problem = problemOf(error);
     return sendProblemResponse(reply, problem, problem.fields && errors(problem.fields));
   }
 };
+
+type Call = { ctx: Context; input: Record<string, unknown> };
+
+/** What concerns only lists and downloads: the format in which they are streamed, and how many items a page shows. */
+const withListFormat = (endpoint: Endpoint, request: FastifyRequest, { ctx, input }: Call): Call => ({
+  ctx: {
+    ...ctx,
+    listFormat: listFormatFor(endpoint, request),
+    isDownload: endpoint.rest.download !== undefined,
+  },
+  input: isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input,
+});
 
 /** Undefined if the endpoint has no list, or the list is shown on a page. */
 const listFormatFor = (endpoint: Endpoint, request: FastifyRequest): ListFormat | undefined => {
