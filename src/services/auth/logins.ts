@@ -1,4 +1,6 @@
-import { type Em, kysely } from '../../db/kysely.ts';
+import { LockMode } from '@mikro-orm/postgresql';
+import { User } from '../../../entities/user.ts';
+import type { Em } from '../../db/kysely.ts';
 import { newSecret, newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
@@ -76,15 +78,15 @@ const outcomeOf = (attempt: PromiseSettledResult<void>): Outcome => {
 };
 
 /**
- * Updates the user first: the row lock waits for a concurrent deactivation or password change, which then ends this login.
- * It also serializes concurrent logins of one user, which delete the oldest credentials.
+ * Locks the user first: this waits for a concurrent deactivation or password change, which then ends this login. It also
+ * serializes concurrent logins of one user, which delete the oldest credentials.
+ * @returns false if the user was deactivated, or the password changed, since it was verified
  */
-const recordLogin = (tx: Em, user: VerifiedUser, now: Date) =>
-  kysely(tx)
-    .updateTable('users')
-    .set({ last_login: now })
-    .where('id', '=', user.id)
-    .where('is_active', '=', true)
-    .where('last_password_set', '=', user.lastPasswordSet)
-    .returning('id')
-    .executeTakeFirst();
+const recordLogin = async (tx: Em, { id, lastPasswordSet }: VerifiedUser, now: Date): Promise<boolean> => {
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const user = await tx.findOne(User, { id, isActive: true, lastPasswordSet }, { lockMode });
+  if (!user) return false;
+  user.lastLogin = now;
+  await tx.flush();
+  return true;
+};

@@ -1,3 +1,4 @@
+import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
@@ -26,11 +27,9 @@ export const createPasswordResets = (unit: UnitOfWork) => {
       await anonymousLimits.addReset(email, origin.address ?? '');
       await em.transactional(async (tx) => {
         const now = clock.now();
-        const due = { created_at: now, next_attempt_at: now };
-        await kysely(tx)
-          .insertInto('outbox_mails')
-          .values({ kind: 'password-reset', recipient: email, traceparent: tracing.traceparent(), ...due })
-          .execute();
+        const mail = { recipient: email, createdAt: now, nextAttemptAt: now };
+        tx.create(OutboxMail, { kind: 'password-reset', traceparent: tracing.traceparent(), ...mail });
+        await tx.flush();
         await audit.record(tx, [{ action: 'password.request-reset', actor: null, target: email }]);
       });
     },

@@ -1,3 +1,4 @@
+import { Membership } from '../../../entities/client.ts';
 import { kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import {
@@ -60,19 +61,13 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
     em.transactional(async (tx) => {
       if (isAdmin) requireRecentPassword(actor, clock.now());
       await readClient(tx, actor, clientId);
-      const { user, clientIds, adminOf } = await lockUser(tx, actor, email);
+      const { user, adminOf } = await lockUser(tx, actor, email);
       if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, email);
-      if (isAdmin || clientIds.includes(clientId)) {
-        await kysely(tx)
-          .insertInto('memberships')
-          .values({ client_id: clientId, user_id: user.id, is_admin: isAdmin })
-          .onConflict((conflict) =>
-            conflict.columns(['client_id', 'user_id']).doUpdateSet({ is_admin: isAdmin }),
-          )
-          .execute();
-        const joined = clientIds.includes(clientId) ? [] : [clientId];
-        await enqueueJoinNotices(tx, [user.id], joined, clock.now());
-      }
+      const membership = await tx.findOne(Membership, { client: clientId, user: user.id });
+      if (membership) membership.isAdmin = isAdmin;
+      else tx.create(Membership, { client: clientId, user: user.id, isAdmin });
+      await tx.flush();
+      await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, apps: [], clients: [clientId] }]);
       await lockAccessChange(tx, user.id);
       const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
