@@ -1,4 +1,6 @@
 import * as assert from 'uvu/assert';
+import { can, MEMBER, type Roles } from '../../src/services/access/permissions.ts';
+import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
   ADA,
@@ -113,6 +115,31 @@ replays('does not replay a staff response to a user who is no longer staff', asy
   };
   refuses(await around(app, record, demote), 403);
 });
+
+replays(
+  'does not replay to a user who has lost any role that shows more than the audit trail',
+  async ({ app }) => {
+    const { idempotency } = app.openServices();
+    const member = { ...MEMBER, id: 1, email: ACME, credential: null };
+    const all: Roles[] = Object.entries(MEMBER).map(([role, none]) => ({
+      ...MEMBER,
+      [role]: Array.isArray(none) ? [1] : true,
+    }));
+    for (const [index, roles] of all.entries()) {
+      if (!(['view', 'manage', 'operate', 'administer'] as const).some((action) => can(roles, action)))
+        continue;
+      const idempotencyKey = { key: `role-${index}`, onReplay: () => {} };
+      const request = { idempotencyKey, operation: 'test', input: '' };
+      const answer = async () => 'shown to the role';
+      await idempotency.runOnce({ ...member, ...roles }, request, (write) => write(answer));
+
+      await rejectsWith(
+        idempotency.runOnce(member, request, (write) => write(answer)),
+        'forbidden',
+      );
+    }
+  },
+);
 
 replays('replays nothing to a deactivated user', async ({ app }) => {
   const create = { line: 'POST /jb/users/', as: GLOBEX, payload: { email: 'last@globex.test' } };

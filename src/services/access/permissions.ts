@@ -1,10 +1,15 @@
-/** The roles of a user. Members have none. */
-export type Roles = {
-  readonly isSuperuser: boolean;
-  readonly isStaff: boolean;
-  /** Ids of the clients that they administer. */
-  readonly adminOf: readonly number[];
+/** Roles in single clients, and the column of `memberships` that grants each. */
+export const CLIENT_ROLES = [{ role: 'adminOf', flag: 'is_admin' }] as const;
+
+export type ClientRole = (typeof CLIENT_ROLES)[number];
+
+/** The roles of a user; those in single clients with the ids of the clients. */
+export type Roles = { readonly isSuperuser: boolean; readonly isStaff: boolean } & {
+  readonly [R in ClientRole['role']]: readonly number[];
 };
+
+/** Members have no role. */
+export const MEMBER: Roles = { isSuperuser: false, isStaff: false, adminOf: [] };
 
 /** What users do beyond their own account, apps and saved filters. */
 export type Action =

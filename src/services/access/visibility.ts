@@ -3,7 +3,15 @@ import { condition } from '../../db/kysely.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type Actor, canViewAll } from './actor.ts';
-import { type Action, can, clientsWhere, type Roles } from './permissions.ts';
+import {
+  type Action,
+  CLIENT_ROLES,
+  type ClientRole,
+  can,
+  clientsWhere,
+  MEMBER,
+  type Roles,
+} from './permissions.ts';
 
 /**
  * The visibility policy: SQL conditions on what a viewer may see and change. Every list and every single read uses them.
@@ -11,7 +19,7 @@ import { type Action, can, clientsWhere, type Roles } from './permissions.ts';
 export type Viewer = Roles & Pick<Actor, 'id'>;
 
 /** A viewer of everything, for queries that many such viewers share. `id` 0 is no user. */
-export const VIEWS_ALL: Viewer = { id: 0, isSuperuser: false, isStaff: true, adminOf: [] };
+export const VIEWS_ALL: Viewer = { ...MEMBER, id: 0, isStaff: true };
 
 type Condition = RawBuilder<boolean>;
 
@@ -35,8 +43,10 @@ export const clientManagedBy = (manager: Roles, clientId: RawBuilder<number>): C
 export const ROLE_COLUMNS = [
   condition`users.is_superuser`.as('isSuperuser'),
   condition`users.is_staff`.as('isStaff'),
-  sql<number[]>`array(select m.client_id from memberships m
-    where m.user_id = users.id and m.is_admin order by m.client_id)`.as('adminOf'),
+  ...CLIENT_ROLES.map(({ role, flag }) =>
+    sql<number[]>`array(select m.client_id from memberships m
+      where m.user_id = users.id and ${sql.ref(`m.${flag}`)} order by m.client_id)`.as(role),
+  ),
 ] as const;
 
 /** Rows of `users` that the viewer may see: their own, and the members of clients that they administer. */
@@ -56,9 +66,9 @@ export const userClientVisibleTo = (
   clientId: RawBuilder<number>,
 ): Condition => sql`(${userId} = ${viewer.id} or ${clientVisibleTo(viewer, clientId)})`;
 
-/** Rows of `users` who administer the client, or else any client, as far as the viewer may see. */
-export const hasAdminRole = (viewer: Viewer, clientId?: number): Condition => sql`
-  exists (select from memberships m where m.user_id = users.id and m.is_admin
+/** Rows of `users` who have the role in the client, or else in any client, as far as the viewer may see. */
+export const hasClientRole = (viewer: Viewer, flag: ClientRole['flag'], clientId?: number): Condition => sql`
+  exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${flag}`)}
     and ${clientId === undefined ? ALWAYS : isOneOf(sql`m.client_id`, [clientId])}
     and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)})`;
 
@@ -131,8 +141,8 @@ const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
 
 /**
  * Rows of `audit_entries` that concern a client of the viewer. The activity of an account is included only if it concerns
- * no other client: admins must not learn when, and from where, people work for other clients. Staff also see which caches
- * were cleared: platforms with their tokens act on it.
+ * no other client: those who may `read-audit` in some clients must not learn when, and from where, people work for others. Those who
+ * may `poll-events` also see which caches were cleared: platforms act on it.
  */
 export const auditEntryVisibleTo = (viewer: Roles): Condition => {
   const clients = clientsWhere(viewer, 'read-audit');

@@ -29,9 +29,10 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
     const valid = await findValid(kind, secret, idleDays);
     if (!valid) return null;
     const { row, idleMs } = valid;
-    const credential = { kind, id: row.credential_id, authenticatedAt: row.authenticated_at };
+    const { credential_id: id, authenticated_at: authenticatedAt, digest: _, last_used: __, ...user } = row;
+    const credential = { kind, id, authenticatedAt };
     if (idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
-    return toActor(row, credential);
+    return { ...user, credential };
   };
 
   return {
@@ -89,18 +90,13 @@ const OWNERS = {
       .where(isUnexpired),
 };
 
-const toActor = (
-  { id, email, isSuperuser, isStaff, adminOf }: Omit<Actor, 'credential'>,
-  credential: Credential | null,
-): Actor => ({ id, email, isSuperuser, isStaff, adminOf, credential });
-
 /** Finds the active user that an operator acts as; without an address, the first active superuser. */
-export const findActorByEmail = async (em: Em, email: string | undefined) => {
+export const findActorByEmail = async (em: Em, email: string | undefined): Promise<Actor | null> => {
   const row = await (email === undefined
     ? activeUsers(em).where('users.is_superuser', '=', true).orderBy('users.id').limit(1)
     : activeUsers(em).where('users.email', '=', email)
   ).executeTakeFirst();
-  return row ? toActor(row, null) : null;
+  return row ? { ...row, credential: null } : null;
 };
 
 /** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
@@ -110,7 +106,7 @@ export const reloadActor = async (em: Em, { id, credential }: Actor): Promise<Ac
     ? condition`exists (select from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id})`
     : condition`true`;
   const row = await user.where(exists).executeTakeFirst();
-  return row ? toActor(row, credential) : null;
+  return row ? { ...row, credential } : null;
 };
 
 /**

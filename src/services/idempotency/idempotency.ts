@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../lib/clock.ts';
 import { createKeyedLimit } from '../../lib/keyed-limit.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { canAllOf } from '../access/permissions.ts';
+import { canAllOf, MEMBER } from '../access/permissions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
 /** The `Idempotency-Key` of a request. */
@@ -79,8 +79,10 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
   const requireSameRequest = (actor: Actor, request: IdempotentRequest, stored: StoredResponse): void => {
     if (stored.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
     // The response shows what the roles of that time could see, and does not record which of them it depends on.
+    // Only of those that allow mutations, or show what these return.
     const { is_superuser: isSuperuser, is_staff: isStaff, admin_of: adminOf } = stored;
-    if (!canAllOf(actor, { isSuperuser, isStaff, adminOf })) throw new Problem('forbidden', ROLES_LOST);
+    const roles = { ...MEMBER, isSuperuser, isStaff, adminOf };
+    if (!canAllOf(actor, roles)) throw new Problem('forbidden', ROLES_LOST);
   };
 
   const openResponse = (actor: Actor, { idempotencyKey }: IdempotentRequest, response: Uint8Array | null) => {

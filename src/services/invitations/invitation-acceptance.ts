@@ -8,6 +8,7 @@ import { newSecret } from '../../lib/ids.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { canAllOf, MEMBER } from '../access/permissions.ts';
 import { type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
 import { addSession, setPassword } from '../auth/credentials.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
@@ -17,6 +18,7 @@ import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-ru
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { grantApps, joinClients } from '../users/app-grants.ts';
 import { addUser } from '../users/user-creation.ts';
+import { targets } from '../users/user-locks.ts';
 import { appsInvitedTo, statusAt } from './invitation-rows.ts';
 
 export type Acceptance = {
@@ -197,21 +199,14 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
-  const memberships = await kysely(tx)
-    .selectFrom('memberships')
-    .select(['client_id', 'is_admin'])
-    .where('user_id', '=', userId)
-    .execute();
-  const hasRole = user.isSuperuser || user.isStaff || memberships.some(({ is_admin }) => is_admin);
-  const isShared = memberships.some(({ client_id }) => client_id !== invitation.client_id);
+  const { client_id: clientId } = invitation;
+  const { clientIds, ...roles } = await targets(tx).where('users.id', '=', userId).executeTakeFirstOrThrow();
+  const hasRole = !canAllOf(MEMBER, roles);
+  const isShared = clientIds.some((id) => id !== clientId);
   const details = hasRole || isShared ? {} : await applyInvited(tx, user, invitation);
   await joinInvited(tx, invitation, userId);
-  const isMember = memberships.some(({ client_id }) => client_id === invitation.client_id);
-  if (!isMember) await enqueueJoinNotices(tx, [userId], [invitation.client_id], now);
-  return {
-    details,
-    clients: [...new Set([...memberships.map((row) => row.client_id), invitation.client_id])],
-  };
+  if (!clientIds.includes(clientId)) await enqueueJoinNotices(tx, [userId], [clientId], now);
+  return { details, clients: [...new Set([...clientIds, clientId])] };
 };
 
 /** Returns the changed columns, without values: they may be sensitive. */

@@ -3,13 +3,13 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import { clientVisibleTo, hasAdminRole, userVisibleTo, type Viewer } from '../access/visibility.ts';
+import { clientVisibleTo, hasClientRole, userVisibleTo, type Viewer } from '../access/visibility.ts';
 import { viewableAppIds } from '../apps/app-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { dayOf } from '../usage/usage-windows.ts';
 import { userRows } from './user-rows.ts';
 
-/** A user may have several of the first three roles; members have none of them. */
+/** Members have none of the other roles, of which a user may have several. */
 export const USER_ROLES = ['superuser', 'staff', 'client-admin', 'member'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
 
@@ -92,10 +92,12 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
 };
 
 const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): RawBuilder<boolean> => {
-  if (role === 'superuser') return sql`users.is_superuser`;
-  if (role === 'staff') return sql`users.is_staff`;
-  const isAdmin = hasAdminRole(viewer, client);
-  return role === 'client-admin' ? isAdmin : sql`not (users.is_superuser or users.is_staff or ${isAdmin})`;
+  const roles = {
+    superuser: sql<boolean>`users.is_superuser`,
+    staff: sql<boolean>`users.is_staff`,
+    'client-admin': hasClientRole(viewer, 'is_admin', client),
+  } satisfies Record<Exclude<UserRole, 'member'>, RawBuilder<boolean>>;
+  return role === 'member' ? sql`not (${sql.join(Object.values(roles), sql` or `)})` : roles[role];
 };
 
 /** New users count as seen when they joined. Members use the index `usage_days_email_day_index`. */

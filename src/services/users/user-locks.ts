@@ -6,8 +6,8 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
 import { ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
 
-/** A locked user, with the clients that decide who may change them, by id. */
-export type LockedUser = { user: User } & Pick<TargetRoles, 'clientIds' | 'adminOf'>;
+/** A locked user, with the roles and clients that decide who may change them. */
+export type LockedUser = { user: User } & TargetRoles;
 
 /**
  * Locks a user whom the actor may change.
@@ -24,7 +24,7 @@ export const lockUser = async (
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
   const target = await targets(tx).where('id', '=', user.id).executeTakeFirstOrThrow();
   requireMay(actor, target);
-  return { user, clientIds: target.clientIds, adminOf: target.adminOf };
+  return { user, ...target };
 };
 
 /**

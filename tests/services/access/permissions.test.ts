@@ -5,11 +5,11 @@ import {
   can,
   canAllOf,
   clientsWhere,
+  MEMBER,
   type Roles,
   rolesThatMay,
 } from '../../../src/services/access/permissions.ts';
 
-const MEMBER: Roles = { isSuperuser: false, isStaff: false, adminOf: [] };
 const ADMIN: Roles = { ...MEMBER, adminOf: [2, 3] };
 const STAFF: Roles = { ...MEMBER, isStaff: true };
 const SUPERUSER: Roles = { ...MEMBER, isSuperuser: true };

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { kysely } from '../../../src/db/kysely.ts';
+import { MEMBER } from '../../../src/services/access/permissions.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { eraseAccount, findPerson } from '../../../src/services/data-rights/erase-account.ts';
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
@@ -80,7 +81,7 @@ races('records late reports and entries under the pseudonym', async ({ app }) =>
   await app
     .openServices()
     .refusals.record(
-      { id: 0, email: EDSGER, isSuperuser: false, isStaff: false, adminOf: [], credential: null },
+      { ...MEMBER, id: 0, email: EDSGER, credential: null },
       'users.list',
       Object.assign(new Error(), { code: 'forbidden' }) as never,
     );
