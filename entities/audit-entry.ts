@@ -43,7 +43,7 @@ export const AuditEntry = defineEntity({
     actorEmail: p.string().length(254).default(''),
     /** The email address, app slug, domain … that the action changed. */
     target: p.string().length(255).default(''),
-    /** The clients whose admins may read the entry. */
+    /** The clients that the entry concerns. Users who may `read-audit` in one of them see it. */
     clientIds: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     details: jsonObject(),
     requestId: p.string().length(128).nullable(),

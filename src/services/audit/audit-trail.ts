@@ -18,7 +18,7 @@ export type AuditFilter = {
   cursor?: number | undefined;
 };
 
-/** Reads the audit trail: superusers see all of it, client admins the entries of their clients, staff cleared caches. */
+/** Reads the audit trail: as `auditEntryVisibleTo` allows. */
 export const createAuditTrail = ({ em }: { em: Em }) => ({
   /**
    * Newest first.

@@ -76,7 +76,7 @@ export type AuditEvent = {
   actor: { email: string } | null;
   /** Email address, slug or domain of the changed resource. */
   target: string;
-  /** The clients whose admins may read the entry. */
+  /** The clients that the change concerns. Users who may `read-audit` in one of them see the entry. */
   clients?: readonly number[];
   /** What changed. Names and numbers only, never a password, token or link, nor a value derived from one. */
   details?: Record<string, unknown>;

@@ -135,9 +135,12 @@ const isAsLeft = (user: User, { isActive, changedAt }: Change): boolean => {
   return user.isActive === isActive && last?.getTime() === changedAt.getTime();
 };
 
-/** Ends the memberships that the operation began, except those that another app needs by now. */
+/**
+ * Ends the memberships that the operation began, except those that another app needs by now. `joined` has no client whose admin the
+ * user has become: `supersedeOperations`.
+ */
 const leaveClients = ({ id }: User, { joined }: Change) => sql`
-  delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[]) and not m.is_admin
+  delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[])
     and not exists (select from app_grants g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`;
 
