@@ -123,7 +123,7 @@ export const targets = (db: Em) =>
         where m.user_id = users.id order by m.client_id)`.as('clientIds'),
     );
 
-/** Whose credentials a call concerns, with the clients whose admins may read its audit entry. */
+/** Whose credentials a call concerns, with the clients that its audit entry concerns. */
 type Owner = { id: number; email: string; clientIds: number[] };
 
 /**
