@@ -101,13 +101,11 @@ const withReason = (problem: Problem): Problem => {
 
 /** Lists the packages of a store, or of one app, sorted by slug, newest version first. */
 const listPackages = async (store: PackageStore, slug: string | undefined): Promise<PackageName[]> => {
-  const packages = slug === undefined ? await store.list() : await packagesOf(store, slug);
+  const packages =
+    slug === undefined
+      ? await store.list()
+      : (await store.versions(slug)).map((version) => ({ slug, version }));
   return packages.sort(bySlugThenNewest);
-};
-
-const packagesOf = async (store: PackageStore, slug: string): Promise<PackageName[]> => {
-  const versions = isSlug(slug) ? await store.versions(slug) : [];
-  return versions.map((version) => ({ slug, version }));
 };
 
 /** Slugs are ASCII: no locale-aware comparison is needed. */

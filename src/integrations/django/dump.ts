@@ -65,9 +65,6 @@ const toProblem = (error: unknown, records: number): unknown =>
     ? error
     : badFile(`Invalid or truncated JSON (after record ${records}).`, error);
 
-/** All names are held in memory. No Django service has this many. */
-const MAX_NAMES = 10_000;
-
 export type ModelSurvey = {
   records: number;
   /** Whether one of its records has a password, and an email address or a username. */
@@ -84,34 +81,26 @@ type Visit = (record: DumpRecord, model: string, fields: Record<string, unknown>
 /** Reads a dump to its end and counts its models and fields. Ignores invalid records: the second reading reports them. */
 export const surveyDump = async (records: AsyncIterable<DumpRecord>, visit: Visit): Promise<Survey> => {
   const models = new Map<string, ModelSurvey>();
-  let names = 0;
   const fault = await findFileFault(async () => {
     for await (const record of records) {
       const { model, fields } = isObject(record.value) ? record.value : {};
       if (typeof model !== 'string' || !isObject(fields)) continue;
       const label = model.toLowerCase();
       const survey = models.get(label) ?? { records: 0, isUserModel: false, fields: new Map() };
-      if (survey.records === 0) names += 1;
       models.set(label, survey);
-      names += countFields(survey, fields);
-      if (names > MAX_NAMES) {
-        throw invalid({ file: [`Has more than ${MAX_NAMES} different models and fields.`] });
-      }
+      countFields(survey, fields);
       visit(record, label, fields);
     }
   });
   return { models, fault };
 };
 
-/** Returns the number of new fields. */
-const countFields = (survey: ModelSurvey, fields: Record<string, unknown>): number => {
-  const known = survey.fields.size;
+const countFields = (survey: ModelSurvey, fields: Record<string, unknown>): void => {
   survey.records += 1;
   survey.isUserModel ||= looksLikeUser(fields);
   for (const [name, value] of Object.entries(fields)) {
     survey.fields.set(name, (survey.fields.get(name) ?? 0) + (isEmpty(value) ? 0 : 1));
   }
-  return survey.fields.size - known;
 };
 
 const looksLikeUser = (fields: Record<string, unknown>): boolean =>
