@@ -1,14 +1,12 @@
 import { Button, Checkbox, Popover, Stack } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import { COLUMN_NAMES, type ColumnName } from './people-columns.tsx';
+import { COLUMN_NAMES, type ColumnName, DEFAULT_COLUMNS, isColumnName } from './people-columns.tsx';
 
 type Columns = { shown: ColumnName[]; setShown: (shown: ColumnName[]) => void };
 
-const DEFAULT: ColumnName[] = ['email', 'apps', 'last_login', 'date_joined'];
-
 /** The columns that the user has chosen, kept in this browser. */
 export const useColumns = (): Columns => {
-  const [shown, setShown] = useLocalStorage({ key: 'people-columns', defaultValue: DEFAULT });
+  const [shown, setShown] = useLocalStorage({ key: 'people-columns', defaultValue: DEFAULT_COLUMNS });
   return { shown, setShown };
 };
 
@@ -21,7 +19,13 @@ export const ColumnMenu = ({ shown, setShown }: Columns) => (
       <Checkbox.Group
         label="Show"
         value={shown}
-        onChange={(names) => setShown(Object.keys(COLUMN_NAMES).filter(isIn(names)))}
+        onChange={(names) =>
+          setShown(
+            Object.keys(COLUMN_NAMES)
+              .filter(isColumnName)
+              .filter((name) => names.includes(name)),
+          )
+        }
       >
         <Stack gap="xs" mt="xs">
           {Object.entries(COLUMN_NAMES).map(([name, heading]) => (
@@ -32,8 +36,3 @@ export const ColumnMenu = ({ shown, setShown }: Columns) => (
     </Popover.Dropdown>
   </Popover>
 );
-
-const isIn =
-  (names: readonly string[]) =>
-  (name: string): name is ColumnName =>
-    names.includes(name);

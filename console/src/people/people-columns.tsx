@@ -20,8 +20,8 @@ const NAME: Column<Person, Sort> = {
   cell: (person) => <NameCell person={person} />,
 };
 
-/** `field`: of a user in the CSV file, which leaves out columns without one. */
-type Choice = Column<Person, Sort> & { field?: string };
+/** `field`: of a user in the CSV file, which leaves out columns without one. `isDefault`: shown until the user chooses. */
+type Choice = Column<Person, Sort> & { field?: string; isDefault?: boolean };
 
 /** The columns that a user may choose. */
 export const CHOICES = {
@@ -30,15 +30,23 @@ export const CHOICES = {
     heading: 'Email address',
     width: '2fr',
     sort: 'email',
+    isDefault: true,
     cell: ({ email }) => email,
   },
   handle: { field: 'handle', heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
-  apps: { field: 'apps', heading: 'Apps', width: '4rem', cell: (person) => <AppCount {...person} /> },
+  apps: {
+    field: 'apps',
+    heading: 'Apps',
+    width: '4rem',
+    isDefault: true,
+    cell: (person) => <AppCount {...person} />,
+  },
   last_login: {
     field: 'last_login',
     heading: 'Last login',
     width: '9.5rem',
     sort: 'last_login',
+    isDefault: true,
     cell: ({ last_login }) => <DateText date={last_login} />,
   },
   date_joined: {
@@ -46,6 +54,7 @@ export const CHOICES = {
     heading: 'Joined',
     width: '9.5rem',
     sort: 'date_joined',
+    isDefault: true,
     cell: ({ date_joined }) => <DateText date={date_joined} />,
   },
   administers: {
@@ -57,6 +66,15 @@ export const CHOICES = {
 } satisfies Record<string, Choice>;
 
 export type ColumnName = keyof typeof CHOICES;
+
+export const isColumnName = (name: string): name is ColumnName => name in CHOICES;
+
+const isDefault = (name: ColumnName): boolean => {
+  const choice: Choice = CHOICES[name];
+  return choice.isDefault === true;
+};
+
+export const DEFAULT_COLUMNS = Object.keys(CHOICES).filter(isColumnName).filter(isDefault);
 
 /** The fields behind the columns of the CSV file, which always begins with the name. */
 export const fieldsOf = (shown: readonly ColumnName[]): string[] => [
