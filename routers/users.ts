@@ -12,6 +12,7 @@ import { listOf, streamFormat } from './schemas/lists.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import {
   PersonOutput,
+  UserDetailOutput,
   UserOutput,
   UserPermissionsOutput,
   userConditions,
@@ -29,13 +30,16 @@ const conditions = { app: Slug.optional(), client: Id.optional(), ...userConditi
 
 const ByEmail = z.object({ email: EmailKey });
 
-const ExpectedUser = UserOutput.pick({
-  first_name: true,
-  last_name: true,
-  extra: true,
-  is_active: true,
-  is_demo_user: true,
-  apps: true,
+const ExpectedUser = UserDetailOutput.omit({
+  email: true,
+  handle: true,
+  profile_color: true,
+  profile_avatar: true,
+  last_login: true,
+  date_joined: true,
+  last_activated: true,
+  last_deactivated: true,
+  clientadmin_of: true,
 }).partial();
 
 const COLUMNS = UserOutput.keyof().options;
@@ -149,7 +153,7 @@ export const usersRouter = router({
     legacy: true,
   })
     .input(ByEmail)
-    .output(UserOutput)
+    .output(UserDetailOutput)
     .query(async ({ ctx, input }) =>
       userOutput(await ctx.services.users.get(ctx.actor, input.email), ctx.baseUrl),
     ),
@@ -208,7 +212,7 @@ export const usersRouter = router({
         expected: ExpectedUser.optional(),
       }),
     )
-    .output(UserOutput)
+    .output(UserDetailOutput)
     .mutation(async ({ ctx, input: { email, ...changes } }) =>
       userOutput(await ctx.services.userUpdates.update(ctx.actor, email, changes), ctx.baseUrl),
     ),

@@ -26,6 +26,9 @@ export const UserOutput = Output('User', {
   clientadmin_of: z.array(z.int()),
 });
 
+/** A user who is read or changed alone. Fields that lists do not show are added here. */
+export const UserDetailOutput = UserOutput;
+
 /** A user in the list of people of the console, and only there: columns that other callers do not get are added here. */
 export const PersonOutput = UserOutput.pick({
   email: true,

@@ -1,9 +1,10 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
-import { USER_COLUMNS } from '../users/user-rows.ts';
+import { visibleUsers } from '../users/user-rows.ts';
 
 export type ExportRow = Record<string, unknown>;
 
@@ -44,12 +45,12 @@ async function* pagesOf<DB, TB extends keyof DB, Row extends ExportRow>(
 /** The parts of an export, which are files of its archive. Columns are listed one by one: secrets and hashes stay out. */
 export const EXPORT_PARTS = {
   profile: async function* ({ em, person }: Exported): Pages {
-    yield await kysely(em)
-      .selectFrom('users')
-      .select([...USER_COLUMNS, 'is_staff', 'is_superuser'])
+    const users = await visibleUsers(em, VIEWS_ALL, [person.email])
+      .select(['is_staff', 'is_superuser'])
       .select(condition`password_hash is not null`.as('has_password'))
-      .where('id', '=', person.id)
       .execute();
+    // Apps and clients have their own parts.
+    yield users.map(({ id: _, apps: __, clientadmin_of: ___, ...profile }) => profile);
   },
 
   memberships: ({ em, person }: Exported): Pages =>

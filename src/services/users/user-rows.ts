@@ -8,7 +8,7 @@ import { type Actor, canViewAll } from '../access/actor.ts';
 import { userClientVisibleTo, userVisibleTo, VIEWS_ALL, type Viewer } from '../access/visibility.ts';
 
 /** The columns of a user that people who see the user may see. */
-export const USER_COLUMNS = [
+const USER_COLUMNS = [
   ...(['email', 'handle', 'first_name', 'last_name', 'extra', 'profile_color', 'profile_avatar'] as const),
   ...(['is_active', 'is_demo_user', 'last_login', 'date_joined', 'last_activated'] as const),
   ...(['last_deactivated', 'last_password_set'] as const),
@@ -93,7 +93,8 @@ const requireUser = (row: UserDetail | undefined): UserDetail => {
   return row;
 };
 
-const visibleUsers = (em: Em, viewer: Viewer, emails: readonly string[]) =>
+/** Users as their detail shows them, and their export. A column that lists do not have is selected here. */
+export const visibleUsers = (em: Em, viewer: Viewer, emails: readonly string[]) =>
   userRows(em, viewer)
     .where(isAnyOf('users.email', emails, 'varchar'))
     .where(userVisibleTo(viewer));

@@ -27,12 +27,20 @@ import {
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
-export type UserChanges = {
-  first_name?: string | undefined;
-  last_name?: string | undefined;
-  extra?: Record<string, unknown> | undefined;
-  is_active?: boolean | undefined;
-  is_demo_user?: boolean | undefined;
+/** The columns that an update sets as they are sent. */
+const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as const;
+
+/**
+ * Those whose values the audit trail records; of others, it records only that they changed. An erasure empties the names there, but
+ * not other personal data (`erased_audit_entry`). Free-form data may be large or sensitive.
+ */
+export const RECORDED_FIELDS: readonly string[] = ['first_name', 'last_name', 'is_demo_user'];
+
+/** What all clients of a user share. */
+const SHARED_FIELDS = [...PROFILE_FIELDS, 'is_active'] as const;
+type SharedField = (typeof SHARED_FIELDS)[number];
+
+export type UserChanges = { [K in SharedField]?: UserDetail[K] | undefined } & {
   /** Replaces the apps of the user, as far as the actor may change them. */
   apps?: string[] | undefined;
   /** Adds and removes single apps. Not to be combined with `apps`. */
@@ -90,8 +98,8 @@ export const updateUser = async (
   const activityChange = user.isActive === before.is_active ? null : user.isActive;
   const profile = Object.fromEntries(PROFILE_FIELDS.map((field) => [field, changes[field]]));
   const details = editEntity(tx, User, user, profile);
-  // Free-form data may be large or sensitive, so the audit trail records only that it changed.
-  if (details.extra) details.extra = { from: null, to: null };
+  for (const field of Object.keys(details))
+    if (!RECORDED_FIELDS.includes(field)) details[field] = { from: null, to: null };
   await tx.flush();
 
   const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes);
@@ -140,11 +148,6 @@ const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<
   await revokeCredentials(tx, user.id);
 };
 
-/** The columns that an update sets as they are sent. */
-const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as const;
-/** What all clients of a user share. */
-const SHARED_FIELDS = [...PROFILE_FIELDS, 'is_active'] as const;
-
 /**
  * Of a shared user, the actor may change the apps only. Values that are as they were may be sent along: callers send back whole
  * objects.
@@ -157,7 +160,7 @@ const permittedChanges = (
   changes: UserChanges,
 ): UserChanges => {
   if (!isSharedUser(actor, { id: user.id, clientIds })) return changes;
-  const differs = (field: (typeof SHARED_FIELDS)[number]): boolean =>
+  const differs = (field: SharedField): boolean =>
     changes[field] !== undefined && canonicalJson(changes[field]) !== canonicalJson(user[field]);
   if (SHARED_FIELDS.some(differs)) throw new Problem('shared-user');
   const { apps, grant, revoke } = changes;

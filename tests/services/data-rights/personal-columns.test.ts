@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { Database } from '../../../entities/index.ts';
 import { SEARCHED } from '../../../src/services/data-rights/erasure-work.ts';
-import { appSuite } from '../../support/test-app.ts';
+import { RECORDED_FIELDS } from '../../../src/services/users/user-update.ts';
+import { ADA, appSuite } from '../../support/test-app.ts';
 
 const columns = appSuite('personal columns');
 
@@ -115,6 +116,25 @@ columns(
       listed.filter((name) => !known.has(name)),
       [],
     );
+  },
+);
+
+columns(
+  'keep personal values out of the audit trail unless an erasure empties them there',
+  async ({ app }) => {
+    const about = { address: ADA, pseudonym: 'erased@erased.invalid', pattern: '$.', needles: [] };
+    const details = Object.fromEntries(RECORDED_FIELDS.map((field) => [field, { from: 'a', to: 'b' }]));
+    const { rows } = await sql<{ details: Record<string, unknown> }>`
+    select (erased_audit_entry(entry, erasure)).details
+    from json_populate_record(null::audit_entries, ${JSON.stringify({ target: ADA, details })}::json) entry,
+      json_populate_record(null::erasures, ${JSON.stringify(about)}::json) erasure`.execute(app.db());
+    const left = Object.keys(details).filter((field) => rows[0]?.details[field] !== null);
+
+    assert.equal(
+      left.filter((field) => REPLACED.users?.includes(field)),
+      [],
+    );
+    assert.equal(left, ['is_demo_user']);
   },
 );
 
