@@ -1,5 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { CLIENT_ROLES } from '../access/permissions.ts';
 import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
@@ -58,7 +59,8 @@ export const EXPORT_PARTS = {
       kysely(em)
         .selectFrom('memberships as m')
         .innerJoin('clients', 'clients.id', 'm.client_id')
-        .select(['m.client_id', 'clients.name as client', 'm.is_admin'])
+        .select(['m.client_id', 'clients.name as client'])
+        .select(CLIENT_ROLES.map(({ flag }) => `m.${flag}` as const))
         .where('m.user_id', '=', person.id),
       'm.client_id',
     ),
