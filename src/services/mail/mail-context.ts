@@ -9,13 +9,16 @@ import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 
 export { MAIL_KINDS };
 
-/** Lifetime of a mail's link, from the creation of the mail. SQL over the table or alias `mail`. */
-export const linkLifetime = (invitationDays: number): RawBuilder<string> =>
+/**
+ * Lifetime of a mail's link to set a password, from the creation of the mail. A new account has as many days as an invitation of the
+ * installation. SQL over the table or alias `mail`.
+ */
+export const passwordLinkLifetime = (setupDays: number): RawBuilder<string> =>
   sql`(case when mail.kind = 'password-reset' then ${RESET_LINK_MINUTES}::int * interval '1 minute'
-    else ${invitationDays}::int * interval '1 day' end)`;
+    else ${setupDays}::int * interval '1 day' end)`;
 
-const linkExpiry = (invitationDays: number): RawBuilder<Date> =>
-  sql`coalesce(link.expires_at, mail.created_at + ${linkLifetime(invitationDays)})`;
+const passwordLinkExpiry = (setupDays: number): RawBuilder<Date> =>
+  sql`coalesce(link.expires_at, mail.created_at + ${passwordLinkLifetime(setupDays)})`;
 
 /** What decides whether a mail is obsolete. */
 export type MailOptions = { now: Date; invitationDays: number };
@@ -71,7 +74,7 @@ export const mailContexts = (em: Em, options: MailOptions) =>
       'mail.traceparent',
     ])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
-    .select(linkExpiry(options.invitationDays).as('link_expires_at'))
+    .select(passwordLinkExpiry(options.invitationDays).as('link_expires_at'))
     .select(sql<number>`${options.invitationDays}::int`.as('invitation_days'))
     .select(
       sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
@@ -122,7 +125,7 @@ const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'
-  when ${linkExpiry(invitationDays)} <= ${now}
+  when ${passwordLinkExpiry(invitationDays)} <= ${now}
     then 'The link has expired.'
   when link.id is null and (mail.kind = 'password-reset' or person.password_hash is not null)
     then 'The link has been used or replaced.'

@@ -7,12 +7,12 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { deleteInBatches } from '../pruning.ts';
 import {
-  linkLifetime,
   type MailContext,
   type MailOptions,
   mailContexts,
   mailRows,
   needsLink,
+  passwordLinkLifetime,
 } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
 import type { MailWriter } from './mail-writer.ts';
@@ -211,11 +211,11 @@ export const createLinks = async (tx: Em, ids: readonly number[], options: MailO
   // No link if the password was set after the request, or if a new user already has one.
   await sql`
     with wanted as (
-      select mail.id, mail.user_id, mail.created_at + ${linkLifetime(options.invitationDays)} as expires_at,
+      select mail.id, mail.user_id, mail.created_at + ${passwordLinkLifetime(options.invitationDays)} as expires_at,
         nextval(pg_get_serial_sequence('password_links', 'id')) as link_id
       from outbox_mails mail join users person on person.id = mail.user_id
       where mail.id = ${these} and mail.password_link_id is null and person.is_active
-        and mail.created_at + ${linkLifetime(options.invitationDays)} > ${options.now}::timestamptz
+        and mail.created_at + ${passwordLinkLifetime(options.invitationDays)} > ${options.now}::timestamptz
         and case when mail.kind = 'password-setup' then person.password_hash is null
           else person.last_password_set <= mail.created_at end),
     made as (
