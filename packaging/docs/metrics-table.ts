@@ -11,7 +11,7 @@ export const metricsTable = (): string => {
     pool: { totalCount: 0, idleCount: 0, waitingCount: 0, options: { max: 0 } },
     passwordQueue: () => ({ running: 0, waiting: 0 }),
     readOperationalState: () => Promise.reject(new Error('There is no database.')),
-    backupIntervalSeconds: null,
+    backupIntervalSeconds: 0,
   });
   const described = registry.getMetricsAsArray() as unknown[] as Described[];
   const rows = described

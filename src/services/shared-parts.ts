@@ -7,6 +7,7 @@ import { createCredentialLookup } from './auth/identity.ts';
 import { createAnonymousLimits, createLoginConcurrency, createLoginThrottle } from './auth/login-limits.ts';
 import { createDeviceCookies } from './auth/password-verification.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
+import { createOpeningLookup } from './gate/forward-auth.ts';
 import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
@@ -34,6 +35,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
     refusalLimit: createRefusalLimit(),
     duplicateLimit: createDuplicateLimit(pool),
     lookUpCredential: createCredentialLookup(fork(), read),
+    lookUpOpening: createOpeningLookup(fork(), read),
     loadAnyUser: createAnyUserLoader(fork(), read),
     usageWriteLimiter: createUsageWriteLimiter(),
     responseEncryption: createResponseEncryption(secretKey),

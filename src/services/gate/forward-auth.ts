@@ -1,3 +1,6 @@
+import type { Read } from '../../db/batched-reads.ts';
+import { condition, type Em } from '../../db/kysely.ts';
+import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -27,7 +30,7 @@ export type Admission = {
 
 /** Decides about single requests to apps, which a proxy asks about before it lets them through. */
 export const createForwardAuth = (unit: UnitOfWork) => {
-  const { em, read, clock, baseUrl, ticketSeconds, signingKeys } = unit;
+  const { em, read, lookUpOpening, clock, baseUrl, ticketSeconds, signingKeys } = unit;
   const address = canonicalAddress(unit.origin.address ?? '');
 
   const admission = async (opening: Opening, subject: TicketSubject): Promise<Admission> => {
@@ -73,9 +76,8 @@ export const createForwardAuth = (unit: UnitOfWork) => {
         return admission(view.opening, view.subject);
       const actor = await authenticate();
       if (!actor) throw view ? refused() : new Problem('unauthenticated');
-      if (!isSlug(slug)) throw refused();
-      const users = openingsByUser(em).where('users.id', '=', actor.id);
-      const [opening] = await read(users.where('apps.slug', '=', slug));
+      // A slug that PostgreSQL cannot read would fail all lookups of the batch.
+      const opening = isSlug(slug) ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
       if (!opening) throw refused();
       return admission(opening, { kind: 'user', userId: actor.id, appId: opening.app_id });
     },
@@ -84,3 +86,17 @@ export const createForwardAuth = (unit: UnitOfWork) => {
 
 /** Also for an app that does not exist. */
 const refused = (): Problem => new Problem('forbidden', { detail: 'You may not open this app.' });
+
+const openingKey = (userId: number | null, slug: string): string => `${userId} ${slug}`;
+
+/** Reads what opens apps for users. Every request to an app needs it, so lookups of one event-loop tick share a statement. */
+export const createOpeningLookup = (em: Em, read: Read) =>
+  createBatchLoader(async (keys: readonly string[]) => {
+    const [userIds, slugs] = [0, 1].map((part) => keys.map((key) => key.split(' ')[part]));
+    const rows = await read(
+      openingsByUser(em).where(
+        condition`(users.id, apps.slug) in (select * from unnest(${userIds}::int[], ${slugs}::varchar[]))`,
+      ),
+    );
+    return new Map(rows.map((row) => [openingKey(row.user_id, row.app_slug), row]));
+  });
