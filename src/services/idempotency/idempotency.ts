@@ -41,109 +41,15 @@ export const createKeyedMutex = (maxWaitSeconds = MAX_WAIT_SECONDS) =>
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex' | 'idempotencyHours'>;
 
 /** Stores responses by user and idempotency key. */
-export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, idempotencyHours }: Deps) => {
-  /** Responses that were stored before are no longer repeated. */
-  const expiredAt = (now: Date): Date => new Date(now.getTime() - idempotencyHours * HOUR_MS);
-  const fingerprintOf = ({ operation, input }: IdempotentRequest): string =>
-    responseEncryption.fingerprint(`${operation} ${input}`);
-
-  /**
-   * Returns what is stored for the key, or claims the key for this transaction and returns null.
-   * @throws Problem `idempotency-key-reused`, `forbidden`
-   */
-  const claimRow = async (
-    tx: Em,
-    actor: Actor,
-    request: IdempotentRequest,
-  ): Promise<StoredResponse | null> => {
-    const { id: userId, isSuperuser, isStaff, adminOf } = actor;
-    const { key } = request.idempotencyKey;
-    const now = clock.now();
-    const claimed = await sql`
-      insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
-      values (${userId}, ${key}, ${fingerprintOf(request)}, ${now}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
-      on conflict (user_id, key) do update
-        set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
-          is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
-        where idempotent_responses.created_at <= ${expiredAt(now)}
-      returning 1`.execute(kysely(tx));
-    if (claimed.rows.length > 0) return null;
-    const stored = await storedResponse(tx, userId, key, expiredAt(now));
-    // Pruned or expired since the insert: the client may retry.
-    if (!stored) throw new Problem('overloaded');
-    requireSameRequest(actor, request, stored);
-    return stored;
-  };
-
-  /** @throws Problem `idempotency-key-reused`, `forbidden` */
-  const requireSameRequest = (actor: Actor, request: IdempotentRequest, stored: StoredResponse): void => {
-    if (stored.fingerprint !== fingerprintOf(request)) throw new Problem('idempotency-key-reused');
-    // The response shows what the roles of that time could see, and does not record which of them it depends on.
-    // Only of those that allow mutations, or show what these return.
-    const { is_superuser: isSuperuser, is_staff: isStaff, admin_of: adminOf } = stored;
-    const roles = { ...MEMBER, isSuperuser, isStaff, adminOf };
-    if (!canAllOf(actor, roles)) throw new Problem('forbidden', ROLES_LOST);
-  };
-
-  const openResponse = (actor: Actor, { idempotencyKey }: IdempotentRequest, response: Uint8Array | null) => {
-    if (response === null) throw new Error('no response stored for a committed idempotency key');
-    idempotencyKey.onReplay();
-    return responseEncryption.open(response, encryptionContextOf(actor, idempotencyKey));
-  };
-
+export const createIdempotency = (deps: Deps) => {
+  const { em } = deps;
   /**
    * Runs the work of one request with the key at a time, in this process: a repeat at another instance waits in the database,
    * where it occupies a connection.
    * @throws Problem `overloaded` if it waits for too long
    */
   const oneAtATime = <T>(actor: Actor, key: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
-    keyedMutex(encryptionContextOf(actor, key), work);
-
-  /**
-   * Claims the key and stores the plan of the request, or returns what an earlier request has stored: its plan, or its
-   * response if it is finished.
-   */
-  const openPlan = <P>(actor: Actor, request: IdempotentRequest, begin: (tx: Em) => Promise<P>) =>
-    em.transactional(async (tx): Promise<{ plan: P } | { response: string }> => {
-      const stored = await claimRow(tx, actor, request);
-      const context = checkpointContextOf(actor, request.idempotencyKey);
-      if (stored?.checkpoint) {
-        const plan: P = JSON.parse(await responseEncryption.open(stored.checkpoint, context));
-        return { plan };
-      }
-      if (stored) return { response: await openResponse(actor, request, stored.response) };
-      const plan = await begin(tx);
-      const checkpoint = await responseEncryption.seal(JSON.stringify(plan), context);
-      await ownRow(tx, actor, request.idempotencyKey).set({ checkpoint }).execute();
-      return { plan };
-    });
-
-  /** Stores the response, unless another instance has finished the same request before: then returns its response. */
-  const finish = async (actor: Actor, request: IdempotentRequest, response: string): Promise<string> => {
-    const { idempotencyKey } = request;
-    const sealed = await responseEncryption.seal(response, encryptionContextOf(actor, idempotencyKey));
-    const { numUpdatedRows } = await ownRow(em, actor, idempotencyKey)
-      .set({ response: sealed, checkpoint: null })
-      .where('fingerprint', '=', fingerprintOf(request))
-      .where('checkpoint', 'is not', null)
-      .executeTakeFirst();
-    if (numUpdatedRows > 0n) return response;
-    const first = await storedResponse(em, actor.id, idempotencyKey.key, expiredAt(clock.now()));
-    // The row is missing if it has expired since, or if the actor was erased.
-    return first?.fingerprint === fingerprintOf(request) && first.response
-      ? openResponse(actor, request, first.response)
-      : response;
-  };
-
-  const claimIn = async (tx: Em, actor: Actor, request: IdempotentRequest): Promise<string | null> => {
-    const stored = await claimRow(tx, actor, request);
-    return stored && openResponse(actor, request, stored.response);
-  };
-
-  const storeIn = async (tx: Em, actor: Actor, idempotencyKey: IdempotencyKey, response: string) => {
-    const sealed = await responseEncryption.seal(response, encryptionContextOf(actor, idempotencyKey));
-    await ownRow(tx, actor, idempotencyKey).set({ response: sealed }).execute();
-  };
+    deps.keyedMutex(encryptionContextOf(actor, key), work);
 
   return {
     oneAtATime,
@@ -154,11 +60,11 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
      * @throws Problem `idempotency-key-reused` if the key was used for a different request, `forbidden` if the actor has
      * lost a role since
      */
-    claim: (actor: Actor, request: IdempotentRequest) => claimIn(em, actor, request),
+    claim: (actor: Actor, request: IdempotentRequest) => claim(deps, em, actor, request),
 
     /** Stores the response of the request that this transaction has claimed. */
     store: (actor: Actor, idempotencyKey: IdempotencyKey, response: string) =>
-      storeIn(em, actor, idempotencyKey, response),
+      store(deps, em, actor, idempotencyKey, response),
 
     /**
      * Runs `work` once per key. Only the part inside `write` is a transaction, so slow work belongs before it. A repeat, also
@@ -172,17 +78,17 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
     ): Promise<T> => {
       if (!request) return work((inside) => em.transactional(inside));
       return oneAtATime(actor, request.idempotencyKey, async () => {
-        const stored = await storedResponse(em, actor.id, request.idempotencyKey.key, expiredAt(clock.now()));
+        const stored = await readStored(deps, em, actor, request);
         if (stored) {
-          requireSameRequest(actor, request, stored);
-          return JSON.parse(await openResponse(actor, request, stored.response)) as T; // stored for the same request
+          requireSameRequest(deps, actor, request, stored);
+          return JSON.parse(await openResponse(deps, actor, request, stored.response)) as T; // stored for the same request
         }
         return work((inside) =>
           em.transactional(async (tx) => {
-            const first = await claimIn(tx, actor, request);
+            const first = await claim(deps, tx, actor, request);
             if (first !== null) return JSON.parse(first) as T; // likewise
             const response = await inside(tx);
-            await storeIn(tx, actor, request.idempotencyKey, JSON.stringify(response));
+            await store(deps, tx, actor, request.idempotencyKey, JSON.stringify(response));
             return response;
           }),
         );
@@ -204,10 +110,10 @@ export const createIdempotency = ({ em, clock, responseEncryption, keyedMutex, i
     ): Promise<T> => {
       if (!request) return work(await em.transactional(begin));
       return oneAtATime(actor, request.idempotencyKey, async () => {
-        const opened = await openPlan(actor, request, begin);
+        const opened = await openPlan(deps, actor, request, begin);
         if ('response' in opened) return JSON.parse(opened.response) as T; // stored for the same request
         const response = JSON.stringify(await work(opened.plan));
-        return JSON.parse(await finish(actor, request, response)) as T; // likewise
+        return JSON.parse(await finish(deps, actor, request, response)) as T; // likewise
       });
     },
   };
@@ -217,10 +123,134 @@ type Write<T> = (inside: (tx: Em) => Promise<T>) => Promise<T>;
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
+const claim = async (
+  deps: Deps,
+  tx: Em,
+  actor: Actor,
+  request: IdempotentRequest,
+): Promise<string | null> => {
+  const stored = await claimRow(deps, tx, actor, request);
+  return stored && openResponse(deps, actor, request, stored.response);
+};
+
+const store = async (
+  { responseEncryption }: Deps,
+  tx: Em,
+  actor: Actor,
+  idempotencyKey: IdempotencyKey,
+  response: string,
+): Promise<void> => {
+  const sealed = await responseEncryption.seal(response, encryptionContextOf(actor, idempotencyKey));
+  await ownRow(tx, actor, idempotencyKey).set({ response: sealed }).execute();
+};
+
+/**
+ * Returns what is stored for the key, or claims the key for this transaction and returns null.
+ * @throws Problem `idempotency-key-reused`, `forbidden`
+ */
+const claimRow = async (
+  deps: Deps,
+  tx: Em,
+  actor: Actor,
+  request: IdempotentRequest,
+): Promise<StoredResponse | null> => {
+  const { id: userId, isSuperuser, isStaff, adminOf } = actor;
+  const { key } = request.idempotencyKey;
+  const claimed = await sql`
+    insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
+    values (${userId}, ${key}, ${fingerprintOf(deps, request)}, ${deps.clock.now()}, ${isSuperuser}, ${isStaff},
+      ${[...adminOf]}::int[])
+    on conflict (user_id, key) do update
+      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
+        is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
+      where idempotent_responses.created_at <= ${expiredAt(deps)}
+    returning 1`.execute(kysely(tx));
+  if (claimed.rows.length > 0) return null;
+  const stored = await readStored(deps, tx, actor, request);
+  // Pruned or expired since the insert: the client may retry.
+  if (!stored) throw new Problem('overloaded');
+  requireSameRequest(deps, actor, request, stored);
+  return stored;
+};
+
+/** @throws Problem `idempotency-key-reused`, `forbidden` */
+const requireSameRequest = (
+  deps: Deps,
+  actor: Actor,
+  request: IdempotentRequest,
+  stored: StoredResponse,
+): void => {
+  if (stored.fingerprint !== fingerprintOf(deps, request)) throw new Problem('idempotency-key-reused');
+  // The response shows what the roles of that time could see, and does not record which of them it depends on.
+  // Only of those that allow mutations, or show what these return.
+  const { is_superuser: isSuperuser, is_staff: isStaff, admin_of: adminOf } = stored;
+  const roles = { ...MEMBER, isSuperuser, isStaff, adminOf };
+  if (!canAllOf(actor, roles)) throw new Problem('forbidden', ROLES_LOST);
+};
+
 const ROLES_LOST = {
   detail:
     'You have lost a role since this Idempotency-Key was used, so its response is no longer available to you.',
 };
+
+const openResponse = (
+  { responseEncryption }: Deps,
+  actor: Actor,
+  { idempotencyKey }: IdempotentRequest,
+  response: Uint8Array | null,
+) => {
+  if (response === null) throw new Error('no response stored for a committed idempotency key');
+  idempotencyKey.onReplay();
+  return responseEncryption.open(response, encryptionContextOf(actor, idempotencyKey));
+};
+
+/**
+ * Claims the key and stores the plan of the request, or returns what an earlier request has stored: its plan, or its
+ * response if it is finished.
+ */
+const openPlan = <P>(deps: Deps, actor: Actor, request: IdempotentRequest, begin: (tx: Em) => Promise<P>) =>
+  deps.em.transactional(async (tx): Promise<{ plan: P } | { response: string }> => {
+    const stored = await claimRow(deps, tx, actor, request);
+    const context = checkpointContextOf(actor, request.idempotencyKey);
+    if (stored?.checkpoint) {
+      const plan: P = JSON.parse(await deps.responseEncryption.open(stored.checkpoint, context));
+      return { plan };
+    }
+    if (stored) return { response: await openResponse(deps, actor, request, stored.response) };
+    const plan = await begin(tx);
+    const checkpoint = await deps.responseEncryption.seal(JSON.stringify(plan), context);
+    await ownRow(tx, actor, request.idempotencyKey).set({ checkpoint }).execute();
+    return { plan };
+  });
+
+/** Stores the response, unless another instance has finished the same request before: then returns its response. */
+const finish = async (
+  deps: Deps,
+  actor: Actor,
+  request: IdempotentRequest,
+  response: string,
+): Promise<string> => {
+  const { idempotencyKey } = request;
+  const sealed = await deps.responseEncryption.seal(response, encryptionContextOf(actor, idempotencyKey));
+  const { numUpdatedRows } = await ownRow(deps.em, actor, idempotencyKey)
+    .set({ response: sealed, checkpoint: null })
+    .where('fingerprint', '=', fingerprintOf(deps, request))
+    .where('checkpoint', 'is not', null)
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) return response;
+  const first = await readStored(deps, deps.em, actor, request);
+  // The row is missing if it has expired since, or if the actor was erased.
+  return first?.fingerprint === fingerprintOf(deps, request) && first.response
+    ? openResponse(deps, actor, request, first.response)
+    : response;
+};
+
+/** Responses that were stored before are no longer repeated. */
+const expiredAt = ({ clock, idempotencyHours }: Deps): Date =>
+  new Date(clock.now().getTime() - idempotencyHours * HOUR_MS);
+
+const fingerprintOf = ({ responseEncryption }: Deps, { operation, input }: IdempotentRequest): string =>
+  responseEncryption.fingerprint(`${operation} ${input}`);
 
 const encryptionContextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
 
@@ -231,13 +261,13 @@ const checkpointContextOf = (actor: Actor, key: IdempotencyKey): string =>
 const ownRow = (em: Em, { id }: Actor, { key }: IdempotencyKey) =>
   kysely(em).updateTable('idempotent_responses').where('user_id', '=', id).where('key', '=', key);
 
-const storedResponse = (em: Em, userId: number, key: string, expiredAt: Date) =>
+const readStored = (deps: Deps, em: Em, { id }: Actor, { idempotencyKey }: IdempotentRequest) =>
   kysely(em)
     .selectFrom('idempotent_responses')
     .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])
-    .where('user_id', '=', userId)
-    .where('key', '=', key)
-    .where('created_at', '>', expiredAt)
+    .where('user_id', '=', id)
+    .where('key', '=', idempotencyKey.key)
+    .where('created_at', '>', expiredAt(deps))
     .executeTakeFirst();
 
-type StoredResponse = NonNullable<Awaited<ReturnType<typeof storedResponse>>>;
+type StoredResponse = NonNullable<Awaited<ReturnType<typeof readStored>>>;
