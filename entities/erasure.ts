@@ -6,7 +6,7 @@ import { instant } from './columns.ts';
  * continue it. Afterwards it holds only the pseudonym, and a keyed digest of the address: late reports about the person are
  * recorded under the pseudonym.
  */
-export const Erasure = defineEntity({
+export const ErasureSchema = defineEntity({
   name: 'Erasure',
   tableName: 'erasures',
   indexes: [
@@ -42,3 +42,22 @@ export const Erasure = defineEntity({
     scannedBlock: p.bigint('number').defaultRaw('0'),
   },
 });
+
+export class Erasure extends ErasureSchema.class {
+  /** @param pages the number of pages of the table that are done */
+  searched(table: string, pages: number): void {
+    this.scannedTable = table;
+    this.scannedBlock = pages;
+  }
+
+  /** Forgets whom the work was about. */
+  finish(at: Date): void {
+    this.address = null;
+    this.pattern = null;
+    this.needles = null;
+    this.transactionId = null;
+    this.scannedTable = null;
+    this.finishedAt = at;
+  }
+}
+ErasureSchema.setClass(Erasure);

@@ -5,7 +5,7 @@ import { AuditEntry } from './audit-entry.ts';
 import { BackupSchema } from './backup.ts';
 import { Client, Membership, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
-import { Erasure } from './erasure.ts';
+import { ErasureSchema } from './erasure.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationApp, InvitationSchema } from './invitation.ts';
 import { Operation, OperationChange } from './operation.ts';
@@ -46,7 +46,7 @@ export const entities = [
   SavedFilter,
   AuditEntry,
   BackupSchema,
-  Erasure,
+  ErasureSchema,
   Operation,
   OperationChange,
   AccessView,

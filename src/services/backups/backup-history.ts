@@ -48,7 +48,9 @@ export const updateBackup = async (em: Em, id: number, change: (backup: Backup) 
 };
 
 /** Forgets a backup that was stopped together with the service. */
-export const forgetBackup = (em: Em, id: number) => em.nativeDelete(Backup, id);
+export const forgetBackup = async (em: Em, id: number): Promise<void> => {
+  await em.remove(await em.findOneOrFail(Backup, id)).flush();
+};
 
 /** Backups that neither finished nor failed. With the lock of backups, none of them is running. */
 export const findInterrupted = (em: Em, target: string) =>

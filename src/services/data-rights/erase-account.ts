@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
+import { Erasure } from '../../../entities/erasure.ts';
 import { User } from '../../../entities/user.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
@@ -10,7 +11,7 @@ import type { Audit } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { accountKeys } from '../auth/login-limits.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
-import { type ReplacedRows, type RunningErasure, replaceRows, usedApps } from './erased-rows.ts';
+import { isRunning, type ReplacedRows, type RunningErasure, replaceRows, usedApps } from './erased-rows.ts';
 import type { AddressDigest } from './erasure-keys.ts';
 
 /** Entries of each log that are replaced in the same transaction as the account: within a second or two. */
@@ -85,13 +86,19 @@ const digestOf = async (tx: Em, { email }: LockedPerson, addressDigest: AddressD
   return (await earlier.executeTakeFirst())?.digest ?? null;
 };
 
-const addErasure = async (tx: Em, person: LockedPerson, digest: string | null, now: Date) => {
+const addErasure = async (
+  tx: Em,
+  person: LockedPerson,
+  digest: string | null,
+  now: Date,
+): Promise<RunningErasure> => {
   const db = kysely(tx);
   // The person was erased before: this account, or an earlier one.
   await db.updateTable('erasures').set({ digest: null }).where('digest', '=', digest).execute();
   const { email: address, handle, first_name: firstName, last_name: lastName } = person;
   const named = { email: address, handle, firstName, lastName };
-  const erasure = await db
+  // By Kysely, which does not write the digest into the statement's text.
+  const { id } = await db
     .insertInto('erasures')
     .values({
       user_id: person.id,
@@ -103,13 +110,15 @@ const addErasure = async (tx: Em, person: LockedPerson, digest: string | null, n
       needles: likePatternsOf(named),
       transaction_id: sql<string>`pg_current_xact_id()::text`,
     })
-    .returningAll()
+    .returning('id')
     .executeTakeFirstOrThrow();
-  return { ...erasure, address };
+  const erasure = await tx.findOneOrFail(Erasure, id);
+  if (!isRunning(erasure)) throw new Error('A new erasure has an address.');
+  return erasure;
 };
 
 /** The row stays, because invitations refer to their inviter. */
-const replaceUser = async (tx: Em, { user_id: id, pseudonym }: RunningErasure, now: Date) => {
+const replaceUser = async (tx: Em, { userId: id, pseudonym }: RunningErasure, now: Date) => {
   const user = await tx.findOneOrFail(User, id, { refresh: true });
   user.erase(pseudonym, now);
   await tx.flush();

@@ -1,10 +1,12 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
+import { type RawBuilder, sql } from 'kysely';
+import type { Erasure } from '../../../entities/erasure.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 
 /** An erasure with work left. */
-export type RunningErasure = Selectable<Database['erasures']> & { address: string };
+export type RunningErasure = Erasure & { address: string };
+
+export const isRunning = (erasure: Erasure): erasure is RunningErasure => erasure.address !== null;
 
 /** Rows that were replaced, by table. */
 export type ReplacedRows = Record<'usage_entries' | 'audit_entries' | 'invitations' | 'outbox_mails', number>;
@@ -115,7 +117,7 @@ const replaceInvitations = ({ address, pseudonym }: RunningErasure, now: Date) =
   where email = ${address}`;
 
 /** With another number of attempts, the failure of a running delivery is not recorded: it may quote the address. */
-const replaceMails = ({ address, pseudonym, user_id: userId }: RunningErasure, now: Date) => sql`
+const replaceMails = ({ address, pseudonym, userId }: RunningErasure, now: Date) => sql`
   update outbox_mails set recipient = ${pseudonym}, request_address = null, attempts = attempts + 1,
     last_error = case when sent_at is null then 'The recipient was erased.' end,
     failed_at = case when sent_at is null then coalesce(failed_at, ${now}::timestamptz) else failed_at end

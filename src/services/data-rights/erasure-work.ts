@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { IsolationLevel, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { IsolationLevel, LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
+import { Erasure } from '../../../entities/erasure.ts';
 import type { Database } from '../../../entities/index.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { kysely } from '../../db/kysely.ts';
-import { type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
+import { isRunning, type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
 
 /** Entries of each log that one transaction replaces. */
 const LOG_LIMIT = 5_000;
@@ -76,38 +77,23 @@ const conclude = async (tx: SqlEntityManager, id: number, now: Date): Promise<Pr
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
   if (Math.max(replaced.usage_entries, replaced.audit_entries) === LOG_LIMIT) return 'more';
   await replaceStackTotals(tx, erasure);
-  await kysely(tx)
-    .updateTable('erasures')
-    .set({
-      address: null,
-      pattern: null,
-      needles: null,
-      transaction_id: null,
-      scanned_table: null,
-      finished_at: now,
-    })
-    .where('id', '=', id)
-    .execute();
+  erasure.finish(now);
+  await tx.flush();
   return 'finished';
 };
 
 /** Two instances take turns. */
-const lockErasure = async (tx: SqlEntityManager, id: number): Promise<RunningErasure | undefined> => {
-  const row = await kysely(tx)
-    .selectFrom('erasures')
-    .selectAll()
-    .where('id', '=', id)
-    .where('finished_at', 'is', null)
-    .forUpdate()
-    .executeTakeFirst();
-  return row && row.address !== null ? { ...row, address: row.address } : undefined;
+const lockErasure = async (tx: SqlEntityManager, id: number): Promise<RunningErasure | null> => {
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const erasure = await tx.findOne(Erasure, { id, finishedAt: null }, { lockMode });
+  return erasure && isRunning(erasure) ? erasure : null;
 };
 
 /**
  * Whether all transactions of this database that were running when the account was replaced have ended. Transaction ids
  * are those of the whole server. Those whose lock belongs to a session of another database do not count.
  */
-const isSettled = async (tx: SqlEntityManager, { transaction_id: id }: RunningErasure): Promise<boolean> => {
+const isSettled = async (tx: SqlEntityManager, { transactionId: id }: RunningErasure): Promise<boolean> => {
   const { rows } = await sql<{ isSettled: boolean }>`
     select not exists (
       select from pg_snapshot_xip(pg_current_snapshot()) as running (id)
@@ -176,11 +162,8 @@ const searchNextPages = async (tx: SqlEntityManager, erasure: RunningErasure): P
         range,
         sql`${inPages(page, page + NEW_ROW_PAGES)} and ${isNew(erasure)}`,
       );
-  await kysely(tx)
-    .updateTable('erasures')
-    .set({ scanned_table: range.name, scanned_block: isLast ? ALL_PAGES : end })
-    .where('id', '=', erasure.id)
-    .execute();
+  erasure.searched(range.name, isLast ? ALL_PAGES : end);
+  await tx.flush();
   return true;
 };
 
@@ -201,7 +184,7 @@ type Range = {
 
 /** The next pages to search, in the order of table names. Partitions of a table are searched one by one. */
 const nextRanges = async (tx: SqlEntityManager, erasure: RunningErasure): Promise<Range[]> => {
-  const { scanned_table: scanned, scanned_block: block } = erasure;
+  const { scannedTable: scanned, scannedBlock: block } = erasure;
   const { rows } = await sql<Range>`
     with searched as (
       select key as name, value as columns from json_each(${JSON.stringify(SEARCHED)}::json)),
@@ -227,7 +210,7 @@ const inPages = (start: number, end: number) =>
   sql`t.ctid >= ${sql.lit(`(${start},0)`)}::tid and t.ctid < ${sql.lit(`(${end},0)`)}::tid`;
 
 /** Transactions up to the one that replaced the account had ended before the search began. */
-const isNew = ({ transaction_id: id }: RunningErasure) => sql`age(t.xmin) <= age(${id}::text::xid8::xid)`;
+const isNew = ({ transactionId: id }: RunningErasure) => sql`age(t.xmin) <= age(${id}::text::xid8::xid)`;
 
 /** Casts back to the column's type, which truncates a text that has become too long. */
 const replaceTexts = async (
