@@ -259,7 +259,9 @@ const slotKey = ({ client, email }: Pick<StoredInvitation, 'client' | 'email'>):
 const replaceExpired = (tx: Em, asked: KeyedInvitation[], now: Date) =>
   sql`
     update invitations set status = 'expired' where id in (
-      select i.id from invitations i join ${asRows(asked)} on i.client_id = asked.client and i.email = asked.email
+      select i.id from invitations i
+      join unnest(${asked.map(({ client }) => client)}::int[], ${asked.map(({ email }) => email)}::varchar[])
+        as asked (client, email) on i.client_id = asked.client and i.email = asked.email
       where i.status = 'pending' and i.expires_at <= ${now}
       order by i.client_id, i.email for update of i)`.execute(kysely(tx));
 
@@ -287,15 +289,19 @@ const renew = async (tx: Em, written: readonly WrittenInvitation[]): Promise<voi
 
 /** A renewed invitation keeps the apps that it had. */
 const addApps = async (tx: Em, written: readonly WrittenInvitation[]): Promise<void> => {
+  const apps = written.flatMap(({ id, initial_apps }) => initial_apps.map((app) => ({ id, app })));
   await sql`
     insert into invitation_apps (invitation_id, app_id)
-    select id, unnest(initial_apps) from ${asRows(written)}
+    select * from unnest(${apps.map(({ id }) => id)}::int[], ${apps.map(({ app }) => app)}::varchar[])
     on conflict do nothing`.execute(kysely(tx));
 };
 
 /** `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */
 const asRows = (items: readonly (KeyedInvitation & { id?: number })[]) => {
-  const rows = items.map((item) => ({ ...item, extra: item.extra && JSON.stringify(item.extra) }));
+  const rows = items.map(({ initial_apps: _, ...item }) => ({
+    ...item,
+    extra: item.extra && JSON.stringify(item.extra),
+  }));
   return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
-    (id int, client int, email varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[])`;
+    (id int, client int, email varchar, key varchar, extra text, is_demo_user boolean)`;
 };
