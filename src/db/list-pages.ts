@@ -73,6 +73,7 @@ export const createListReader = (pool: pg.Pool): ReadList => {
   let readers = 0;
 
   return async function* (opened, reopen) {
+    let texts: readonly Buffer[];
     readers += 1;
     try {
       let list = opened;
@@ -86,8 +87,9 @@ export const createListReader = (pool: pg.Pool): ReadList => {
         }
         const pageBytes = Math.min(MAX_PAGE_BYTES, ALL_PAGES_BYTES / readers);
         const page = await limit(readPage, pool, list, { after, rows, pageBytes });
-        yield { texts: page.texts, isLast: page.isLast };
-        if (page.isLast) return;
+        texts = page.texts;
+        if (page.isLast) break;
+        yield { texts, isLast: false };
         after = page.key;
         const fitting = Math.floor((pageBytes / page.bytes) * page.rows);
         rows = Math.max(MIN_PAGE_ROWS, Math.min(MAX_PAGE_ROWS, fitting));
@@ -95,6 +97,8 @@ export const createListReader = (pool: pg.Pool): ReadList => {
     } finally {
       readers -= 1;
     }
+    // After the count: readers of the last page need not ask for another one.
+    yield { texts, isLast: true };
   };
 };
 

@@ -112,6 +112,7 @@ lists('shares the bytes of pages among all lists that are being read', async ({ 
   for (const other of others) await other.next();
   const pages = await collect(open(readList, numbers(db, 5_000, '1000')));
   for (const other of others) await other.return(undefined);
+  for (let count = 0; count < 100; count += 1) await open(readList, numbers(db, 1)).next();
   const alone = await collect(open(readList, numbers(db, 5_000, '1000')));
 
   assert.ok(sizeOf(pages[1]) < 0.15 * MEGABYTE, `${sizeOf(pages[1])} bytes beside 63 others`);
