@@ -10,6 +10,7 @@ type Hookable = Pick<FastifyInstance, 'addHook'>;
 export const limitBodies = (app: Hookable): void => {
   refuseCompressedBodies(app);
   limitBodyMemory(app);
+  discardRefusedBodies(app);
 };
 
 /**
@@ -66,4 +67,20 @@ const refuseCompressedBodies = (app: Hookable): void => {
     reply.header('accept-encoding', 'identity');
     done(new Problem('unsupported-media-type', { detail: 'The body must not be compressed.' }));
   });
+};
+
+/**
+ * Frees each chunk of a refused body when it arrives. The body must be read, or the connection would be reset before the client
+ * reads the response. Garbage collection alone lets 100 MB of chunks pile up.
+ */
+const discardRefusedBodies = (app: Hookable): void => {
+  app.addHook('onError', ({ raw }, _reply, _error, done) => {
+    if (!raw.readableDidRead) raw.on('data', freeBuffer);
+    done();
+  });
+};
+
+const freeBuffer = ({ buffer, byteLength }: Buffer<ArrayBuffer>): void => {
+  // Small buffers are parts of a shared one.
+  if (byteLength === buffer.byteLength) buffer.transfer(0);
 };
