@@ -53,6 +53,8 @@ const MIN_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 2_000;
 /** Of a page, judging by the rows before. Small pages spend more on planning queries than on reading rows. */
 const MAX_PAGE_BYTES = 1024 * 1024;
+/** Even beside many slow readers: smaller pages would make the lists of everyone slow. */
+const MIN_PAGE_BYTES = 64 * 1024;
 /** Shared by all lists that are being read, as each holds a page until its reader takes the next one. */
 const ALL_PAGES_BYTES = 8 * 1024 * 1024;
 /** How long an answer about the reader's access stays valid. */
@@ -85,7 +87,8 @@ export const createListReader = (pool: pg.Pool): ReadList => {
           list = await reopen();
           openedAt = performance.now();
         }
-        const pageBytes = Math.min(MAX_PAGE_BYTES, ALL_PAGES_BYTES / readers);
+        const shareBytes = ALL_PAGES_BYTES / readers;
+        const pageBytes = Math.max(MIN_PAGE_BYTES, Math.min(MAX_PAGE_BYTES, shareBytes));
         const page = await limit(readPage, pool, list, { after, rows, pageBytes });
         texts = page.texts;
         if (page.isLast) break;
@@ -104,7 +107,10 @@ export const createListReader = (pool: pg.Pool): ReadList => {
 
 type PageStart = { after: string[] | undefined; rows: number; pageBytes: number };
 
-/** Reads up to so many rows after the one of this key, but none beyond twice the bytes: these are read again. */
+/**
+ * Reads up to `rows` rows after the one of this key. Rows beyond twice `pageBytes` are discarded; the next page reads them
+ * again.
+ */
 const readPage = async (
   pool: pg.Pool,
   { encoder, page }: OpenList,

@@ -6,7 +6,7 @@ import { ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
 
 const ORIGIN = { requestId: 'in-process', address: '127.0.0.1' };
 
-/** Matches whatever is stored. */
+/** Always matches. */
 const PRECONDITION = { header: 'If-Match', check: async () => {} };
 
 /** A caller, and what its transactions had written whenever they confirmed it. */

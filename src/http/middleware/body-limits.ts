@@ -5,7 +5,7 @@ type Hookable = Pick<FastifyInstance, 'addHook'>;
 
 /**
  * Refuses bodies that would take too much memory, before they are read. Runs after the hooks and the authentication of the
- * route, in `preParsing`: callers with valid credentials have a budget of their own.
+ * route, in `preParsing`: callers with valid credentials have a separate budget.
  */
 export const limitBodies = (app: Hookable): void => {
   refuseCompressedBodies(app);

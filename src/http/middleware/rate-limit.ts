@@ -15,8 +15,8 @@ const BATCH_TOO_LARGE = {
 type Deps = ContextDeps & { limits: RequestLimits };
 
 /**
- * Limits the requests per minute of each token and session, and of each address without a valid one, and sets the remaining number on every response
- * (draft-ietf-httpapi-ratelimit-headers-10). Each call of a batch counts.
+ * Limits the requests per minute of each token and session, and of each address without a valid one. Each call of a batch
+ * counts. Sets the remaining number on every response (draft-ietf-httpapi-ratelimit-headers-10).
  */
 export const limitRequestsByCaller = (
   app: Pick<FastifyInstance, 'addHook'>,

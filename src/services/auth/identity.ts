@@ -49,8 +49,8 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
 };
 
 /**
- * Finds the active owner of a token or session by its digest. Every request does this, so lookups of one event-loop tick
- * share a statement.
+ * Finds the active owner of a token or session by its digest. Every request does this, so lookups in the same
+ * event-loop tick share a statement.
  */
 export const createCredentialLookup = (em: Em, read: Read) => {
   const loadOwners = (kind: Credential['kind']) => async (digests: readonly string[]) => {

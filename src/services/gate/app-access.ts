@@ -9,7 +9,7 @@ export type AppAccess = 'allowed' | 'in-maintenance' | 'client-closed' | 'not-gr
 
 /**
  * Apps that are opened by a user, or by an access view as its user or, if it has none, as a guest: what decides whether they
- * may be opened, and what tickets say. The columns of the user or the view are null if there is none.
+ * may be opened, and what tickets say. The columns of a missing user or view are null.
  */
 const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>) =>
   kysely(em)

@@ -89,7 +89,7 @@ const refused = (): Problem => new Problem('forbidden', { detail: 'You may not o
 
 const openingKey = (userId: number | null, slug: string): string => `${userId} ${slug}`;
 
-/** Reads what opens apps for users. Every request to an app needs it, so lookups of one event-loop tick share a statement. */
+/** Reads what opens apps for users. Every request to an app needs it: lookups in the same tick share a statement. */
 export const createOpeningLookup = (em: Em, read: Read) =>
   createBatchLoader(async (keys: readonly string[]) => {
     const [userIds, slugs] = [0, 1].map((part) => keys.map((key) => key.split(' ')[part]));

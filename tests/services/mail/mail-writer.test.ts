@@ -31,7 +31,7 @@ writer('has body, apps, link, expiry and support address for an invitation', () 
   assert.is(html.match(new RegExp(LINK, 'g'))?.length, 3);
 });
 
-writer('are marked as automatic, so that nobody answers with an absence note', () => {
+writer('are marked as automatic, which prevents absence notes', () => {
   for (const context of [invitationContext(), passwordContext('password-reset')]) {
     assert.equal(testWriter.write(context, NOW).headers, {
       'Auto-Submitted': 'auto-generated',
