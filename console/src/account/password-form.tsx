@@ -16,7 +16,11 @@ const TYPING_MS = 250;
 export const PasswordForm = () => {
   const queryClient = useQueryClient();
   const form = useForm({ initialValues: { password: '', new_password: '' } });
-  const { mutate: check, data: checked } = useMutation(trpc.passwords.check.mutationOptions());
+  const {
+    mutate: check,
+    data: checked,
+    isPending: isChecking,
+  } = useMutation(trpc.passwords.check.mutationOptions());
   const checkSoon = useDebouncedCallback((password: string) => check({ password }), TYPING_MS);
   useEffect(() => check({ password: '' }), [check]);
   form.watch('new_password', ({ value }) => checkSoon(value));
@@ -60,7 +64,7 @@ export const PasswordForm = () => {
         <Button
           type="submit"
           loading={change.isPending}
-          disabled={password === '' || new_password === '' || checked?.passed === false}
+          disabled={password === '' || new_password === '' || isChecking || checked?.passed === false}
           style={{ alignSelf: 'flex-start' }}
         >
           Change password
