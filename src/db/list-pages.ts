@@ -52,11 +52,11 @@ const FIRST_PAGE_ROWS = 250;
 const MIN_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 2_000;
 /** Of a page, judging by the rows before. Small pages spend more on planning queries than on reading rows. */
-const MAX_PAGE_BYTES = 1024 * 1024;
+const MAX_PAGE_BYTES = 256 * 1024;
 /** Even beside many slow readers: smaller pages would make the lists of everyone slow. */
 const MIN_PAGE_BYTES = 64 * 1024;
 /** Shared by all lists that are being read, as each holds a page until its reader takes the next one. */
-const ALL_PAGES_BYTES = 8 * 1024 * 1024;
+const ALL_PAGES_BYTES = 2 * 1024 * 1024;
 /** How long an answer about the reader's access stays valid. */
 const REOPEN_MS = 1_000;
 /** Share of the pool's connections that may read lists at the same time: the others stay free for short requests. */
