@@ -6,7 +6,7 @@ import { loadCommonPasswords } from './adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
 import type { Argon2Cost } from './adapters/hashing/password-hashes.ts';
 import { openMailer } from './adapters/mail/mailer.ts';
-import { openPackageStore } from './adapters/package-store/open-package-store.ts';
+import { openPackageStore } from './adapters/package-store/package-store.ts';
 import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
 import { openUnlimitedSession } from './db/client.ts';

@@ -102,21 +102,21 @@ boundaries(
 boundaries('loads the S3 client only for a store in a bucket', async () => {
   const imports = await importsOf('{entities,migrations,routers,src}/**/*.ts');
   const loaders = imports.filter(({ target, typeOnly }) => /\/s3-[^/]+$/.test(target) && !typeOnly);
-  const openers = ['package-store/open-package-store', 'backup-store/backup-store'];
+  const openers = ['package-store/package-store', 'backup-store/backup-store'];
 
   assert.equal(
     loaders
       .map(({ file }) => file)
       .filter(
         (file) =>
-          !/^src\/adapters\/(package|backup)-store\/(s3-.*|open-package-store|backup-store)\.ts$/.test(file),
+          !/^src\/adapters\/(package|backup)-store\/(s3-.*|package-store|backup-store)\.ts$/.test(file),
       ),
     [],
   );
   for (const opener of openers) {
     const source = await readFile(join(PROJECT, `src/adapters/${opener}.ts`), 'utf8');
     assert.not.match(source, /^import .*s3-/m);
-    assert.match(source, /await import\('\.\/s3-(package|backup)-store\.ts'\)/);
+    assert.match(source, /await import\('\.\/s3-(bucket|backup-store)\.ts'\)/);
   }
 });
 

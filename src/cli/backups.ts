@@ -7,7 +7,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
 import { openBackupStore } from '../adapters/backup-store/backup-store.ts';
 import { hasCluster } from '../adapters/embedded-postgres/index.ts';
-import { openPackageStore } from '../adapters/package-store/open-package-store.ts';
+import { openPackageStore } from '../adapters/package-store/package-store.ts';
 import { type CheckedBackup, checkBackup } from '../backup/check-backup.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
 import { markFolder, unmarkFolder } from '../backup/restore-mark.ts';

@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { probePackageStore } from '../adapters/package-store/open-package-store.ts';
+import { probePackageStore } from '../adapters/package-store/package-store.ts';
 import type { Config } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';

@@ -2,9 +2,9 @@ import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createFolderPackageStore } from '../../src/adapters/package-store/open-package-store.ts';
 import {
   CHECKSUM_FORMS,
+  createFolderPackageStore,
   makeSources,
   ONE,
   openedHash,

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createFolderPackageStore } from '../../src/adapters/package-store/open-package-store.ts';
 import {
   CHECKSUM_FORMS,
+  createFolderPackageStore,
   makeSources,
   ONE,
   openedHash,

@@ -3,7 +3,6 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderBackupStore } from '../../src/adapters/backup-store/backup-store.ts';
-import { createFolderPackageStore } from '../../src/adapters/package-store/open-package-store.ts';
 import { checkBackup } from '../../src/backup/check-backup.ts';
 import { runScheduledBackup } from '../../src/backup/scheduled-backup.ts';
 import { type Orm, openDatabase } from '../../src/db/database.ts';
@@ -11,6 +10,7 @@ import { kysely } from '../../src/db/kysely.ts';
 import { HOUR_MS } from '../../src/lib/clock.ts';
 import { readOperationalState } from '../../src/services/operational-state.ts';
 import { makeScratchFolder } from '../support/files.ts';
+import { createFolderPackageStore } from '../support/package-stores.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { createTestClock } from '../support/time.ts';
 

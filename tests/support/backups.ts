@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import * as assert from 'uvu/assert';
-import { createFolderPackageStore } from '../../src/adapters/package-store/open-package-store.ts';
 import { sealKey } from '../../src/backup/backup-format.ts';
 import { checkBackup } from '../../src/backup/check-backup.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';
@@ -15,6 +14,8 @@ import { administer, dropStatements, initializeDataDir } from './test-server.ts'
 
 export const KEY = 'a secret key that only tests ever use';
 export const NOW = new Date('2026-03-01T12:00:00Z');
+
+import { createFolderPackageStore } from './package-stores.ts';
 
 /** Runs one statement. */
 export const querying = async <T>(connection: Connection, sql: string): Promise<T[]> => {

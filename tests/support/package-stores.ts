@@ -3,11 +3,19 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { type PackageStore, versionTaken } from '../../src/adapters/package-store/package-store.ts';
+import {
+  createPackageStore,
+  openFolder,
+  type PackageStore,
+  versionTaken,
+} from '../../src/adapters/package-store/package-store.ts';
 import { packageFileName, parsePackageFileName, requirePackageFileName } from '../../src/lib/package-name.ts';
 import { makeScratchFolder } from './files.ts';
 import { refuses, sha256 } from './packages.ts';
 import { suite } from './suite.ts';
+
+export const createFolderPackageStore = ({ dir }: { dir: string }): PackageStore =>
+  createPackageStore(openFolder(dir));
 
 /** A package store in memory. */
 export const createMemoryPackageStore = (): PackageStore => {

@@ -1,7 +1,5 @@
-import {
-  createS3PackageStore,
-  type S3StoreLimits,
-} from '../../src/adapters/package-store/s3-package-store.ts';
+import { createPackageStore } from '../../src/adapters/package-store/package-store.ts';
+import { openBucket, type S3Limits } from '../../src/adapters/package-store/s3-bucket.ts';
 import { AWS_ENVIRONMENT } from './environment.ts';
 import { BUCKET } from './s3-server.ts';
 
@@ -11,14 +9,13 @@ export const setCredentials = (keys: Record<string, string> = {}): void => {
 };
 
 /** Long enough that nothing times out on a busy machine. */
-const PATIENCE: S3StoreLimits = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000, settleMs: 1000 };
+const PATIENCE: S3Limits = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000 };
 
 export const storeOn = (
   { endpoint }: { endpoint: string | undefined },
   prefix = '',
-  { bucket = BUCKET, ...patience }: Partial<S3StoreLimits> & { bucket?: string } = {},
-) =>
-  createS3PackageStore(
-    { bucket, prefix, endpoint, region: 'us-east-1', pathStyle: true },
-    { ...PATIENCE, ...patience },
-  );
+  { bucket = BUCKET, settleMs, ...patience }: Partial<S3Limits> & { bucket?: string; settleMs?: number } = {},
+) => {
+  const location = { bucket, prefix, endpoint, region: 'us-east-1', pathStyle: true };
+  return createPackageStore(openBucket(location, { ...PATIENCE, ...patience }), settleMs);
+};

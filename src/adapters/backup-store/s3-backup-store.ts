@@ -1,12 +1,7 @@
 import { Transform } from 'node:stream';
 import { BackupStoreError, errorCodeOf } from '../../lib/errno.ts';
-import {
-  openBucket,
-  type S3Bucket,
-  type S3Limits,
-  type S3Location,
-  toSafeError,
-} from '../package-store/s3-bucket.ts';
+import { readLater } from '../package-store/package-store.ts';
+import { openBucket, type S3Limits, type S3Location, toSafeError } from '../package-store/s3-bucket.ts';
 import type { BackupStore } from './backup-store.ts';
 
 const DEFAULT_LIMITS: S3Limits = { connectMs: 3000, silenceMs: 60_000, maxPages: 10_000 };
@@ -54,10 +49,10 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
 
     open: async (name) => {
       if ((await sizeOf(name)) === null) throw new BackupStoreError(`${locate(name)} does not exist.`);
-      return bucket.read(name, failure(name, 'read'));
+      return readLater(bucket, name, failure(name, 'read'));
     },
 
-    list: () => orFail(listNames(bucket), '', 'listed'),
+    list: () => orFail(bucket.names(''), '', 'listed'),
 
     remove: (name) => orFail(bucket.remove(name), name, 'removed'),
 
@@ -65,9 +60,6 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
     sweep: async () => ({ removed: [], kept: [] }),
   };
 };
-
-const listNames = async ({ list }: S3Bucket): Promise<string[]> =>
-  (await Array.fromAsync(list(''))).map(({ name }) => name);
 
 /** The error of some work, or null. */
 const settle = (work: Promise<unknown>): Promise<Error | null> =>

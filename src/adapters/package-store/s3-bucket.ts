@@ -12,7 +12,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { z } from 'zod';
 import type { StoreLocation } from '../../config/store-config.ts';
 import { endWith, tracing } from '../../lib/tracing.ts';
-import { orUnavailable } from './package-store.ts';
+import type { PackageFiles } from './package-store.ts';
 
 export type S3Location = Omit<Extract<StoreLocation, { kind: 's3' }>, 'kind'>;
 
@@ -27,29 +27,17 @@ export type S3Limits = {
 /** Of a multipart upload, which has at most 10,000 parts: objects may have 160 GB. Two are in memory. */
 const UPLOAD_PART_BYTES = 16 * 1024 * 1024;
 
-type Put = { body: string | Readable; sizeBytes: number; onlyIfNew?: boolean };
+const DEFAULT_LIMITS: S3Limits = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000 };
 
-export type S3Bucket = ReturnType<typeof openBucket>;
-
-/** The objects under the prefix of a bucket, named without the prefix. Opening it sends no request. */
-export const openBucket = ({ bucket, prefix, ...location }: S3Location, limits: S3Limits) => {
+/**
+ * The objects under the prefix of a bucket, named without the prefix. Opening it sends no request. Reading needs the permissions
+ * s3:ListBucket and s3:GetObject, publishing s3:PutObject.
+ */
+export const openBucket = ({ bucket, prefix, ...location }: S3Location, limits = DEFAULT_LIMITS) => {
   const client = createClient(location, limits);
   traceRequests(client, bucket);
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
 
-  /** The bytes of an object, not read yet; null if it does not exist. */
-  const get = async (name: string): Promise<Readable | null> => {
-    try {
-      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
-      if (Body instanceof Readable) return Body;
-      throw new Error('The response has no body.');
-    } catch (error) {
-      if (hasErrorCode(error, 'NoSuchKey')) return null;
-      throw error;
-    }
-  };
-
-  /** All objects whose names start with `start`. */
   const list = async function* (start: string): AsyncGenerator<{ name: string; sizeBytes: number }> {
     const query = { Bucket: bucket, Prefix: keyOf(start), Delimiter: '/' };
     const tokens = new Set<string>();
@@ -62,58 +50,59 @@ export const openBucket = ({ bucket, prefix, ...location }: S3Location, limits: 
     } while (token !== undefined);
   };
 
-  return {
-    get,
-    list,
+  /** The request is aborted if the body fails. One is enough: packages have at most 100 MiB, and S3 accepts 5 GiB. */
+  const put = async (
+    name: string,
+    { body, sizeBytes }: { body: string | Readable; sizeBytes: number },
+    condition: { IfNoneMatch?: '*' } = {},
+  ): Promise<void> => {
+    const object = { Bucket: bucket, Key: keyOf(name), Body: body, ContentLength: sizeBytes };
+    const broken = new AbortController();
+    if (body instanceof Readable) body.once('error', (error) => broken.abort(error));
+    try {
+      await client.send(new PutObjectCommand({ ...object, ...condition }), { abortSignal: broken.signal });
+    } catch (error) {
+      throw broken.signal.aborted ? broken.signal.reason : error;
+    } finally {
+      if (body instanceof Readable) body.destroy();
+    }
+  };
 
-    /** Null if the object does not exist. */
-    sizeOf: async (name: string): Promise<number | null> => {
+  return {
+    names: async (start) => (await Array.fromAsync(list(start))).map(({ name }) => name),
+
+    sizeOf: async (name) => {
       for await (const found of list(name)) if (found.name === name) return found.sizeBytes;
       return null;
     },
 
-    /** As `get`, on the first read: a response that is not read would occupy a connection of the client. */
-    read: (name: string, toError: (error: unknown) => Error): Readable => {
-      const bytes = async function* () {
-        try {
-          const body = await get(name);
-          if (body === null) throw new Error(`${name} was just removed.`);
-          yield* body;
-        } catch (error) {
-          throw toError(error);
-        }
-      };
-      return Readable.from(bytes(), { objectMode: false });
-    },
-
-    /** The first bytes of an object as text, at least `maxBytes` if it is as long; null if it does not exist. */
-    getText: async (name: string, maxBytes: number): Promise<string | null> => {
-      const body = await get(name);
-      if (body === null) return null;
-      const chunks: Buffer[] = [];
-      let sizeBytes = 0;
-      for await (const chunk of body) {
-        chunks.push(chunk);
-        sizeBytes += chunk.length;
-        if (sizeBytes > maxBytes) break;
-      }
-      return Buffer.concat(chunks).toString('utf8');
-    },
-
-    /** Writes an object completely or not at all. The request is aborted if the body fails. */
-    put: async (name: string, { body, sizeBytes, onlyIfNew = false }: Put): Promise<void> => {
-      const object = { Bucket: bucket, Key: keyOf(name), Body: body, ContentLength: sizeBytes };
-      const condition = onlyIfNew ? { IfNoneMatch: '*' } : {};
-      const broken = new AbortController();
-      if (body instanceof Readable) body.once('error', (error) => broken.abort(error));
+    get: async (name) => {
       try {
-        await client.send(new PutObjectCommand({ ...object, ...condition }), { abortSignal: broken.signal });
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
+        if (Body instanceof Readable) return Body;
+        throw new Error('The response has no body.');
       } catch (error) {
-        throw broken.signal.aborted ? broken.signal.reason : error;
-      } finally {
-        if (body instanceof Readable) body.destroy();
+        if (hasErrorCode(error, 'NoSuchKey')) return null;
+        throw error;
       }
     },
+
+    put: (name, content) => put(name, content),
+
+    putIfNew: async (name, text) => {
+      const content = { body: text, sizeBytes: Buffer.byteLength(text) };
+      try {
+        await put(name, content, { IfNoneMatch: '*' });
+      } catch (error) {
+        if (hasErrorCode(error, 'PreconditionFailed', 'ConditionalRequestConflict')) return false;
+        // Of servers that do not know the condition.
+        if (!hasErrorCode(error, 'NotImplemented', 'InvalidArgument')) throw error;
+        await put(name, content);
+      }
+      return true;
+    },
+
+    toCause: toSafeError,
 
     /** Writes an object of unknown size in parts. If the body fails, the upload is aborted and there is no object. */
     upload: async (name: string, body: Readable): Promise<void> => {
@@ -125,7 +114,7 @@ export const openBucket = ({ bucket, prefix, ...location }: S3Location, limits: 
     remove: async (name: string): Promise<void> => {
       await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
     },
-  };
+  } satisfies PackageFiles & Record<string, unknown>;
 };
 
 /**
@@ -171,11 +160,8 @@ const CODE = /^[A-Z][A-Za-z]{2,59}$/;
 const REQUEST_ID = /^[\w-]{1,60}$/;
 
 /** Whether the server responded with one of these S3 error codes. */
-export const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
+const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof S3ServiceException && codes.includes(error.name);
-
-/** Like `orUnavailable`, with a cause that is safe to log. */
-export const orS3Unavailable = <T>(work: () => Promise<T>): Promise<T> => orUnavailable(work, toSafeError);
 
 /**
  * A copy of an error that is safe to log. The client's errors include the response, and with it possibly the access key id
