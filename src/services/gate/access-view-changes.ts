@@ -12,7 +12,7 @@ import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/a
 import { editEntity } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
-import { decideAccess, openingsByUser } from './app-access.ts';
+import { decideAccess, openingsByUser, stackBySlug } from './app-access.ts';
 
 /** What its manager decides about a view, beside its app and its user. Undefined values change nothing. */
 type Settings = {
@@ -72,15 +72,12 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
         const subject = user
           ? await findSubject(tx, actor, { appId: app.id, email: user, now: clock.now() })
           : { id: null, isPrivileged: false };
-        const stack = await stackFault(tx, app.id, settings.stack_slug);
-        if ('fault' in subject || stack !== null)
-          throw invalid({
-            ...('fault' in subject && { user: [SUBJECT_FAULTS[subject.fault]] }),
-            ...(stack !== null && { stack_slug: [stack] }),
-          });
+        const faults = await stackFaults(tx, app.id, settings.stack_slug);
+        if ('fault' in subject) throw invalid({ user: [SUBJECT_FAULTS[subject.fault]], ...faults });
+        if (faults.stack_slug) throw invalid(faults);
         const { id: user_id, isPrivileged: by_superuser } = subject;
-        const { id } = await insertView(tx, { app_id: app.id, user_id, by_superuser }, clock.now());
-        await change(tx, id, settings);
+        const columns = { app_id: app.id, user_id, by_superuser, ...pickDefined(settings) };
+        const { id } = await insertView(tx, columns, clock.now());
         const view = await readAccessView(tx, actor, String(id));
         await record(tx, actor, 'access-view.create', view);
         return view;
@@ -146,12 +143,10 @@ const requireValidChanges = async (
   subject: Subject,
   { stack_slug: slug, allowed_uses: allowedUses }: Settings,
 ) => {
-  const fields: FieldErrors = {};
+  // A stack that the app has dropped since then may be sent back.
+  const fields = slug === view.stack_slug ? {} : await stackFaults(tx, view.app_id, slug);
   if (subject.app !== undefined && subject.app !== view.app) fields.app = [FIXED];
   if (subject.user !== undefined && (subject.user || null) !== view.user) fields.user = [FIXED];
-  // A stack that the app has dropped since then may be sent back.
-  const stack = slug === view.stack_slug ? null : await stackFault(tx, view.app_id, slug);
-  if (stack !== null) fields.stack_slug = [stack];
   if (allowedUses && allowedUses < view.usages_cnt)
     fields.allowed_uses_cnt = [`Must be 0, or at least the ${view.usages_cnt} uses so far.`];
   if (Object.keys(fields).length > 0) throw invalid(fields);
@@ -203,15 +198,8 @@ export const findSubject = async (
   return { id: opening.user_id, isPrivileged };
 };
 
-/** @returns why the app has no stack to open with this slug, or null */
-const stackFault = async (em: Em, appId: string, slug: string | null | undefined) => {
-  if (slug == null) return null;
-  const stack = await kysely(em)
-    .selectFrom('stacks')
-    .select('id')
-    .where('app_id', '=', appId)
-    .where('slug', '=', slug)
-    .where('is_offered', '=', true)
-    .executeTakeFirst();
-  return stack ? null : 'The app has no such stack.';
+/** Whether the app has a stack to open with this slug. */
+const stackFaults = async (em: Em, appId: string, slug: string | null | undefined): Promise<FieldErrors> => {
+  const stack = slug == null || (await stackBySlug(em, appId, slug).executeTakeFirst())?.is_offered;
+  return stack ? {} : { stack_slug: ['The app has no such stack.'] };
 };

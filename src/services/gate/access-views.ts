@@ -26,68 +26,57 @@ type Filter = {
  * Access views of the apps of clients that the actor administers; staff read those of all apps, without keys. Others are not
  * found. A view is named by its id, or, by those who may see it, its key.
  */
-export const createAccessViews = ({ em, readList }: UnitOfWork) => {
-  const toRowFilter = async (reader: Actor, { app, ...filter }: Filter) => ({
-    ...filter,
-    appId: app === undefined ? undefined : await requireViewableAppId(em, reader, app),
-  });
-  return {
-    /**
-     * Newest first, without one-time views. `cursor` is the id or key of the last view of the previous page.
-     * @throws Problem `not-found` and `forbidden` about `app`, `invalid-input` on `cursor`
-     */
-    list: async (
-      actor: Actor,
-      filter: Filter,
-      { cursor, ...page }: ItemPageRequest,
-    ): Promise<AccessViewRow[]> => {
-      const rows = listedAccessViews(em, actor, await toRowFilter(actor, filter));
-      const id =
-        cursor === undefined
-          ? undefined
-          : (await cursorRow(accessViewRows(em, actor).where(accessViewFoundBy(actor, cursor)))).id;
-      return readPage(afterCursor(rows, 'access_views.id', id, 'desc'), 'access_views.id', page);
-    },
+export const createAccessViews = ({ em, readList }: UnitOfWork) => ({
+  /**
+   * Newest first, without one-time views. `cursor` is the id or key of the last view of the previous page.
+   * @throws Problem `not-found` and `forbidden` about `app`, `invalid-input` on `cursor`
+   */
+  list: async (
+    actor: Actor,
+    filter: Filter,
+    { cursor, ...page }: ItemPageRequest,
+  ): Promise<AccessViewRow[]> => {
+    const rows = await listedAccessViews(em, actor, filter);
+    const id =
+      cursor === undefined
+        ? undefined
+        : (await cursorRow(accessViewRows(em, actor).where(accessViewFoundBy(actor, cursor)))).id;
+    return readPage(afterCursor(rows, 'access_views.id', id, 'desc'), 'access_views.id', page);
+  },
 
-    /**
-     * Streams the whole list.
-     * @throws Problem as `list`
-     */
-    stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
-      const open = async (reader: Actor) =>
-        openNewestFirst(
-          em,
-          encoder,
-          listedAccessViews(em, reader, await toRowFilter(reader, filter)),
-          'access_views.id',
-        );
-      return openListStream({ em, readList, actor, open });
-    },
+  /**
+   * Streams the whole list.
+   * @throws Problem as `list`
+   */
+  stream: (actor: Actor, filter: Filter, encoder: AccessViewEncoder): Promise<ListStream> => {
+    const open = async (reader: Actor) =>
+      openNewestFirst(em, encoder, await listedAccessViews(em, reader, filter), 'access_views.id');
+    return openListStream({ em, readList, actor, open });
+  },
 
-    /** @throws Problem `not-found` */
-    get: (actor: Actor, idOrKey: string): Promise<AccessViewRow> => readAccessView(em, actor, idOrKey),
+  /** @throws Problem `not-found` */
+  get: (actor: Actor, idOrKey: string): Promise<AccessViewRow> => readAccessView(em, actor, idOrKey),
 
-    /** @throws Problem `not-found` */
-    uses: async (actor: Actor, idOrKey: string, page: PageRequest) => {
-      const { id } = await readAccessView(em, actor, idOrKey);
-      return readPage(accessViewUses(em, actor, id), 'used.id', page);
-    },
+  /** @throws Problem `not-found` */
+  uses: async (actor: Actor, idOrKey: string, page: PageRequest) => {
+    const { id } = await readAccessView(em, actor, idOrKey);
+    return readPage(accessViewUses(em, actor, id), 'used.id', page);
+  },
 
-    /**
-     * Streams all uses.
-     * @throws Problem `not-found`
-     */
-    streamUses: async (actor: Actor, idOrKey: string, encoder: AccessViewUseEncoder): Promise<ListStream> => {
-      // By its id from here on, because a use may give the view another key.
-      const { id } = await readAccessView(em, actor, idOrKey);
-      const open = async (reader: Actor) => {
-        await readAccessView(em, reader, String(id));
-        return openNewestFirst(em, encoder, accessViewUses(em, reader, id), 'used.id');
-      };
-      return openListStream({ em, readList, actor, open });
-    },
-  };
-};
+  /**
+   * Streams all uses.
+   * @throws Problem `not-found`
+   */
+  streamUses: async (actor: Actor, idOrKey: string, encoder: AccessViewUseEncoder): Promise<ListStream> => {
+    // By its id from here on, because a use may give the view another key.
+    const { id } = await readAccessView(em, actor, idOrKey);
+    const open = async (reader: Actor) => {
+      await readAccessView(em, reader, String(id));
+      return openNewestFirst(em, encoder, accessViewUses(em, reader, id), 'used.id');
+    };
+    return openListStream({ em, readList, actor, open });
+  },
+});
 
 /** A key opens the app: only managers of the view get it. To others, it is empty. */
 const keyFor = (manager: Roles, key: RawBuilder<string>) =>
@@ -120,17 +109,10 @@ export const readAccessView = (em: Em, viewer: Viewer, idOrKey: string): Promise
     .where(accessViewFoundBy(viewer, idOrKey))
     .executeTakeFirstOrThrow(() => notFound('access view'));
 
-type AccessViewFilter = {
-  /** The id of an app. */
-  appId?: string | undefined;
-  user?: string | undefined;
-  flags?: Record<string, string> | undefined;
-};
-
-/** The matching views, without one-time views. */
-const listedAccessViews = (em: Em, viewer: Viewer, { appId, user, flags = {} }: AccessViewFilter) => {
-  let rows = accessViewRows(em, viewer).where('is_one_time', '=', false);
-  if (appId !== undefined) rows = rows.where('apps.id', '=', appId);
+/** The matching views, without one-time views. @throws Problem `not-found` and `forbidden` about `app` */
+const listedAccessViews = async (em: Em, actor: Actor, { app, user, flags = {} }: Filter) => {
+  let rows = accessViewRows(em, actor).where('is_one_time', '=', false);
+  if (app !== undefined) rows = rows.where('apps.id', '=', await requireViewableAppId(em, actor, app));
   if (user !== undefined) rows = rows.where('users.email', '=', user);
   for (const [flag, value] of Object.entries(flags))
     rows = rows.where(condition`flags ->> ${flag} = ${value}`);

@@ -57,6 +57,14 @@ const isClientAdmin = condition`exists (select from memberships m
 const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
   or exists (select from app_grants g where g.user_id = users.id and g.app_id = apps.id))`;
 
+/** A stack of an app, also one that its package no longer has, and that it therefore does not offer. */
+export const stackBySlug = (em: Em, appId: string, slug: string) =>
+  kysely(em)
+    .selectFrom('stacks')
+    .select(['id', 'is_offered'])
+    .where('app_id', '=', appId)
+    .where('slug', '=', slug);
+
 /** A view that has ended grants nothing. It opens an app as a superuser or staff only if a superuser made it for one. */
 export const decideAccess = (opening: Opening, now: Date): AppAccess => {
   const { user_id, view_id, client_is_open, in_maintenance } = opening;

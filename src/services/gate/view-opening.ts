@@ -8,18 +8,18 @@ import { leadsToApi } from '../../lib/urls.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
-import { type AppAccess, decideAccess, isInNetwork, type Opening, openingsByView } from './app-access.ts';
-import { createEmbedSession, type EmbedSession } from './embeds.ts';
+import {
+  type AppAccess,
+  decideAccess,
+  isInNetwork,
+  type Opening,
+  openingsByView,
+  stackBySlug,
+} from './app-access.ts';
+import { createEmbedSession } from './embeds.ts';
 import { appAddress, createLaunchCode, withLaunchCode } from './launches.ts';
 
 type KnownView = NonNullable<Awaited<ReturnType<typeof findView>>>;
-
-type OpenedView = {
-  /** Where the app opens. */
-  location: string;
-  appSlug: string;
-  session: EmbedSession;
-};
 
 export type RefusedView = RefusalPage & {
   refusal: ViewRefusal;
@@ -53,7 +53,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
   });
 
   /** Takes the locks of the user and the usage log before that of the view, as an erasure does. */
-  const use = async (tx: Em, key: string, known: KnownView, userAgent: string): Promise<OpenedView> => {
+  const use = async (tx: Em, key: string, known: KnownView, userAgent: string) => {
     if (known.user_id !== null)
       await kysely(tx).selectFrom('users').select('id').where('id', '=', known.user_id).forShare().execute();
     await lockUsage(known.app_id).execute(kysely(tx));
@@ -84,7 +84,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
      * Uses a view, or says why it does not open its app. Keys that were replaced are unknown.
      * @throws Problem `not-found`, `throttled`, `overloaded`
      */
-    open: async (key: string, userAgent: string): Promise<OpenedView | RefusedView> => {
+    open: async (key: string, userAgent: string) => {
       const caller = origin.address ?? '';
       const known = KEY.test(key) ? await findView(em, key, address) : undefined;
       if (!known) {
@@ -95,14 +95,11 @@ export const createViewOpening = (unit: UnitOfWork) => {
       if (known.refusal !== null) return refuse(known, known.refusal);
       if (known.allowed_uses === 0) await anonymousLimits.addViewUse(known.id, caller);
       await ensureMonths(em, [clock.now()]);
-      const [opened] = await Promise.allSettled([
-        usageWriteLimiter.within(known.app_id, 1, () =>
-          em.transactional((tx) => use(tx, key, known, userAgent)),
-        ),
-      ]);
-      if (opened.status === 'fulfilled') return opened.value;
-      if (opened.reason instanceof Refused) return refuse(known, opened.reason.refusal);
-      throw opened.reason;
+      const useOnce = () => em.transactional((tx) => use(tx, key, known, userAgent));
+      return usageWriteLimiter.within(known.app_id, 1, useOnce).catch((error: unknown) => {
+        if (error instanceof Refused) return refuse(known, error.refusal);
+        throw error;
+      });
     },
   };
 };
@@ -116,28 +113,23 @@ const recordUse = async ({ clock, audit, erasureKeys }: Deps, tx: Em, opening: O
   const actor = email === null ? null : { email };
   const about = { actor, target: app_slug, clients: [opening.client_id], details };
   await audit.record(tx, [{ action: 'access-view.use', ...about }]);
-  const stack = view_stack === null ? undefined : await stackId(tx, app_id, view_stack);
-  const extra = { app: app_slug, app_id, stack, access_view: view_id };
+  // Usage is counted by the ids of stacks.
+  const stack =
+    view_stack === null ? undefined : await stackBySlug(tx, app_id, view_stack).executeTakeFirst();
+  const extra = { app: app_slug, app_id, stack: stack?.id, access_view: view_id };
   const entry = {
     entryKey: null,
     email: email ?? '',
     fullName: opening.name ?? 'Guest',
     action: 'STACK_ACCESS',
     actionDescription: `Opened ${opening.app_label} with an access view`,
-    stack: stack ?? null,
+    stack: stack?.id ?? null,
     extra: JSON.stringify(extra),
     occurredAt: clock.now(),
     digest: email === null ? null : erasureKeys.addressDigest(email),
   };
   await writeUsage(tx, app_id, [entry], clock.now());
   telemetry.usage.publish(() => ({ inserted: 1, duplicates: 0 }));
-};
-
-/** Usage is counted by the ids of stacks. */
-const stackId = async (tx: Em, appId: string, slug: string): Promise<string | undefined> => {
-  const { rows } = await sql<{ id: string }>`
-    select id from stacks where app_id = ${appId} and slug = ${slug}`.execute(kysely(tx));
-  return rows[0]?.id;
 };
 
 /** Why a view does not open its app. */
