@@ -205,7 +205,9 @@ export const appsRouter = router({
   })
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
     .output(TicketOutput)
-    .mutation(({ ctx, input }) => ctx.services.tickets.issueForUser(ctx.actor, input.app_id, input.stack)),
+    .mutation(({ ctx, input: { app_id: appId, stack: stackSlug } }) =>
+      ctx.services.tickets.issueTicket({ kind: 'user', userId: ctx.actor.id, appId, stackSlug }),
+    ),
 
   launch: route(protectedProcedure, 'POST', '/app/launch/{app_slug}/', {
     summary: 'Get the URL that opens an app',

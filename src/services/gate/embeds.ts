@@ -90,12 +90,12 @@ export const pruneEmbeds = async (em: Em): Promise<void> => {
   await deleteInBatches(em, 'access_views', sql`is_one_time and expires_at < now() - ${lifetime}`);
 };
 
-/** The use of an access view of this app that a browser's cookie stands for, or null if it has ended. */
-export const findEmbeddedUse = async (
+/** The use of an access view of this app that a browser's cookie stands for, unless it has ended. */
+export const findEmbeddedUse = (
   em: Em,
   { secret, now, slug, address }: { secret: string; now: Date; slug: string; address: string | null },
-) => {
-  const use = await kysely(em)
+) =>
+  kysely(em)
     .selectFrom('embed_sessions')
     .innerJoin('access_view_uses', 'access_view_uses.id', 'embed_sessions.access_view_use_id')
     .innerJoin('access_views', 'access_views.id', 'access_view_uses.access_view_id')
@@ -106,5 +106,3 @@ export const findEmbeddedUse = async (
     .where('embed_sessions.expires_at', '>', now)
     .where('apps.slug', '=', slug)
     .executeTakeFirst();
-  return use ?? null;
-};

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
@@ -73,24 +73,18 @@ export const createLaunchCode = async (tx: Em, subject: TicketSubject): Promise<
   return code;
 };
 
-type UsedCode = {
-  app_id: string;
-  slug: string;
-  user_id: number | null;
-  access_view_use_id: number | null;
-  stack_slug: string | null;
-  is_unexpired: boolean;
-};
-
 /** Of concurrent exchanges, one gets the row. */
-const redeemCode = async (em: Em, code: string): Promise<UsedCode | undefined> => {
-  const { rows } = await sql<UsedCode>`
-      delete from launch_codes using apps
-      where launch_codes.digest = ${tokenDigest(code)} and apps.id = launch_codes.app_id
-      returning app_id, apps.slug, user_id, access_view_use_id::float8 as access_view_use_id, stack_slug,
-        expires_at > clock_timestamp() as is_unexpired`.execute(kysely(em));
-  return rows[0];
-};
+const redeemCode = (em: Em, code: string) =>
+  kysely(em)
+    .deleteFrom('launch_codes')
+    .using('apps')
+    .where('launch_codes.digest', '=', tokenDigest(code))
+    .whereRef('apps.id', '=', 'launch_codes.app_id')
+    .returning(['app_id', 'apps.slug', 'user_id', 'access_view_use_id', 'stack_slug'])
+    .returning(condition`expires_at > clock_timestamp()`.as('is_unexpired'))
+    .executeTakeFirst();
+
+type UsedCode = NonNullable<Awaited<ReturnType<typeof redeemCode>>>;
 
 const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode): TicketSubject => {
   const app = { appId, stackSlug };

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { calculateJwkThumbprint, compactVerify, createLocalJWKSet, errors, type JWK, SignJWT } from 'jose';
+import { calculateJwkThumbprint, createLocalJWKSet, errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { MAX_TICKET_SECONDS, TICKET_ALGORITHM, type TicketClaims } from '../../lib/ticket-claims.ts';
@@ -52,23 +52,13 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     return keys;
   };
   const list = async (tx: Em): Promise<RatedKey[]> => rateKeys(await read(tx), clock.now());
-  const add = async (tx: Em, signsFrom: Date): Promise<string> => {
-    const key = await createKey(secretKey);
-    const times = { created_at: clock.now(), signs_from: signsFrom };
-    await kysely(tx)
-      .insertInto('signing_keys')
-      .values({ ...key, ...times })
-      .execute();
-    known = null;
-    return key.id;
-  };
   const readOrAddFirst = async (): Promise<SigningKey[]> => {
     const keys = await read(em);
     if (keys.some(isReadable)) return keys;
     // One of several instances that start together creates the first key.
     await em.fork().transactional(async (tx) => {
       await lockSigningKeys(tx);
-      if (!(await read(tx)).some(isReadable)) await add(tx, clock.now());
+      if (!(await read(tx)).some(isReadable)) await insertKey(tx, secretKey, clock.now());
     });
     return read(em);
   };
@@ -88,7 +78,8 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
     const pending = keys.find(({ state }) => state === 'pending');
     if (pending) return pending;
     const delayMs = keys.some(({ state }) => state === 'signing') ? PUBLISHED_FIRST_MS : 0;
-    const id = await add(tx, new Date(clock.now().getTime() + delayMs));
+    const id = await insertKey(tx, secretKey, clock.now(), delayMs);
+    known = null;
     await audit.record(tx, [{ action: 'signing-key.rotate', actor, target: id }]);
     const added = (await list(tx)).find((key) => key.id === id);
     if (!added) throw new Error('a new key is not in the list');
@@ -106,22 +97,22 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
       return new SignJWT(claims).setProtectedHeader(header).sign(signing.privateKey);
     },
 
-    /** The claims of a ticket with a valid signature, or null. Checks neither its time nor its audience. */
-    readSigned: async (ticket: string): Promise<TicketClaims | null> => {
+    /** The claims of a ticket that is signed, of this issuer and not expired, or null. Does not check its audience. */
+    verify: async (ticket: string, issuer: string): Promise<TicketClaims | null> => {
+      const options = { algorithms: [TICKET_ALGORITHM], issuer, currentDate: clock.now() };
       const verify = async () =>
-        compactVerify(ticket, createLocalJWKSet(await publishedKeys()), { algorithms: [TICKET_ALGORITHM] });
+        jwtVerify<TicketClaims>(ticket, createLocalJWKSet(await publishedKeys()), options);
       const retryWithNewKeys = (error: unknown) => {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
         known = null;
         return verify();
       };
-      const [verified] = await Promise.allSettled([verify().catch(retryWithNewKeys)]);
-      if (verified.status === 'rejected') {
-        if (verified.reason instanceof errors.JOSEError) return null;
-        throw verified.reason;
+      try {
+        return (await verify().catch(retryWithNewKeys)).payload;
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return null;
+        throw error;
       }
-      // Nothing else is signed with these keys.
-      return JSON.parse(new TextDecoder().decode(verified.value.payload)) as TicketClaims;
     },
 
     list,
@@ -138,9 +129,11 @@ export const createSigningKeys = ({ em, secretKey, clock, logger, signingKeyDays
         const newest = keys.find(isReadable);
         const bornBefore = clock.now().getTime() - signingKeyDays * DAY_MS;
         if (newest && newest.created_at.getTime() <= bornBefore) await rotate(tx, audit, null);
-        const retired = keys.flatMap(({ id, isPublished }) => (isPublished ? [] : id));
-        if (retired.length > 0)
-          await kysely(tx).deleteFrom('signing_keys').where('id', 'in', retired).execute();
+        const retired = keys.filter(({ isPublished }) => !isPublished).map(({ id }) => id);
+        await kysely(tx)
+          .deleteFrom('signing_keys')
+          .where(isAnyOf('id', retired, 'varchar'))
+          .execute();
       });
     },
   };
@@ -187,16 +180,19 @@ type SigningKey = Awaited<ReturnType<typeof readSigningKeys>>[number];
 
 const isReadable = ({ privateKey }: SigningKey): boolean => privateKey !== null;
 
-const createKey = async (secretKey: string) => {
+/** Returns its id. @param delayMs from its creation until it signs */
+const insertKey = async (tx: Em, secretKey: string, now: Date, delayMs = 0): Promise<string> => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = privateKey.export({ format: 'jwk' });
   const { kty, crv, x, y } = jwk;
   const id = await calculateJwkThumbprint(privateKey);
-  return {
-    id,
-    sealed_key: boxOf(secretKey).seal(Buffer.from(JSON.stringify(jwk)), id),
-    public_key: { kty, crv, x, y, kid: id, use: 'sig', alg: TICKET_ALGORITHM },
-  };
+  const sealed_key = boxOf(secretKey).seal(Buffer.from(JSON.stringify(jwk)), id);
+  const public_key = { kty, crv, x, y, kid: id, use: 'sig', alg: TICKET_ALGORITHM };
+  await kysely(tx)
+    .insertInto('signing_keys')
+    .values({ id, sealed_key, public_key, created_at: now, signs_from: new Date(now.getTime() + delayMs) })
+    .execute();
+  return id;
 };
 
 /** `pending`: published, but does not sign yet. `retiring`: does not sign any more. `unreadable`: sealed with another secret key. */

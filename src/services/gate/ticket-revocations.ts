@@ -75,10 +75,7 @@ export const createTicketRevocations = ({ em, audit }: UnitOfWork) => {
 const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets): Promise<void> => {
   const db = kysely(tx);
   await sql`
-    select from access_views v
-    where (${viewId ?? null}::bigint is null or v.id = ${viewId ?? null})
-      and (${userId ?? null}::int is null or v.user_id = ${userId ?? null})
-      and (${appId ?? null}::varchar is null or v.app_id = ${appId ?? null})
+    select from access_views v where ${hasValues({ 'v.id': viewId, 'v.user_id': userId, 'v.app_id': appId })}
     order by v.id for no key update`.execute(db);
   await sql`
     insert into ticket_revocations as current (access_view_id, user_id, app_id, revoked_at)
@@ -88,16 +85,20 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
 
   const uses = sql`
     select u.id from access_view_uses u join access_views v on v.id = u.access_view_id
-    where (${viewId ?? null}::bigint is null or v.id = ${viewId ?? null})
-      and (${userId ?? null}::int is null or u.user_id = ${userId ?? null})
-      and (${appId ?? null}::varchar is null or v.app_id = ${appId ?? null})`;
+    where ${hasValues({ 'v.id': viewId, 'u.user_id': userId, 'v.app_id': appId })}`;
   await sql`delete from embed_sessions where access_view_use_id in (${uses})`.execute(db);
-  await sql`
-    delete from launch_codes
-    where access_view_use_id in (${uses})
-      or ${viewId ?? null}::bigint is null
-        and (${userId ?? null}::int is null or user_id = ${userId ?? null})
-        and (${appId ?? null}::varchar is null or app_id = ${appId ?? null})`.execute(db);
+  await sql`delete from launch_codes where access_view_use_id in (${uses})`.execute(db);
+  if (viewId === undefined)
+    await sql`delete from launch_codes where ${hasValues({ user_id: userId, app_id: appId })}`.execute(db);
+};
+
+/** Whether all columns that have a value here have it in the row, too. */
+const hasValues = (values: Record<string, number | string | undefined>) => {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return sql.join(
+    [sql`true`, ...given.map(([column, value]) => sql`${sql.ref(column)} = ${value}`)],
+    sql` and `,
+  );
 };
 
 /** Deletes expired launch codes, and revocations that are older than every valid ticket. */

@@ -13,6 +13,7 @@ import {
   openingsByUser,
   openingsByView,
   rolesOf,
+  stackBySlug,
 } from './app-access.ts';
 
 export type IssuedTicket = { ticket: string; expires_at: Date };
@@ -26,8 +27,8 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw refusalOf(access, opening);
     if (subject.kind === 'user' && subject.stackSlug) {
-      const [stack] = await read(offeredStack(em, subject.appId, subject.stackSlug));
-      if (!stack) throw notFound('stack');
+      const [stack] = await read(stackBySlug(em, subject.appId, subject.stackSlug));
+      if (!stack?.is_offered) throw notFound('stack');
     }
     return opening;
   };
@@ -59,34 +60,21 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
      */
     issueTicket,
 
-    /** @throws Problem as `issueTicket` */
-    issueForUser: ({ id: userId }: Actor, appId: string, stackSlug: string | null): Promise<IssuedTicket> =>
-      issueTicket({ kind: 'user', userId, appId, stackSlug }),
-
     /**
      * The claims of a ticket, or null if it is not valid, or grants no access any more: access is decided again, from the
      * database. Client admins see tickets for apps of their clients.
      */
     introspect: async (actor: Actor, ticket: string): Promise<TicketClaims | null> => {
-      const claims = await signingKeys.readSigned(ticket);
-      const now = clock.now();
-      if (claims?.iss !== baseUrl || claims.exp * 1000 <= now.getTime()) return null;
+      const claims = await signingKeys.verify(ticket, baseUrl);
+      if (!claims) return null;
       const [opening] = await read(openingsOfTicket(em, claims));
-      if (!opening || decideAccess(opening, now) !== 'allowed') return null;
+      if (!opening || decideAccess(opening, clock.now()) !== 'allowed') return null;
       if (!can(actor, 'view', opening.client_id)) return null;
       const revoked = await read(revocations(em, claims.issued_ms, opening));
       return revoked.length === 0 ? claims : null;
     },
   };
 };
-
-const offeredStack = (em: Em, appId: string, slug: string) =>
-  kysely(em)
-    .selectFrom('stacks')
-    .select('id')
-    .where('app_id', '=', appId)
-    .where('slug', '=', slug)
-    .where('is_offered', '=', true);
 
 /** Times of revocations are whole milliseconds, like `issued_ms`. A ticket of the same millisecond is revoked. */
 const revocations = (em: Em, issuedMs: number, { app_id, user_id, view_id }: Opening) =>
