@@ -70,9 +70,12 @@ export const createRowEncoder = <Shape extends z.ZodRawShape>(
     return (column: string | null, row: TextRow) => encode(read ? read(column, row) : column);
   });
   const encodeRow = (row: TextRow) => fields.map((field, index) => field(row[index] ?? null, row));
-  return format === 'json'
-    ? { columns, encode: (row) => `{${encodeRow(row).join(',')}}`, start: '[', separator: ',', end: ']' }
-    : { columns, encode: (row) => csvLine(encodeRow(row)), start: csvLine(columns), separator: '', end: '' };
+  if (format === 'json') {
+    const encode = (row: TextRow) => `{${encodeRow(row).join(',')}}`;
+    return { columns, encode, encoding: 'latin1', start: '[', separator: ',', end: ']' };
+  }
+  const encode = (row: TextRow) => csvLine(encodeRow(row));
+  return { columns, encode, encoding: 'utf8', start: csvLine(columns), separator: '', end: '' };
 };
 
 /** The text of a field with its key, or the text of a cell. */
