@@ -1,6 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely';
 import type pg from 'pg';
-import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { isOfStatement } from './database-errors.ts';
@@ -9,12 +8,6 @@ import type { BatchedQuery } from './pooled-client.ts';
 /** Runs a query that changes nothing. */
 export type Read = <Row>(query: Compilable<Row>) => Promise<Row[]>;
 
-/**
- * PostgreSQL assumes that an array of keys has ten elements, so a plan for the usual one or two looks cheaper. It would plan
- * the statement on every run, which takes longer than running it.
- */
-const BEGIN = 'begin; set local plan_cache_mode = force_generic_plan';
-
 type Requested = {
   statement: CompiledQuery<unknown>;
   resolve: (rows: unknown[]) => void;
@@ -22,8 +15,8 @@ type Requested = {
 };
 
 /**
- * Batches small reads per tick, like DataLoader: they share a connection, a transaction and a round trip. For statements that are
- * fast, as each waits for those before it.
+ * Batches small reads per tick, like DataLoader: they share a connection and a round trip. For statements that are fast, as
+ * each waits for those before it. If one fails, the others do not.
  */
 export const createRead = (pool: pg.Pool): Read => {
   let requested: Requested[] = [];
@@ -32,19 +25,7 @@ export const createRead = (pool: pg.Pool): Read => {
     const batch = requested;
     requested = [];
     // Each caller has its own span.
-    tracing.runIn(null, () => void run(batch));
-  };
-  const run = async (batch: readonly Requested[]): Promise<void> => {
-    const statements = batch.map(({ statement }) => statement);
-    const [outcome] = await Promise.allSettled([readTogether(pool, statements)]);
-    if (outcome.status === 'fulfilled') {
-      for (const [index, { resolve }] of batch.entries()) resolve(outcome.value[index] ?? []);
-    } else if (batch.length > 1 && isOfStatement(outcome.reason) && !isTimeout(outcome.reason)) {
-      // The other statements did not cause the failure.
-      for (const one of batch) void run([one]);
-    } else {
-      for (const { reject } of batch) reject(outcome.reason);
-    }
+    tracing.runIn(null, () => void readTogether(pool, batch));
   };
 
   return <Row>(query: Compilable<Row>) => {
@@ -59,30 +40,24 @@ export const createRead = (pool: pg.Pool): Read => {
   };
 };
 
-/**
- * Sends the statements and the end of their transaction together. If one fails, PostgreSQL ignores the others and `commit` rolls
- * back.
- */
-const readTogether = async (
-  pool: pg.Pool,
-  statements: readonly CompiledQuery<unknown>[],
-): Promise<unknown[][]> => {
-  const client = await pool.connect();
-  const send = (text: string, values: readonly unknown[] = []) => {
-    const query: BatchedQuery = { text, values: [...values], isBatched: true };
-    return client.query<Record<string, unknown>>(query);
-  };
-  telemetry.roundTrip.publish(() => ({ statements: statements.length + 2 }));
-  const results = await Promise.allSettled([
-    send(BEGIN),
-    ...statements.map(({ sql, parameters }) => send(sql, parameters)),
-    send('commit'),
-  ]);
-  const failure = results.find((result) => result.status === 'rejected');
-  client.release(failure !== undefined && !isOfStatement(failure.reason));
-  if (failure) throw failure.reason;
-  return results.slice(1, -1).map((result) => (result.status === 'fulfilled' ? result.value.rows : []));
+const readTogether = async (pool: pg.Pool, batch: readonly Requested[]): Promise<void> => {
+  const [connected] = await Promise.allSettled([pool.connect()]);
+  if (connected.status === 'rejected') {
+    for (const { reject } of batch) reject(connected.reason);
+    return;
+  }
+  const client = connected.value;
+  telemetry.roundTrip.publish(() => ({ statements: batch.length }));
+  const results = await Promise.allSettled(
+    batch.map(({ statement: { sql, parameters } }) => {
+      const query: BatchedQuery = { text: sql, values: [...parameters], isBatched: true };
+      return client.query<Record<string, unknown>>(query);
+    }),
+  );
+  client.release(results.some((result) => result.status === 'rejected' && !isOfStatement(result.reason)));
+  for (const [index, { resolve, reject }] of batch.entries()) {
+    const result = results[index];
+    if (result?.status === 'fulfilled') resolve(result.value.rows);
+    else reject(result?.reason);
+  }
 };
-
-/** `lock_timeout` and `statement_timeout`: the statements have waited long enough. */
-const isTimeout = (error: unknown): boolean => ['55P03', '57014'].includes(errorCodeOf(error) ?? '');

@@ -31,9 +31,15 @@ export const clientIdsOf = async (em: Em, userId: number): Promise<number[]> => 
 /** SQL that is true, false or null. */
 export const condition = sql<boolean>;
 
-/** Whether a column has one of these values. As one parameter, so that the text of the statement does not depend on their number. */
+/**
+ * Whether a column has one of these values. They are one parameter, so that the text of the statement does not depend on their
+ * number, in a subquery, so that its plan does not: PostgreSQL would count them, and plan the statement each time it runs.
+ */
 export const isAnyOf = (
   column: string,
   values: Iterable<number | string | null>,
   type: 'int' | 'bigint' | 'varchar',
-): RawBuilder<boolean> => condition`${sql.ref(column)} = any(${[...values]}::${sql.raw(type)}[])`;
+): RawBuilder<boolean> => {
+  const array = sql.raw(`${type}[]`);
+  return condition`${sql.ref(column)} = any((select ${[...values]}::${array})::${array})`;
+};

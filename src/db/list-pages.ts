@@ -175,7 +175,9 @@ const copyLines = async (
   telemetry.roundTrip.publish(() => ({ statements: 1 }));
   const span = tracing.startStatements(() => [query.compile().sql]);
   const client = await pool.connect();
-  const [copied] = await Promise.allSettled([endWith(span, copyFrom(client, toLiteralSql(query), encoding, onLines))]);
+  const [copied] = await Promise.allSettled([
+    endWith(span, copyFrom(client, toLiteralSql(query), encoding, onLines)),
+  ]);
   // After a failure, the connection may still be sending rows.
   client.release(copied.status === 'rejected');
   if (copied.status === 'rejected') throw copied.reason;

@@ -34,6 +34,7 @@ lists.after(async ({ pool, drop }) => {
 
 const asJson = (columns: readonly string[]): RowEncoder => ({
   columns,
+  encoding: 'latin1',
   start: '[',
   separator: ',',
   end: ']',
@@ -90,7 +91,14 @@ for (const [name, lengthOf] of Object.entries({
 }
 
 lists('starts with a header and ends without a mark, as CSV does', async ({ db, readList }) => {
-  const csv: RowEncoder = { ...asJson([]), start: 'n\n', separator: '', end: '', encode: ([n]) => `${n}\n` };
+  const csv: RowEncoder = {
+    ...asJson([]),
+    encoding: 'utf8',
+    start: 'n\n',
+    separator: '',
+    end: '',
+    encode: ([n]) => `${n}\n`,
+  };
   const texts: string[] = [];
   for (const total of [0, 2]) {
     const list = { ...numbers(db, total), encoder: { ...csv, columns: ['n', 'filler'] } };
@@ -136,6 +144,23 @@ lists('asks for pages of as many rows as fit, and for each when it is read', asy
   assert.ok(limits[1] && limits[1] > 225 && limits[1] < 275, `${limits[1]}`);
   await pages.return(undefined);
   assert.is(limits.length, 2);
+});
+
+lists('continues after a key of any characters', async ({ db, readList }) => {
+  const keys: (readonly string[] | undefined)[] = [];
+  const list: OpenList = {
+    encoder: asJson(['n']),
+    page: (after, limit) => {
+      keys.push(after);
+      const numbered = sql<{ n: number }>`generate_series(1, ${limit}::int - ${keys.length} + 1)`.as<'n'>(
+        sql`n`,
+      );
+      return db.selectFrom(numbered).select([sql`n`.as('n'), sql<string>`'é\t😀'`.as('key')]);
+    },
+  };
+  await collect(open(readList, list));
+
+  assert.equal(keys, [undefined, ['é\t😀']]);
 });
 
 lists('checks the access of the reader again after a second', async ({ db, readList }) => {
