@@ -158,12 +158,22 @@ const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t:
 
 const decodeLine = (line: string): TextRow => {
   const row: TextRow = line.split('\t');
-  for (const [index, column] of row.entries()) if (column?.includes('\\')) row[index] = decodeColumn(column);
-  return row;
+  if (!line.includes('\\')) return row;
+  return row.map((column) => column && decodeColumn(column));
 };
 
-const decodeColumn = (text: string): string | null =>
-  text === NULL ? null : text.replaceAll(/\\(.)/g, (_, sign: string) => ESCAPES[sign] ?? sign);
+/** A loop, because a regular expression takes longer than all other work with the row. */
+const decodeColumn = (text: string): string | null => {
+  if (text === NULL) return null;
+  let decoded = '';
+  let start = 0;
+  for (let at = text.indexOf('\\'); at !== -1; at = text.indexOf('\\', start)) {
+    const sign = text[at + 1] ?? '';
+    decoded += text.slice(start, at) + (ESCAPES[sign] ?? sign);
+    start = at + 2;
+  }
+  return decoded + text.slice(start);
+};
 
 /** Reads the rows of a query as lines in the text format of COPY, and returns their number. */
 const copyLines = async (
