@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -8,7 +8,7 @@ import { tokenDigest } from '../auth/credentials.ts';
 import { deleteInBatches } from '../pruning.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findSubject, insertView, SUBJECT_FAULTS } from './access-view-changes.ts';
-import { isInNetwork } from './app-access.ts';
+import { isInNetwork, openingsByView } from './app-access.ts';
 
 const ONE_TIME_SECONDS = 60;
 
@@ -90,19 +90,16 @@ export const pruneEmbeds = async (em: Em): Promise<void> => {
   await deleteInBatches(em, 'access_views', sql`is_one_time and expires_at < now() - ${lifetime}`);
 };
 
-/** The use of an access view of this app that a browser's cookie stands for, unless it has ended. */
-export const findEmbeddedUse = (
+/** What the session of a browser opens in this app, unless it has ended, or its view opens the app as another user now. */
+export const openingsOfSession = (
   em: Em,
   { secret, now, slug, address }: { secret: string; now: Date; slug: string; address: string | null },
 ) =>
-  kysely(em)
-    .selectFrom('embed_sessions')
-    .innerJoin('access_view_uses', 'access_view_uses.id', 'embed_sessions.access_view_use_id')
-    .innerJoin('access_views', 'access_views.id', 'access_view_uses.access_view_id')
-    .innerJoin('apps', 'apps.id', 'access_views.app_id')
-    .select(['access_view_uses.id as useId', 'apps.id as appId'])
-    .select(isInNetwork(address).as('isInNetwork'))
-    .where('embed_sessions.digest', '=', tokenDigest(secret))
-    .where('embed_sessions.expires_at', '>', now)
+  openingsByView(em, condition`true`)
+    .innerJoin('access_view_uses as used', 'used.access_view_id', 'access_views.id')
+    .innerJoin('embed_sessions as session', 'session.access_view_use_id', 'used.id')
+    .select(['used.id as use_id', isInNetwork(address).as('is_in_network')])
+    .where('session.digest', '=', tokenDigest(secret))
+    .where('session.expires_at', '>', now)
     .where('apps.slug', '=', slug)
-    .executeTakeFirst();
+    .where(condition`used.user_id is not distinct from access_views.user_id`);

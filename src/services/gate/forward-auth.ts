@@ -7,9 +7,9 @@ import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { decideAccess, type Opening, openingsByUser } from './app-access.ts';
-import { findEmbeddedUse } from './embeds.ts';
+import { openingsOfSession } from './embeds.ts';
 import { createLaunchCode } from './launches.ts';
-import { claimsOf, openingsOf, type TicketSubject } from './tickets.ts';
+import { claimsOf, type TicketSubject } from './tickets.ts';
 
 /** Proxies and apps accept headers of 8 KiB and more; a ticket is a third larger than its claims. */
 const MAX_CLAIM_BYTES = 4_096;
@@ -48,14 +48,6 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       embedOrigins: opening.embed_origins,
     };
   };
-  const findView = async (slug: string, secret: string) => {
-    const use = await findEmbeddedUse(em, { secret, now: clock.now(), slug, address });
-    if (!use) return null;
-    const { isInNetwork, ...key } = use;
-    const subject: TicketSubject = { kind: 'view', ...key };
-    const [opening] = await read(openingsOf(em, subject));
-    return opening && { subject, isInNetwork, opening };
-  };
 
   return {
     /**
@@ -68,16 +60,18 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       embedSecret: string | null,
       authenticate: () => Promise<Actor | null>,
     ): Promise<Admission> => {
-      const view = embedSecret === null ? null : await findView(slug, embedSecret);
-      if (
-        view?.isInNetwork &&
-        ['allowed', 'in-maintenance'].includes(decideAccess(view.opening, clock.now()))
-      )
-        return admission(view.opening, view.subject);
+      const now = clock.now();
+      // A slug that PostgreSQL cannot read would fail all lookups of the batch.
+      const isReadable = isSlug(slug);
+      const [view] =
+        embedSecret !== null && isReadable
+          ? await read(openingsOfSession(em, { secret: embedSecret, now, slug, address }))
+          : [];
+      if (view?.is_in_network && ['allowed', 'in-maintenance'].includes(decideAccess(view, now)))
+        return admission(view, { kind: 'view', useId: view.use_id, appId: view.app_id });
       const actor = await authenticate();
       if (!actor) throw view ? refused() : new Problem('unauthenticated');
-      // A slug that PostgreSQL cannot read would fail all lookups of the batch.
-      const opening = isSlug(slug) ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
+      const opening = isReadable ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
       if (!opening) throw refused();
       return admission(opening, { kind: 'user', userId: actor.id, appId: opening.app_id });
     },

@@ -136,7 +136,7 @@ export type TicketSubject = {
 } & ({ kind: 'user'; userId: number } | { kind: 'view'; useId: number });
 
 /** What the user, or the use of a view unless the view opens the app as another user now, opens. */
-export const openingsOf = (em: Em, { appId, ...subject }: TicketSubject) => {
+const openingsOf = (em: Em, { appId, ...subject }: TicketSubject) => {
   const openings =
     subject.kind === 'user'
       ? openingsByUser(em).where('users.id', '=', subject.userId)
