@@ -39,10 +39,12 @@ export const createMailWriter = ({ links, mailFrom }: Deps) => {
     /** The mail as it would be sent at `at`. `showsLink`: whether its reader may see the link. */
     write: (mail: LetterContext, at: Date, { showsLink = true } = {}): Mail => {
       const address = senderOf(mail);
+      const { opening, ...content } = TEMPLATES[mail.kind].content(mail, expiryOf(mail, at));
       const letter = {
+        ...content,
         subject: subjectOf(mail),
+        opening: [greeting(mail), ...opening],
         link: showsLink ? linkOf(mail) : null,
-        ...contentOf(mail, expiryOf(mail, at)),
       };
       return {
         messageId: messageIdOf(mail, address),
@@ -76,141 +78,110 @@ const senderNameOf = ({ client_name: name }: Pick<LetterContext, 'client_name'>)
 
 type Template = {
   subject: (mail: SubjectInput) => string;
-  /** @param expiresAt when the link expires */
+  /** Without the greeting. @param expiresAt when the link expires */
   content: (mail: LetterContext, expiresAt: Date) => Content;
 };
 
 export const subjectOf = (mail: SubjectInput): string => TEMPLATES[mail.kind].subject(mail);
 
-/** @param expiresAt when the link expires */
-export const contentOf = (mail: LetterContext, expiresAt: Date): Content =>
-  TEMPLATES[mail.kind].content(mail, expiresAt);
-
-const invitation = (mail: LetterContext, until: Date): Content => {
-  const body = plainText(mail.invitation_body ?? '');
-  const labels = mail.app_labels.map(oneLine).filter((label) => label !== '');
-  return {
-    opening: [
-      'Hello,',
-      `You have been invited to ${senderNameOf(mail)}.`,
-      ...body.split(/\n{2,}/).filter((paragraph) => paragraph !== ''),
-    ],
-    list: labels.length > 0 ? { heading: 'You will have access to:', items: labels } : undefined,
-    action: 'Accept the invitation',
-    closing: [
-      `This invitation expires on ${dayOf(until)}.`,
-      ...support(mail),
-      'If you did not expect this email, you can ignore it.',
-    ],
-  };
-};
-
-const passwordSetup = (mail: LetterContext, until: Date): Content => ({
-  opening: [
-    greeting(mail),
-    `An account was created for you at ${senderNameOf(mail)} with the email address ${mail.recipient}. Set a password to log in.`,
-  ],
-  action: 'Set your password',
-  closing: [
-    `You can use this link once. It expires on ${dayOf(until)}.`,
-    ...support(mail),
-    'If this email was not meant for you, you can ignore it.',
-  ],
-});
-
-const passwordReset = (mail: LetterContext, until: Date): Content => ({
-  opening: [
-    greeting(mail),
-    `We received a request to reset the password of ${mail.recipient} at ${senderNameOf(mail)}.`,
-  ],
-  action: 'Choose a new password',
-  closing: [
-    `You can use this link once, within ${RESET_LINK_MINUTES} minutes. It expires on ${dayOf(until)}, ${timeOf(until)} (UTC).`,
-    ...support(mail),
-    'If you did not request this, ignore this email. Your password will not change.',
-  ],
-});
-
-/** Has no link: reading the mailbox must not be enough to act. */
-const passwordChanged = (mail: LetterContext): Content => {
-  const address = oneLine(mail.request_address ?? '');
-  const at = `${dayOf(mail.created_at)}, ${timeOf(mail.created_at)} (UTC)`;
-  return {
-    opening: [
-      greeting(mail),
-      `The password of ${mail.recipient} at ${senderNameOf(mail)} was changed on ${at}${address && ` by a request from ${address}`}.`,
-    ],
-    closing: [
-      'If this was you, you do not need to do anything.',
-      'If this was not you, someone else has access to your account. Set a new password now: choose “Forgot your password?” on the login page. Also change the password of your mailbox and inform your administrator.',
-      ...support(mail),
-    ],
-  };
-};
-
-/** Has no link: mails of this kind are what phishing imitates. */
-const failedLogins = (mail: LetterContext): Content => {
-  const address = oneLine(mail.request_address ?? '');
-  const at = `${dayOf(mail.created_at)}, ${timeOf(mail.created_at)} (UTC)`;
-  return {
-    opening: [
-      greeting(mail),
-      `Someone entered a wrong password for ${mail.recipient} at ${senderNameOf(mail)} ${FAILURES_PER_ACCOUNT} times within ${FAILURE_WINDOW_MINUTES} minutes. The last attempt was on ${at}${address && `, from ${address}`}. Nobody got in by these attempts.`,
-      `To protect the account, logins from browsers that you have not used before, and from scripts, are refused for ${FAILURE_WINDOW_MINUTES} minutes. Browsers in which you have logged in before are not affected, and you stay logged in where you are.`,
-    ],
-    closing: [
-      'If this was you, wait a few minutes, or choose “Forgot your password?” on the login page.',
-      'If this was not you, you do not need to do anything as long as your password is strong and you use it nowhere else. Otherwise change it.',
-      'If it goes on, you get at most one such email a day.',
-      ...support(mail),
-    ],
-  };
-};
-
-/** Has no link, as `passwordChanged`. */
-const passwordExpiry = (mail: LetterContext): Content => {
-  const at = mail.password_expires_at ?? mail.created_at;
-  return {
-    opening: [
-      greeting(mail),
-      `${senderNameOf(mail)} requires passwords to be changed more often than before. The password of ${mail.recipient} is valid until ${dayOf(at)}, ${timeOf(at)} (UTC).`,
-      'Change it before then: log in, and open your account. After that time, the login page asks for a new password.',
-    ],
-    closing: [...support(mail)],
-  };
-};
-
+/** Mails about what has happened have no link: they are what phishing imitates, and reading the mailbox must not be enough to act. */
 const TEMPLATES: Record<MailKind, Template> = {
   invitation: {
     subject: (mail) =>
       oneLine(mail.invitation_subject ?? '') || `You've been invited to ${senderNameOf(mail)}`,
-    content: invitation,
+    content: (mail, expiresAt) => {
+      const body = plainText(mail.invitation_body ?? '');
+      const labels = mail.app_labels.map(oneLine).filter((label) => label !== '');
+      return {
+        opening: [
+          `You have been invited to ${senderNameOf(mail)}.`,
+          ...body.split(/\n{2,}/).filter((paragraph) => paragraph !== ''),
+        ],
+        list: labels.length > 0 ? { heading: 'You will have access to:', items: labels } : undefined,
+        action: 'Accept the invitation',
+        closing: [
+          `This invitation expires on ${dayOf(expiresAt)}.`,
+          ...support(mail),
+          'If you did not expect this email, you can ignore it.',
+        ],
+      };
+    },
   },
   'password-setup': {
     subject: (mail) => `Set your password for ${senderNameOf(mail)}`,
-    content: passwordSetup,
+    content: (mail, expiresAt) => ({
+      opening: [
+        `An account was created for you at ${senderNameOf(mail)} with the email address ${mail.recipient}. Set a password to log in.`,
+      ],
+      action: 'Set your password',
+      closing: [
+        `You can use this link once. It expires on ${dayOf(expiresAt)}.`,
+        ...support(mail),
+        'If this email was not meant for you, you can ignore it.',
+      ],
+    }),
   },
   'password-reset': {
     subject: (mail) => `Reset your password for ${senderNameOf(mail)}`,
-    content: passwordReset,
+    content: (mail, expiresAt) => ({
+      opening: [`We received a request to reset the password of ${mail.recipient} at ${senderNameOf(mail)}.`],
+      action: 'Choose a new password',
+      closing: [
+        `You can use this link once, within ${RESET_LINK_MINUTES} minutes. It expires on ${momentOf(expiresAt)}.`,
+        ...support(mail),
+        'If you did not request this, ignore this email. Your password will not change.',
+      ],
+    }),
   },
   'password-expiry': {
     subject: (mail) => `Your password for ${senderNameOf(mail)} will expire`,
-    content: passwordExpiry,
+    content: (mail) => ({
+      opening: [
+        `${senderNameOf(mail)} requires passwords to be changed more often than before. The password of ${mail.recipient} is valid until ${momentOf(mail.password_expires_at ?? mail.created_at)}.`,
+        'Change it before then: log in, and open your account. After that time, the login page asks for a new password.',
+      ],
+      closing: support(mail),
+    }),
   },
   'password-changed': {
     subject: (mail) => `Your password for ${senderNameOf(mail)} was changed`,
-    content: passwordChanged,
+    content: (mail) => ({
+      opening: [
+        `The password of ${mail.recipient} at ${senderNameOf(mail)} was changed on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}.`,
+      ],
+      closing: [
+        'If this was you, you do not need to do anything.',
+        'If this was not you, someone else has access to your account. Set a new password now: choose “Forgot your password?” on the login page. Also change the password of your mailbox and inform your administrator.',
+        ...support(mail),
+      ],
+    }),
   },
   'failed-logins': {
     subject: (mail) => `Failed logins to your account at ${senderNameOf(mail)}`,
-    content: failedLogins,
+    content: (mail) => ({
+      opening: [
+        `Someone entered a wrong password for ${mail.recipient} at ${senderNameOf(mail)} ${FAILURES_PER_ACCOUNT} times within ${FAILURE_WINDOW_MINUTES} minutes. The last attempt was on ${momentOf(mail.created_at)}${requestFrom(mail, ', from')}. Nobody got in by these attempts.`,
+        `To protect the account, logins from browsers that you have not used before, and from scripts, are refused for ${FAILURE_WINDOW_MINUTES} minutes. Browsers in which you have logged in before are not affected, and you stay logged in where you are.`,
+      ],
+      closing: [
+        'If this was you, wait a few minutes, or choose “Forgot your password?” on the login page.',
+        'If this was not you, you do not need to do anything as long as your password is strong and you use it nowhere else. Otherwise change it.',
+        'If it goes on, you get at most one such email a day.',
+        ...support(mail),
+      ],
+    }),
   },
 };
 
 const greeting = (mail: LetterContext): string => {
   const name = oneLine(mail.first_name ?? '');
   return name === '' ? 'Hello,' : `Hello ${name},`;
+};
+
+/** Where the request came from, after these words; empty if it is not known. */
+const requestFrom = ({ request_address }: LetterContext, words: string): string => {
+  const address = oneLine(request_address ?? '');
+  return address && `${words} ${address}`;
 };
 
 const support = ({ support_email: address }: LetterContext): string[] =>
@@ -222,5 +193,5 @@ const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'U
 /** `5 December 2026` */
 const dayOf = (at: Date): string => DAY.format(at);
 
-/** `13:00` */
-const timeOf = (at: Date): string => TIME.format(at);
+/** `5 December 2026, 13:00 (UTC)` */
+const momentOf = (at: Date): string => `${dayOf(at)}, ${TIME.format(at)} (UTC)`;

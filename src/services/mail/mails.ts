@@ -155,15 +155,14 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
           .where(isAnyOf('invitations.id', idsOf('invitation'), 'int'))
           .execute(),
       ]);
-      const mailsById = new Map(mails.map((mail) => [mail.id, mail]));
-      const detailed = await withInviters(em, actor, invitations);
-      const invitationsById = new Map(detailed.map((invitation) => [invitation.id, invitation]));
-      return keys.flatMap(({ key, type, id, at }): TimelineEntry[] => {
-        const mail = type === 'mail' ? mailsById.get(id) : undefined;
-        if (mail) return [{ key, at, mail, invitation: null }];
-        const invitation = type === 'invitation' ? invitationsById.get(id) : undefined;
-        // Deleted since the keys were read.
-        return invitation ? [{ key, at, mail: null, invitation }] : [];
+      const contents = new Map<string, TimelineContent>();
+      for (const mail of mails) contents.set(`mail-${mail.id}`, { mail, invitation: null });
+      for (const invitation of await withInviters(em, actor, invitations))
+        contents.set(`invitation-${invitation.id}`, { mail: null, invitation });
+      return keys.flatMap(({ key, at }): TimelineEntry[] => {
+        const content = contents.get(key);
+        // It may have been deleted since the keys were read.
+        return content ? [{ key, at, ...content }] : [];
       });
     },
   };
@@ -228,10 +227,8 @@ const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'
 /** `key` identifies the entry in the list: `mail-12`. */
 type EntryKey = { key: string; type: 'mail' | 'invitation'; id: number; at: Date };
 
-export type TimelineEntry = { key: string; at: Date } & (
-  | { mail: MailRow; invitation: null }
-  | { mail: null; invitation: InvitationDetails }
-);
+type TimelineContent = { mail: MailRow; invitation: null } | { mail: null; invitation: InvitationDetails };
+export type TimelineEntry = { key: string; at: Date } & TimelineContent;
 
 const entryKeys = (em: Em, actor: Actor, email: string) =>
   kysely(em)

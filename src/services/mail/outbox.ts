@@ -52,27 +52,26 @@ export const createOutbox = (deps: Deps) => {
 
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
   const keepDeliverable = async (tx: Em, ids: number[]): Promise<MailContext[]> => {
-    const facts = await mailContexts(tx, options())
+    const mails = await mailContexts(tx, options())
       .where(isAnyOf('mail.id', ids, 'bigint'))
       .execute();
-    const ended = facts.flatMap((mail) => {
+    const ended = mails.flatMap((mail) => {
       const reason = undeliverableReason(mail);
       return reason === null ? [] : [{ id: mail.id, reason }];
     });
     await failObsolete(tx, ended, clock.now());
-    return facts.filter((mail) => undeliverableReason(mail) === null);
+    return mails.filter((mail) => undeliverableReason(mail) === null);
   };
 
   /** Runs in a separate transaction, so that claiming does not hold its locks. */
-  const createMissingLinks = async (): Promise<number> => {
-    if (!(await anyNeedsLink(em.fork()))) return 0;
-    return em.fork().transactional(async (tx) => {
+  const createMissingLinks = (): Promise<number> =>
+    em.fork().transactional(async (tx) => {
       const ids = await lockWithoutLink(tx);
+      if (ids.length === 0) return 0;
       await createLinks(tx, ids, options());
       await keepDeliverable(tx, ids);
       return ids.length;
     });
-  };
 
   return {
     /** Claims up to `limit` mails. `found` also counts mails that are obsolete or undeliverable. */
@@ -167,9 +166,6 @@ const failAllObsolete = async (em: Em, options: MailOptions): Promise<void> => {
 /** Mails per transaction. */
 const BATCH = 100;
 
-const anyNeedsLink = async (em: Em): Promise<boolean> =>
-  (await kysely(em).selectFrom('outbox_mails').select('id').where(needsLink).limit(1).execute()).length > 0;
-
 /** Locks up to a batch of these mails, skipping those that another worker has locked. Returns their ids. */
 const lockWithoutLink = async (tx: Em): Promise<number[]> => {
   const rows = await kysely(tx)
@@ -188,8 +184,7 @@ const lockWithoutLink = async (tx: Em): Promise<number[]> => {
  * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active
  * user.
  */
-export const createLinks = async (tx: Em, ids: readonly number[], options: MailOptions): Promise<void> => {
-  if (ids.length === 0) return;
+const createLinks = async (tx: Em, ids: readonly number[], options: MailOptions): Promise<void> => {
   const db = kysely(tx);
   const these = sql`any(${[...ids]}::bigint[])`;
   // Locks users before their links, in the same order as revoking access does: no link may outlive the access. Mails with a
