@@ -8,7 +8,7 @@ import { formatMegabytes } from '../lib/operator-text.ts';
 import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createSignedLinks } from '../services/auth/signed-links.ts';
-import { eraseAccount, findPerson } from '../services/data-rights/erase-account.ts';
+import { eraseAccount, lockPerson } from '../services/data-rights/erase-account.ts';
 import { createErasureKeys } from '../services/data-rights/erasure-keys.ts';
 import { finishErasure } from '../services/data-rights/erasure-work.ts';
 import { countRows } from '../services/data-rights/erasures.ts';
@@ -47,7 +47,7 @@ export const exportUser = (config: Config, email: string, file: string): Promise
 export const eraseUser = (config: Config, email: string, confirm: string | undefined): Promise<string> =>
   withDatabaseForLong(config, async (orm, secretKey) => {
     const em = orm.em.fork();
-    const person = await findPerson(em, null, email, { isLocked: false });
+    const person = await lockPerson(em, null, email);
     const counts = Object.entries(await countRows(em, person)).filter(([, count]) => count > 0);
     const lines = counts.map(
       ([name, count]) => `  ${name.replaceAll('_', ' ')}: ${count.toLocaleString('en')}`,
@@ -63,7 +63,7 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
     const audit = createAudit(NO_ORIGIN, systemClock, addressDigest);
     const now = systemClock.now();
     const { erasure } = await orm.em.fork().transactional(async (tx) => {
-      const locked = await findPerson(tx, null, email, { isLocked: true });
+      const locked = await lockPerson(tx, null, email);
       return eraseAccount({ tx, now, audit, addressDigest }, null, locked);
     });
     const isFinished = await finishErasure(orm.em, erasure.id, systemClock.now);

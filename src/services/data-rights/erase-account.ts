@@ -11,6 +11,7 @@ import type { Audit } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { accountKeys } from '../auth/login-limits.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
+import { lockSuperusers, requireAnotherSuperuser } from '../users/user-locks.ts';
 import { isRunning, type ReplacedRows, type RunningErasure, replaceRows, usedApps } from './erased-rows.ts';
 import type { AddressDigest } from './erasure-keys.ts';
 
@@ -19,40 +20,25 @@ const LOG_LIMIT = 20_000;
 
 type Deps = { tx: Em; now: Date; audit: Audit; addressDigest: AddressDigest };
 
-export type LockedPerson = Awaited<ReturnType<typeof findPerson>>;
+export type LockedPerson = Awaited<ReturnType<typeof lockPerson>>;
 
 /**
- * Finds and locks a person who may be erased. An erased person may be erased again, because something may have been
- * written about the pseudonym. All superusers are locked first, because the person may be one of them.
+ * Locks a person who may be erased. An erased person may be erased again, because something may have been written about the
+ * pseudonym. All superusers are locked first, because the person may be one of them.
  * @param actor null for the operator at the command line
  * @throws Problem `not-found`, `self-modification`, `last-superuser`, `unauthenticated`
  */
-export const findPerson = async (
-  tx: Em,
-  actor: Actor | null,
-  email: string,
-  { isLocked }: { isLocked: boolean },
-) => {
-  const db = kysely(tx);
-  const superusers = await db
-    .selectFrom('users')
-    .select(['id', 'is_active'])
-    .where('is_superuser', '=', true)
-    .orderBy('id')
-    // Their invitations may be inserted in the meantime.
-    .$if(isLocked, (rows) => rows.forNoKeyUpdate())
-    .execute();
-  const active = superusers.filter((user) => user.is_active).map(({ id }) => id);
-  if (actor && !active.includes(actor.id)) throw new Problem('unauthenticated');
-  const person = await db
+export const lockPerson = async (tx: Em, actor: Actor | null, email: string) => {
+  await lockSuperusers(tx, actor);
+  const person = await kysely(tx)
     .selectFrom('users')
     .select(['id', 'email', 'handle', 'first_name', 'last_name', 'is_active', 'is_staff', 'is_superuser'])
     .select(['last_password_set', 'last_login', 'date_joined'])
     .where('email', '=', email)
-    .$if(isLocked, (rows) => rows.forUpdate())
+    .forUpdate()
     .executeTakeFirstOrThrow(() => notFound('user'));
   if (person.id === actor?.id) throw new Problem('self-modification');
-  if (person.is_superuser && active.every((id) => id === person.id)) throw new Problem('last-superuser');
+  if (person.is_superuser) await requireAnotherSuperuser(tx, person);
   return { ...person, clientIds: await clientIdsOf(tx, person.id) };
 };
 

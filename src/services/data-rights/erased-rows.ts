@@ -29,12 +29,8 @@ export const replaceRows = async (
   const count = async (statement: RawBuilder<unknown>): Promise<number> =>
     Number((await statement.execute(kysely(tx))).numAffectedRows ?? 0);
   const apps = await appIds(tx);
-  await sql`update clients set default_from_email = '' where lower(default_from_email) = ${erasure.address}`.execute(
-    kysely(tx),
-  );
-  await sql`update clients set support_email = '' where lower(support_email) = ${erasure.address}`.execute(
-    kysely(tx),
-  );
+  for (const column of ['default_from_email', 'support_email'].map((name) => sql.ref(name)))
+    await count(sql`update clients set ${column} = '' where lower(${column}) = ${erasure.address}`);
   await moveUsageDays(erasure, apps).execute(kysely(tx));
   return {
     usage_entries: await count(replaceUsage(erasure, apps, limit)),

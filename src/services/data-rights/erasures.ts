@@ -5,7 +5,7 @@ import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { eraseAccount, findPerson, type LockedPerson } from './erase-account.ts';
+import { eraseAccount, type LockedPerson, lockPerson } from './erase-account.ts';
 import { finishErasure } from './erasure-work.ts';
 
 /** How long a confirmation code is valid. */
@@ -13,31 +13,17 @@ const CODE_MS = 10 * MINUTE_MS;
 /** How long a request waits for the rest of the work, which then continues in the background. */
 const PATIENCE_MS = 5_000;
 
-export type ErasurePreview = Awaited<ReturnType<typeof countRows>> & {
-  confirmation: string;
-  expires_at: Date;
-};
-
-type ErasureOutcome = { pseudonym: string; is_finished: boolean };
-
 type Confirmation = { confirmation: string; confirm_email: string };
 
 /** Erases people. Routers admit only superusers. */
-export const createErasures = ({
-  em,
-  clock,
-  audit,
-  idempotency,
-  erasureKeys,
-  resumeErasures,
-}: UnitOfWork) => ({
+export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...unit }: UnitOfWork) => ({
   /**
    * Counts what would be replaced and deleted, and issues the code that `erase` asks for.
    * @throws Problem as `erase`, except `invalid-input` on the confirmation
    */
-  preview: async (actor: Actor, email: string): Promise<ErasurePreview> => {
+  preview: async (actor: Actor, email: string) => {
     requireRecentPassword(actor, clock.now());
-    const person = await findPerson(em, actor, email, { isLocked: false });
+    const person = await lockPerson(em, actor, email);
     const expiresAt = new Date(clock.now().getTime() + CODE_MS);
     const confirmation = erasureKeys.confirmation(subjectOf(actor, person), expiresAt);
     return { ...(await countRows(em, person)), confirmation, expires_at: expiresAt };
@@ -53,19 +39,16 @@ export const createErasures = ({
     email: string,
     { confirmation, confirm_email: again }: Confirmation,
     idempotencyKey: IdempotencyKey | null,
-  ): Promise<ErasureOutcome> => {
+  ) => {
     if (again !== email)
       throw invalid({ confirm_email: ['Must be the email address of the person in the path.'] });
-    const request = idempotencyKey && {
-      idempotencyKey,
-      operation: 'users.erase',
-      input: JSON.stringify([email, confirmation]),
-    };
+    const input = JSON.stringify([email, confirmation]);
+    const request = idempotencyKey && { idempotencyKey, operation: 'users.erase', input };
     const outcome = await idempotency.runOnce<{ id: number; pseudonym: string }>(actor, request, (write) =>
       write(async (tx) => {
         const now = clock.now();
         requireRecentPassword(actor, now);
-        const person = await findPerson(tx, actor, email, { isLocked: true });
+        const person = await lockPerson(tx, actor, email);
         if (!erasureKeys.isConfirmed(confirmation, subjectOf(actor, person), now))
           throw invalid({ confirmation: [EXPIRED] });
         const { addressDigest } = erasureKeys;
@@ -75,7 +58,7 @@ export const createErasures = ({
     );
     const patience = AbortSignal.timeout(PATIENCE_MS);
     const isFinished = await finishErasure(em, outcome.id, clock.now, patience);
-    if (!isFinished) resumeErasures();
+    if (!isFinished) unit.resumeErasures();
     return { pseudonym: outcome.pseudonym, is_finished: isFinished };
   },
 });

@@ -13,24 +13,16 @@ import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from
 /** How long an answer about the reader's access stays valid. */
 const RECHECK_MS = 1_000;
 
-type ExportPage = { part: ExportPart; items: ExportRow[] };
-
-/** Everything about a person, read page by page. */
-type Export = {
-  pages: () => AsyncGenerator<ExportPage>;
-  archive: () => Readable;
-};
-
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationDays'>;
 
 /** Exports the data of people: for themselves, and by superusers. */
 export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays }: Deps) => ({
   /**
-   * Records the export, and returns what reads it. Later, while it is read, it may fail with `unauthenticated`.
+   * Records the export, and returns what reads it page by page. Later, while it is read, it may fail with `unauthenticated`.
    * @param actor null for the operator at the command line
    * @throws Problem `not-found`, `forbidden`, `reauthentication-required`
    */
-  open: async (actor: Actor | null, email: string): Promise<Export> => {
+  open: async (actor: Actor | null, email: string) => {
     const now = clock.now();
     const person = await findPerson(em, actor, email);
     if (actor) requireRecentPassword(actor, now);

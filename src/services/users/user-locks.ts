@@ -60,26 +60,30 @@ export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email:
  * The fixed order prevents a deadlock; the second transaction sees the outcome of the first.
  * @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock
  */
-export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor): Promise<void> => {
+export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor | null): Promise<void> => {
   const superusers = await kysely(tx)
     .selectFrom('users')
     .select(['id', 'is_active'])
     .where('is_superuser', '=', true)
     .orderBy('id')
-    .forUpdate()
+    // Their invitations may be inserted in the meantime.
+    .forNoKeyUpdate()
     .execute();
-  const self = superusers.find(({ id }) => id === actor.id);
-  if (actor.isSuperuser && !self?.is_active) throw new Problem('unauthenticated');
+  const self = superusers.find(({ id }) => id === actor?.id);
+  if (actor?.isSuperuser && !self?.is_active) throw new Problem('unauthenticated');
 };
 
 /** Requires the lock of all superusers, so that the count is still correct at commit. @throws Problem `last-superuser` */
-export const requireAnotherSuperuser = async (tx: SqlEntityManager, user: User): Promise<void> => {
+export const requireAnotherSuperuser = async (
+  tx: SqlEntityManager,
+  { id }: Pick<User, 'id'>,
+): Promise<void> => {
   await kysely(tx)
     .selectFrom('users')
     .select('id')
     .where('is_superuser', '=', true)
     .where('is_active', '=', true)
-    .where('id', '<>', user.id)
+    .where('id', '<>', id)
     .limit(1)
     .executeTakeFirstOrThrow(() => new Problem('last-superuser'));
 };

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { kysely } from '../../../src/db/kysely.ts';
 import { MEMBER } from '../../../src/services/access/permissions.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
-import { eraseAccount, findPerson } from '../../../src/services/data-rights/erase-account.ts';
+import { eraseAccount, lockPerson } from '../../../src/services/data-rights/erase-account.ts';
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
 import { finishErasure, resumeErasures } from '../../../src/services/data-rights/erasure-work.ts';
 import { writeUsage } from '../../../src/services/usage/usage-writes.ts';
@@ -133,7 +133,7 @@ races('is continued by another instance, whichever step was the last', async ({ 
   const audit = createAudit(NO_ORIGIN, app.clock);
   const now = app.clock.now();
   const { erasure } = await app.orm.em.fork().transactional(async (tx) => {
-    const person = await findPerson(tx, null, IDLE, { isLocked: true });
+    const person = await lockPerson(tx, null, IDLE);
     return eraseAccount({ tx, now, audit, addressDigest: NO_DIGEST }, null, person);
   });
   const twin = await app.startTwin();

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
-import { eraseAccount, findPerson } from '../../../src/services/data-rights/erase-account.ts';
+import { eraseAccount, lockPerson } from '../../../src/services/data-rights/erase-account.ts';
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
 import { finishErasure } from '../../../src/services/data-rights/erasure-work.ts';
 import { erase, rowsWith } from '../../support/person.ts';
@@ -17,7 +17,7 @@ const search = appSuite('search of an erasure');
 const beginErasure = async (app: TestApp, email: string) => {
   const audit = createAudit(NO_ORIGIN, app.clock);
   const { erasure } = await app.orm.em.fork().transactional(async (tx) => {
-    const person = await findPerson(tx, null, email, { isLocked: true });
+    const person = await lockPerson(tx, null, email);
     return eraseAccount({ tx, now: app.clock.now(), audit, addressDigest: NO_DIGEST }, null, person);
   });
   return (signal?: AbortSignal) => finishErasure(app.orm.em.fork(), erasure.id, app.clock.now, signal);
