@@ -115,15 +115,12 @@ export const clientOfNewApp = async (tx: Em, named: number | undefined, host: st
   const clients = kysely(tx)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
-    .select('clients.id');
-  const client =
-    named === undefined
-      ? await clients
-          .orderBy((eb) => eb('sites.domain', '=', host), 'desc')
-          .orderBy('sites.id')
-          .limit(1)
-          .executeTakeFirst()
-      : await clients.where('clients.id', '=', named).executeTakeFirst();
+    .select('clients.id')
+    .orderBy((eb) => eb('sites.domain', '=', host), 'desc')
+    .orderBy('sites.id')
+    .limit(1);
+  const wanted = named === undefined ? clients : clients.where('clients.id', '=', named);
+  const client = await wanted.executeTakeFirst();
   if (client) return client.id;
   throw invalidPackage(
     named === undefined
