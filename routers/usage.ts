@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { opaque } from '../src/lib/json-value.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import type { Services } from '../src/services/index.ts';
-import type { UsageStreamFilter } from '../src/services/usage/usage.ts';
+import type { UsageCursor, UsageEncoder, UsageRow, UsageStreamFilter } from '../src/services/usage/usage.ts';
 import { type SanitizedExtra, sanitizeExtra } from '../src/services/usage/usage-extra.ts';
 import type { SubmittedEntry as Submitted } from '../src/services/usage/usage-recording.ts';
-import type { UsageCursor, UsageEncoder, UsageRow } from '../src/services/usage/usage-rows.ts';
 import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
 import {

@@ -34,7 +34,7 @@ export const monthOf = (at: Date, months = 0): Date =>
   new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months, 1));
 
 /** `usage_entries_2026_11` */
-export const partitionOf = (table: string, month: Date): string =>
+const partitionOf = (table: string, month: Date): string =>
   `${table}_${month.toISOString().slice(0, 7).replace('-', '_')}`;
 
 /** The first days of the months of these times, as `YYYY-MM-DD`. */

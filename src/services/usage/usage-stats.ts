@@ -19,10 +19,6 @@ import { readUser } from '../users/user-rows.ts';
 import { createUsers } from '../users/users.ts';
 import { dayOf } from './usage-windows.ts';
 
-/** One UTC day; `day` is `YYYY-MM-DD`. */
-type UsageDayCount = { day: string; actions: number; users: number };
-type TopUser = { email: string; full_name: string; actions: number; days: number };
-type TopStack = { stack: string; label: string; actions: number };
 type TopApp = { id: string; client: number; slug: string; label: string; actions: number };
 
 type Subject = { appId?: string | undefined; email?: string | undefined };
@@ -56,9 +52,8 @@ export const createUsageStats = (unit: UnitOfWork) => {
       }
       if (appId !== undefined) await requireViewableApp(em, actor, appId);
       if (email !== undefined) await readUser(em, actor, email);
-      const counted =
-        appId !== undefined && email === undefined ? ofApp(appId) : ofUser(actor, email ?? '', appId);
-      const { rows } = await sql<UsageDayCount>`
+      const counted = email === undefined ? ofApp(appId ?? '') : ofUser(actor, email, appId);
+      const { rows } = await sql<{ day: string; actions: number; users: number }>`
         select all_days.day::text, coalesce(actions, 0)::bigint as actions, coalesce(users, 0)::int as users
         from (select ${today()}::date - ago as day from generate_series(0, ${windowDays}::int - 1) as ago) as all_days
         left join (${counted} and ${inWindow(windowDays)} group by day) as counted using (day)
@@ -74,14 +69,14 @@ export const createUsageStats = (unit: UnitOfWork) => {
      */
     topOfApp: async (actor: Actor, appId: string, windowDays: number, limit: number) => {
       await requireViewableApp(em, actor, appId);
-      const users = await sql<TopUser>`
+      const users = await sql<{ email: string; full_name: string; actions: number; days: number }>`
         select top.email, coalesce(trim(first_name || ' ' || last_name), '') as full_name, actions, days
         from (
           select email, sum(actions)::bigint as actions, count(*) as days from usage_days
           where app_id = ${appId} and ${inWindow(windowDays)} group by email order by actions desc, email limit ${limit}
         ) as top left join users on users.email = top.email and ${userVisibleTo(actor)}
         order by actions desc, top.email`.execute(kysely(em));
-      const stacks = await sql<TopStack>`
+      const stacks = await sql<{ stack: string; label: string; actions: number }>`
         select stack, coalesce(label, stack) as label, actions
         from (
           select stack, sum(actions)::bigint as actions from usage_stack_days

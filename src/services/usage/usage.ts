@@ -1,22 +1,33 @@
-import type { ListStream } from '../../db/list-pages.ts';
+import { sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
+import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUser } from '../users/user-rows.ts';
-import {
-  openUsageList,
-  type UsageEncoder,
-  type UsageFilter,
-  type UsageRow,
-  usagePage,
-  usageRows,
-} from './usage-rows.ts';
 
-/** Of one page; entries may be large. */
-const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
+/** The last entry of a page: the next page has older ones. */
+export type UsageCursor = { occurredAt: Date; id: number };
+
+/** An app or a user in it, or a user in all apps whose usage the viewer may see. */
+type UsageSubject =
+  | { appId: string; email?: string | undefined }
+  | { appId?: undefined; email: string; viewer: Viewer };
+
+export type UsageFilter = UsageSubject & {
+  since?: Date | undefined;
+  /** Exclusive. */
+  until?: Date | undefined;
+  /** The time may be PostgreSQL's text, which keeps microseconds. */
+  cursor?: { occurredAt: Date | string; id: number } | undefined;
+};
+
+type UsageColumn = 'action_description' | 'email' | 'full_name' | 'timestamp' | 'action' | 'extra';
+export type UsageEncoder = RowEncoder<UsageColumn>;
 
 export type UsageStreamFilter = { windowDays: number } & (
   | { appId: string; email?: string | undefined }
@@ -55,7 +66,7 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    */
   page: async (actor: Actor, { limit, ...filter }: UsageFilter & { appId: string; limit: number }) => {
     await requireViewableApp(em, actor, filter.appId);
-    return usagePage(em, filter, limit, MAX_PAGE_CHARACTERS);
+    return readUsagePage(em, filter, limit);
   },
 
   /**
@@ -69,4 +80,83 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
     if (!row) throw notFound('usage entry');
     return row;
   },
+});
+
+/** Of one page; entries may be large. */
+const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
+
+/** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
+export const usageRows = (em: Em, filter: UsageFilter) => {
+  const { email, since, until, cursor } = filter;
+  let rows = kysely(em)
+    .selectFrom('usage_entries')
+    .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
+    .select(sql<string>`extra::text`.as('extra'))
+    .where(isOfSubject(filter))
+    .orderBy('occurred_at', 'desc')
+    .orderBy('id', 'desc');
+  if (email !== undefined) rows = rows.where('email', '=', email);
+  if (since) rows = rows.where('occurred_at', '>=', since);
+  if (until) rows = rows.where('occurred_at', '<', until);
+  if (cursor) {
+    rows = rows
+      // Lets the planner skip partitions, which the row comparison does not.
+      .where(condition`occurred_at <= ${cursor.occurredAt}`)
+      .where(condition`(occurred_at, id) < (${cursor.occurredAt}, ${cursor.id})`);
+  }
+  return rows;
+};
+
+/** The client is looked up for each entry: with a list of apps, PostgreSQL might read all entries of the user and sort them. */
+const isOfSubject = (subject: UsageSubject) =>
+  subject.appId === undefined
+    ? clientVisibleTo(
+        subject.viewer,
+        sql`(select apps.client_id from apps where apps.id = usage_entries.app_id)`,
+      )
+    : condition`app_id = ${subject.appId}`;
+
+export type UsageRow = Awaited<ReturnType<ReturnType<typeof usageRows>['execute']>>[number];
+
+/**
+ * Reads a page of at most `limit` entries with at most 4 MiB of `extra`, but at least one entry if there is any.
+ * `next` is null for the last page.
+ */
+const readUsagePage = async (em: Em, filter: UsageFilter, limit: number) => {
+  const limited = usageRows(em, filter).limit(limit);
+  const measured = kysely(em)
+    .selectFrom(limited.as('entry'))
+    .selectAll()
+    .select(sql<number>`count(*) over ()`.as('found'))
+    .select(
+      sql<number>`sum(length(extra)) over (order by occurred_at desc, id desc) - length(extra)`.as('before'),
+    );
+  const rows = await kysely(em)
+    .selectFrom(measured.as('entry'))
+    .selectAll()
+    .where('before', '<', MAX_PAGE_CHARACTERS)
+    .orderBy('occurred_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute();
+  const last = rows.at(-1);
+  const isOver = !last || (rows.length === last.found && last.found < limit);
+  return { rows, next: isOver ? null : { occurredAt: last.occurred_at, id: last.id } };
+};
+
+/** Opens the usage log, newest first. */
+const openUsageList = (em: Em, filter: UsageFilter, encoder: UsageEncoder): OpenList => ({
+  encoder,
+  page: (after, limit) =>
+    usageRows(em, {
+      ...filter,
+      ...(after && { cursor: { occurredAt: after[0] ?? '', id: Number(after[1]) } }),
+    })
+      .clearSelect()
+      .select(
+        encoder.columns.map((name) =>
+          sql.ref(name === 'timestamp' ? 'occurred_at' : name).as(`output_${name}`),
+        ),
+      )
+      .select(['occurred_at', 'id'])
+      .limit(limit),
 });

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../../src/lib/clock.ts';
 import { MEMBER } from '../../../src/services/access/permissions.ts';
 import { VIEWS_ALL } from '../../../src/services/access/visibility.ts';
 import { appRows } from '../../../src/services/apps/app-rows.ts';
-import { type UsageFilter, usageRows } from '../../../src/services/usage/usage-rows.ts';
+import { type UsageFilter, usageRows } from '../../../src/services/usage/usage.ts';
 import { usageWindows } from '../../../src/services/usage/usage-windows.ts';
 import { ADA, appSuite, type TestApp } from '../../support/test-app.ts';
 import { NOON } from '../../support/time.ts';
