@@ -34,30 +34,23 @@ export const appRows = (em: Em, actor: Viewer) =>
 
 export type AppRow = Awaited<ReturnType<ReturnType<typeof appRows>['execute']>>[number];
 
-export type AppCursor = { createdAt: Date | string; id: string };
-
-/** @throws Problem `invalid-input` on `cursor`, which is the id of the app */
-export const appCursorOf = async (em: Em, actor: Actor, cursor: string): Promise<AppCursor> => {
-  const found = appRows(em, actor).clearSelect().select(['apps.created_at', 'apps.id']);
-  const { created_at: createdAt, id } = await cursorRow(found.where('apps.id', '=', cursor));
-  return { createdAt, id };
-};
-
-export const isAfterApp = ({ createdAt, id }: AppCursor) =>
+export const isAfterApp = (createdAt: Date | string, id: string) =>
   condition`(apps.created_at, apps.id) > (${createdAt}, ${id})`;
 
 /** The apps after the one of this id, or all. @throws Problem `invalid-input` on `cursor` */
 export const appsAfter = async (em: Em, actor: Actor, cursor: string | undefined) => {
   const rows = appRows(em, actor);
-  return cursor === undefined ? rows : rows.where(isAfterApp(await appCursorOf(em, actor, cursor)));
+  if (cursor === undefined) return rows;
+  const found = rows.clearSelect().select(['apps.created_at', 'apps.id']).where('apps.id', '=', cursor);
+  const { created_at, id } = await cursorRow(found);
+  return rows.where(isAfterApp(created_at, id));
 };
 
 /** @throws Problem `not-found`, also for an app the actor may not see */
-export const appRow = async (em: Em, actor: Actor, id: string): Promise<AppRow> => {
-  return appRows(em, actor)
+export const appRow = (em: Em, actor: Actor, id: string): Promise<AppRow> =>
+  appRows(em, actor)
     .where('apps.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('app'));
-};
 
 /** SQL array of the ids of the apps whose usage the viewer may see, of one client or of all. */
 export const viewableAppIds = (viewer: Viewer, client?: number): RawBuilder<string[]> =>

@@ -82,7 +82,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
           encoder,
           page: (after, limit) => {
             const [createdAt = '', id = ''] = after ?? [];
-            const rows = after ? apps.where(isAfterApp({ createdAt, id })) : apps;
+            const rows = after ? apps.where(isAfterApp(createdAt, id)) : apps;
             return kysely(em)
               .selectFrom(rows.select('apps.created_at').limit(limit).as('app'))
               .select(encoder.columns.map((name) => sql.ref(name).as(`output_${name}`)))
@@ -109,23 +109,11 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
      * What a platform reads before it shows an app: one cheap query.
      * @throws Problem `not-found`
      */
-    getStatus: async (actor: Actor, id: string) => {
-      const status = await kysely(em)
-        .selectFrom('apps')
-        .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url'])
-        .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
-        // A message may be prepared before maintenance starts.
-        .select(
-          sql<string>`case when in_maintenance then maintenance_message else '' end`.as(
-            'maintenance_message',
-          ),
-        )
+    getStatus: (actor: Actor, id: string) =>
+      appStatuses(em)
         .where('apps.id', '=', id)
         .where(appVisibleTo(actor))
-        .executeTakeFirst();
-      if (!status) throw notFound('app');
-      return status;
-    },
+        .executeTakeFirstOrThrow(() => notFound('app')),
 
     /** What the actor may do with an app. @throws Problem `not-found` */
     getPermissions: async (actor: Actor, id: string) => {
@@ -157,22 +145,9 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
      */
     listVersions: async (actor: Actor, appId: string, page: CursorPageRequest) => {
       const { id, slug, package_info: running } = await requireViewableApp(em, actor, appId);
-      const fetched = kysely(em)
-        .selectFrom('fetched_packages')
-        .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
-        .select(condition`id = max(id) over ()`.as('is_staged'))
-        .where('slug', '=', slug);
-      const rows = kysely(em).selectFrom(fetched.as('version')).selectAll().orderBy('id', 'desc');
-      const versions = await readPage(
-        afterCursor(rows, 'version.id', page.cursor, 'desc'),
-        'version.id',
-        page,
-      );
-      const loads = await readLoads(
-        em,
-        id,
-        versions.map((version) => version.id),
-      );
+      const rows = afterCursor(fetchedVersions(em, slug), 'version.id', page.cursor, 'desc');
+      const versions = await readPage(rows, 'version.id', page);
+      const loads = await readLoads(em, id, versions);
       return versions.map((version) => ({
         ...version,
         loads: loads.get(version.id) ?? [],
@@ -212,14 +187,35 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
 
 export type AppWithUsage = Awaited<ReturnType<ReturnType<typeof createApps>['get']>>;
 
-/** The last loads of these packages into the app by the id of the package, newest first. */
-const readLoads = async (em: Em, appId: string, packageIds: readonly number[]) => {
+const appStatuses = (em: Em) =>
+  kysely(em)
+    .selectFrom('apps')
+    .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url'])
+    .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
+    .select(maintenanceMessage.as('maintenance_message'));
+
+/** A message may be prepared before maintenance starts. */
+const maintenanceMessage = sql<string>`case when in_maintenance then maintenance_message else '' end`;
+
+/** Last fetched first. */
+const fetchedVersions = (em: Em, slug: string) => {
+  const fetched = kysely(em)
+    .selectFrom('fetched_packages')
+    .select(['id', 'version', 'sha256', 'size_bytes', 'fetched_at', 'fetched_by'])
+    .select(condition`id = max(id) over ()`.as('is_staged'))
+    .where('slug', '=', slug);
+  return kysely(em).selectFrom(fetched.as('version')).selectAll().orderBy('id', 'desc');
+};
+
+/** The last loads of these versions into the app by the id of the version, newest first. */
+const readLoads = async (em: Em, appId: string, versions: readonly { id: number }[]) => {
+  const ids = versions.map(({ id }) => id);
   const loads = kysely(em)
     .selectFrom('loaded_packages')
     .select(['id', 'package_id', 'loaded_at', 'loaded_by', 'is_rollback'])
     .select(sql<number>`row_number() over (partition by package_id order by id desc)`.as('nth'))
     .where('app_id', '=', appId)
-    .where(isAnyOf('package_id', packageIds, 'bigint'));
+    .where(isAnyOf('package_id', ids, 'bigint'));
   const rows = await kysely(em)
     .selectFrom(loads.as('load'))
     .selectAll()
