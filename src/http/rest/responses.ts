@@ -154,7 +154,10 @@ async function* textsOf(
   first: IteratorResult<ListPage>,
   rest: AsyncIterator<ListPage>,
 ): AsyncGenerator<Buffer> {
-  for (let next = first; !next.done; next = await rest.next()) yield* next.value.texts;
+  for (let next = first; !next.done; next = await rest.next()) {
+    // Not `yield*`: an array cannot be told that the caller has disconnected, which would be logged as an error.
+    for (const text of next.value.texts) yield text;
+  }
 }
 
 const MAX_NAME_LENGTH = 100;
