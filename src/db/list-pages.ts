@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   type Compilable,
   createQueryId,
@@ -204,20 +205,23 @@ const copyFrom = async (
 ): Promise<number> => {
   // `pg` ends the time limit of a query by its callback, which pg-copy-streams does not call.
   const rows = Object.assign(copyTo(`copy (${sql}) to stdout`), { callback: () => {} });
-  // The stream ends before the server is ready for the next statement.
-  const isReady = new Promise<void>((resolve) => client.once('drain', resolve));
+  // The stream ends before the server is ready for the next statement. The connection may be lost in between.
+  const isReady = once(client, 'drain');
   client.query(rows);
   try {
-    let rest = '';
-    for await (const text of rows.setEncoding(encoding) as AsyncIterable<string>) {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      if (lines.length > 0) onLines(lines);
-    }
-    await isReady;
+    await Promise.all([splitLines(rows.setEncoding(encoding), onLines), isReady]);
     return rows.rowCount;
   } finally {
     rows.callback();
+  }
+};
+
+const splitLines = async (texts: AsyncIterable<string>, onLines: OnLines): Promise<void> => {
+  let rest = '';
+  for await (const text of texts) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    if (lines.length > 0) onLines(lines);
   }
 };
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Kysely, PostgresDialect, sql } from 'kysely';
@@ -11,25 +13,24 @@ import {
   type RowEncoder,
 } from '../../src/db/list-pages.ts';
 import { suite } from '../support/suite.ts';
-import { createTestDatabase, createTestPool } from '../support/test-database.ts';
+import { createTestDatabase, createTestPool, type TestDatabase } from '../support/test-database.ts';
 
 type Em = Kysely<Record<string, never>>;
-type Context = { pool: pg.Pool; db: Em; readList: ReadList; drop: () => Promise<void> };
+type Context = { database: TestDatabase; pool: pg.Pool; db: Em; readList: ReadList };
 const lists = suite<Context>('listPages');
 
 const LIMIT_MS = 2_000;
 
 lists.before(async (context) => {
-  const { connection, drop } = await createTestDatabase('empty');
+  context.database = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next query.
-  context.pool = createTestPool(connection, { max: 1, limitMs: LIMIT_MS });
+  context.pool = createTestPool(context.database.connection, { max: 1, limitMs: LIMIT_MS });
   context.db = new Kysely({ dialect: new PostgresDialect({ pool: context.pool }) });
   context.readList = createListReader(context.pool);
-  context.drop = drop;
 });
-lists.after(async ({ pool, drop }) => {
+lists.after(async ({ pool, database }) => {
   await pool.end();
-  await drop();
+  await database.drop();
 });
 
 const asJson = (columns: readonly string[]): RowEncoder => ({
@@ -281,6 +282,38 @@ lists('fails if the connection is lost, and the next list is read', async (conte
   await failing;
   await canRead(context);
 });
+
+/** Forwards connections to a PostgreSQL socket directory, and closes them after a COPY of one row, before the server is ready. */
+const startClosingProxy = async (socketDirectory: string): Promise<Server> => {
+  const end = 'COPY 1\0';
+  const server = createServer((client) => {
+    const upstream = connect(`${socketDirectory}/.s.PGSQL.5432`);
+    client.on('close', () => upstream.destroy()).pipe(upstream);
+    upstream.on('data', (bytes: Buffer) => {
+      const length = bytes.indexOf(end) + end.length;
+      if (length < end.length) client.write(bytes);
+      else client.end(bytes.subarray(0, length));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+};
+
+lists(
+  'fails if the connection is lost after the last row, and the next list is read',
+  async ({ db, database }) => {
+    const { connection } = database;
+    const proxy = await startClosingProxy(connection.host);
+    const { port } = proxy.address() as AddressInfo; // of a TCP server
+    const proxied = createTestPool({ ...connection, host: '127.0.0.1', port }, { max: 1 });
+    const context = { db, database, pool: proxied, readList: createListReader(proxied) };
+
+    await failsWith(collect(open(context.readList, numbers(db, 1))), /terminat/);
+    await canRead(context);
+    await proxied.end();
+    proxy.close();
+  },
+);
 
 lists('leaves its connection usable, also after the time limit of its queries', async (context) => {
   const { pool } = context;
