@@ -4,16 +4,12 @@ import { type Outputs, trpc } from '../api.ts';
 
 export type Entry = Outputs['audit']['list'][number];
 
-const PERSON_ACTIONS =
-  /^((user|login|password|session|token|saved-filter|request)\.|client\.(add|remove)-admin$)/;
-
 /** Who acted; the service, or a caller who was not logged in. */
 export const ActorLink = ({ entry: { actor } }: { entry: Entry }) =>
   actor === '' ? 'Not logged in' : <PersonLink email={actor} />;
 
 /** What was changed, with a link to its screen. */
 export const TargetLink = ({ entry: { action, target, details, clients } }: { entry: Entry }) => {
-  if (PERSON_ACTIONS.test(action) && target.includes('@')) return <PersonLink email={target} />;
   if (action.startsWith('invitation.'))
     return (
       <Link className="text-link" to="/invitations" search={{ search: target, status: 'all' }}>
@@ -27,12 +23,13 @@ export const TargetLink = ({ entry: { action, target, details, clients } }: { en
       </Link>
     );
   const [client] = clients;
-  if (action.startsWith('client.') && client !== undefined)
+  if (action.startsWith('client.') && !action.endsWith('-admin') && client !== undefined)
     return (
       <Link className="text-link" to="/clients/$id" params={{ id: String(client) }}>
         {target}
       </Link>
     );
+  if (target.includes('@')) return <PersonLink email={target} />;
   return action.startsWith('app.') ? <AppLink slug={target} /> : target;
 };
 
