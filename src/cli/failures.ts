@@ -1,10 +1,7 @@
-import { DataDirInUse, EmbeddedPostgresError } from '../adapters/embedded-postgres/index.ts';
 import { InvalidSettings } from '../config/config.ts';
-import { SecretFileError } from '../config/secret-file.ts';
-import { IncompatibleDatabase, problemOfDatabaseError, UnfinishedRestore } from '../db/database-errors.ts';
-import { BackupStoreError, errorCodeOf, reasonOf } from '../lib/errno.ts';
+import { problemOfDatabaseError } from '../db/database-errors.ts';
+import { errorCodeOf, OperatorError, reasonOf } from '../lib/errno.ts';
 import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';
-import { ListenError } from '../server/listen.ts';
 
 /** Exit codes. */
 const FAILURE = 1;
@@ -21,7 +18,7 @@ export const linesOf = (error: unknown): string[] => {
   if (error instanceof InvalidSettings) return error.lines.map((line) => `Invalid setting ${line}`);
   if (error instanceof Problem) return [error.message, ...fieldLines(error)];
   if (!(error instanceof Error)) return [String(error)];
-  if (EXPECTED_ERRORS.some((kind) => error instanceof kind)) return [error.message];
+  if (error instanceof OperatorError) return [error.message];
   if (errorCodeOf(error) === DISK_FULL)
     return [`${NO_DISK_SPACE} Free space and try again (${reasonOf(error)}).`];
   if (isDatabaseFailure(error)) return [`DATABASE_URL: the database cannot be used (${reasonOf(error)}).`];
@@ -48,16 +45,6 @@ const fileFailure = (error: Error): string | null => {
   const reason = FILE_FAILURES[errorCodeOf(error) ?? ''];
   return reason === undefined ? error.message : `${error.path}: ${reason}`;
 };
-
-const EXPECTED_ERRORS = [
-  DataDirInUse,
-  EmbeddedPostgresError,
-  SecretFileError,
-  ListenError,
-  IncompatibleDatabase,
-  UnfinishedRestore,
-  BackupStoreError,
-];
 
 /** Omits messages that the sentence already contains. */
 const fieldLines = ({ message: sentence, fields = {} }: Problem): string[] =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, link, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
+import { errorCodeOf, nullIfMissing, OperatorError } from '../lib/errno.ts';
 import { ensureDirectory, syncDirectory } from '../lib/files.ts';
 
 const SECRET_BYTES = 32;
@@ -9,10 +9,8 @@ const SECRET_BYTES = 32;
 const MIN_CHARACTERS = 32;
 const GROUP_AND_OTHERS = 0o077;
 
-/** A secret in a file that others can read or could have written; the message is one line for the operator. */
-export class SecretFileError extends Error {
-  override readonly name = 'SecretFileError';
-}
+/** A secret in a file that others can read or could have written. */
+export class SecretFileError extends OperatorError {}
 
 /** The check is on the open file, so the file that is read is the file that was checked. */
 const checkAccess = async (handle: FileHandle, path: string): Promise<void> => {

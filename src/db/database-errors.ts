@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { OperatorError } from '../lib/errno.ts';
 import {
   type FieldErrors,
   invalid,
@@ -92,23 +93,21 @@ const isLostConnection = (error: Error, code: string): boolean =>
 const isOfSocket = (error: Error): boolean =>
   error instanceof AggregateError || ('syscall' in error && !('path' in error));
 
-/** The database was migrated by a version with other migrations. The message is one line for the operator. */
-export class IncompatibleDatabase extends Error {
+/** The database was migrated by a version with other migrations. */
+export class IncompatibleDatabase extends OperatorError {
   constructor(name: string) {
     super(
       `The database has migration ${name}, which this version of Steward does not know, and lacks others. ` +
         'Run the version that created it, or use an empty database or DATA_DIR.',
     );
-    this.name = 'IncompatibleDatabase';
   }
 }
 
-/** The database holds part of a backup. The message is one line for the operator. */
-export class UnfinishedRestore extends Error {
+/** The database holds part of a backup. */
+export class UnfinishedRestore extends OperatorError {
   constructor() {
     super(
       'A restore into this database is running or was interrupted. If it was interrupted, run `steward restore` again with the same backup, or use another empty database or DATA_DIR.',
     );
-    this.name = 'UnfinishedRestore';
   }
 }

@@ -15,7 +15,10 @@ export const reasonOf = (cause: unknown): string => {
   return cause instanceof Error ? cause.message : String(cause);
 };
 
-/** The folder or bucket of backups cannot be used. The message is one line for the operator. */
-export class BackupStoreError extends Error {
-  override readonly name = 'BackupStoreError';
+/** A failure that the operator can fix. The message is one line for the operator. */
+export class OperatorError extends Error {
+  override readonly name: string = this.constructor.name;
 }
+
+/** The folder or bucket of backups cannot be used. */
+export class BackupStoreError extends OperatorError {}

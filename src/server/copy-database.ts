@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { createFolderBackupStore } from '../adapters/backup-store/backup-store.ts';
-import { EmbeddedPostgresError } from '../adapters/embedded-postgres/index.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import { checkBackup } from '../backup/check-backup.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
@@ -11,6 +10,7 @@ import type { Connection } from '../config/connection.ts';
 import { openUnlimitedSession } from '../db/client.ts';
 import { readSchemaState } from '../db/migrate.ts';
 import { systemClock } from '../lib/clock.ts';
+import { OperatorError } from '../lib/errno.ts';
 
 const FOLDER = 'upgrade';
 const NAME = 'data.tar';
@@ -43,7 +43,7 @@ export const copyDatabase = async (from: Connection, to: Connection, dataDir: st
       onTable: () => {},
     });
     if (foreign.length > 0)
-      throw new EmbeddedPostgresError(
+      throw new OperatorError(
         `The embedded database also has the tables ${foreign.join(', ')}, which an upgrade does not move. Move them elsewhere with the version of Steward that you used before, and drop them.`,
       );
   } finally {

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   attachToEmbeddedPostgres,
   DataDirInUse,
-  EmbeddedPostgresError,
   startEmbeddedPostgres,
   waitForAttached,
 } from '../adapters/embedded-postgres/index.ts';
@@ -12,7 +11,7 @@ import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
 import { resolveTlsMode } from '../db/client.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
-import { errorCodeOf, reasonOf } from '../lib/errno.ts';
+import { errorCodeOf, OperatorError, reasonOf } from '../lib/errno.ts';
 
 /** The configured database, started if it is the embedded one, and its secret key. */
 export type DatabaseHost = {
@@ -119,7 +118,7 @@ export const withDatabaseHost = async <T>(
 /** The server of a service stops with it, also below a command. */
 const nameStop = (error: unknown): unknown =>
   problemOfDatabaseError(error)?.code === 'database-unavailable' && errorCodeOf(error) !== DISK_FULL
-    ? new EmbeddedPostgresError(
+    ? new OperatorError(
         `The embedded database has stopped, probably with the service that ran it (${reasonOf(error)}). Run the command again.`,
         { cause: error },
       )

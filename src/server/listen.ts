@@ -1,13 +1,6 @@
 import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
-
-/** The service cannot listen on HOST and PORT. The message is one line for the operator. */
-export class ListenError extends Error {
-  constructor(cause: unknown, prefix: string) {
-    super(reasonOf(cause, prefix), { cause });
-    this.name = 'ListenError';
-  }
-}
+import { OperatorError } from '../lib/errno.ts';
 
 const reasonOf = (cause: unknown, prefix: string): string => {
   const { code, port } = { code: undefined, port: '', ...(cause instanceof Error ? cause : {}) };
@@ -20,17 +13,17 @@ const reasonOf = (cause: unknown, prefix: string): string => {
 
 /**
  * @param prefix of the settings that name the address
- * @throws ListenError
+ * @throws OperatorError
  */
 export const wrapListenError = <T>(attempt: Promise<T>, prefix = ''): Promise<T> =>
   attempt.catch((cause: unknown) => {
-    throw new ListenError(cause, prefix);
+    throw new OperatorError(reasonOf(cause, prefix), { cause });
   });
 
 /**
  * Checks that the addresses are free, before links and the first site's domain are created from it. PORT=0 selects a free
  * port.
- * @throws ListenError
+ * @throws OperatorError
  */
 export const resolvePort = async (config: Config): Promise<Config> => {
   const { metricsPort, metricsHost } = config;

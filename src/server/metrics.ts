@@ -31,7 +31,7 @@ export const collectMetrics = ({ orm, hasher, clock, backupIntervalSeconds }: Ap
  * Serves the metrics of this process, or the sums over its workers.
  * @param registry null in the primary process of workers
  * @returns the function that stops serving
- * @throws ListenError
+ * @throws OperatorError
  */
 export const serveMetrics = async (config: Config, registry: Registry | null) => {
   const { metricsPort: port, metricsHost: host, metricsToken: token } = config;

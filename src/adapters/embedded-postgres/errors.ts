@@ -1,12 +1,10 @@
-/** The embedded database cannot run. The message is for the operator. */
-export class EmbeddedPostgresError extends Error {
-  override readonly name: string = 'EmbeddedPostgresError';
-}
+import { OperatorError } from '../../lib/errno.ts';
+
+/** The embedded database cannot run. */
+export class EmbeddedPostgresError extends OperatorError {}
 
 /** Another Steward uses the data directory. */
 export class DataDirInUse extends EmbeddedPostgresError {
-  override readonly name = 'DataDirInUse';
-
   constructor(dataDir: string, pid?: number) {
     const owner = pid === undefined ? '' : ` (process ${pid})`;
     super(

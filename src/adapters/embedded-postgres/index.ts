@@ -23,7 +23,7 @@ import { waitForPreviousServer } from './running-server.ts';
 import { ClusterBusy, openLogFile, openSession, spawnServer, stopServer, waitUntilReady } from './server.ts';
 
 export { hasCluster } from './cluster.ts';
-export { DataDirInUse, EmbeddedPostgresError } from './errors.ts';
+export { DataDirInUse } from './errors.ts';
 export { attachToEmbeddedPostgres, waitForAttached } from './running-server.ts';
 
 /** How an upgrade moves the data. Both databases accept logins of the service's role; the second one is empty. */

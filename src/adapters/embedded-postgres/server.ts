@@ -102,9 +102,7 @@ const REFUSED_LOGINS = new Set(['28P01', '28000', '3D000']);
 const BUSY = /lock file "postmaster.pid" already exists|pre-existing shared memory block/;
 
 /** PostgreSQL found another server on the same cluster. */
-export class ClusterBusy extends EmbeddedPostgresError {
-  override readonly name = 'ClusterBusy';
-}
+export class ClusterBusy extends EmbeddedPostgresError {}
 
 export const openSession = async (connection: Connection, applicationName?: string): Promise<Client> => {
   const client = new Client({
