@@ -85,17 +85,14 @@ export const createApp = async (deps: AppDeps) => {
 
   const requests = createRequestQueues();
   const server = await createServer({
+    ...config,
     logger: logger satisfies FastifyBaseLogger,
     openServices,
     inTransaction,
-    baseUrl: config.baseUrl,
-    sessionMaxDays: config.sessionMaxDays,
-    appUrl: config.appUrl,
     secretKey,
     version: manifest.version,
     readPublicKeys: signingKeys.publishedKeys,
     jwksMaxAgeSeconds: JWKS_MAX_AGE_SECONDS,
-    trustedProxies: config.trustedProxies,
     timeLimitMs,
     requests,
     isAlive: () => !pool.isStuck(),
@@ -107,7 +104,6 @@ export const createApp = async (deps: AppDeps) => {
         }
         return isReady(orm, READY_QUERY_TIMEOUT_MS);
       }),
-    corsOrigins: config.corsOrigins,
     requestLimits:
       config.rateLimitPerMinute === 0
         ? null
@@ -165,11 +161,11 @@ const openResources = async ({ config, connection, secretKey, logger, hashCost, 
     hasher: await createPasswordHasher(config.argon2Concurrency, hashCost),
     store: await openPackageStore(config.appStore),
     signingKeys: createSigningKeys({
+      ...config,
       em: orm.em.fork(),
       secretKey,
       clock: clock ?? databaseClock,
       logger,
-      signingKeyDays: config.signingKeyDays,
     }),
     links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
   };
@@ -182,18 +178,11 @@ const createServiceFactories = (
 ) => {
   const { config, secretKey, orm, pool } = resources;
   const serviceDeps = {
+    ...config,
     ...resources,
     ...given,
     ...createSharedParts({ pool, fork: () => orm.em.fork(), secretKey }),
     loadCommonPasswords,
-    baseUrl: config.baseUrl,
-    appUrl: config.appUrl,
-    ticketSeconds: config.ticketSeconds,
-    tokenIdleDays: config.tokenIdleDays,
-    sessionMaxDays: config.sessionMaxDays,
-    invitationDays: config.invitationDays,
-    usageRetentionDays: config.usageRetentionDays,
-    idempotencyHours: config.idempotencyHours,
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
   const fork = (confirmBeforeCommit: ConfirmBeforeCommit | undefined): Em => {
@@ -254,16 +243,8 @@ const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resou
 /** Wires the mail components: the writer that services use, and the worker that sends. */
 const createMailModule = async ({ config, connection, orm, links, clock, logger }: Resources) => {
   const { mailServerUrl, mailFrom, mailPerMinute: perMinute, mailRetentionDays: retentionDays } = config;
-  const { invitationDays } = config;
   const mailWriter = createMailWriter({ links, mailFrom });
-  const outbox = createOutbox({
-    em: orm.em,
-    clock,
-    writer: mailWriter,
-    invitationDays,
-    perMinute,
-    retentionDays,
-  });
+  const outbox = createOutbox({ ...config, em: orm.em, clock, writer: mailWriter, perMinute, retentionDays });
   const hasServer = mailServerUrl !== undefined;
   const worker = createMailWorker({
     outbox,
@@ -289,32 +270,27 @@ const BACKUP_LIMIT_MS = 24 * HOUR_MS;
 
 /** The scheduler that makes the backups of BACKUP_TARGET; null without it. */
 const createBackupModule = async (resources: Resources) => {
-  const { config, connection, secretKey, orm, clock, logger, store: packages } = resources;
+  const { config, secretKey, orm, logger, store: packages } = resources;
   const { target, passphrase } = config.backup;
   if (!target) return null;
   // Loaded only where it is used, as the S3 client is.
   const { runScheduledBackup } = await import('./backup/scheduled-backup.ts');
   const store = await openBackupStore(target);
   const key = passphrase ? { secretKey, passphrase } : null;
-  const backup = (signal: AbortSignal) =>
-    runScheduledBackup(
-      {
-        fork: () => orm.em.fork(),
-        connection,
-        clock,
-        logger,
-        store,
-        packages,
-        version: manifest.version,
-        key,
-        schedule: config.backup,
-      },
-      signal,
-    );
+  const { version } = manifest;
+  const deps = {
+    ...resources,
+    fork: () => orm.em.fork(),
+    store,
+    packages,
+    version,
+    key,
+    schedule: config.backup,
+  };
   return createScheduler({
     logger,
     intervalMs: BACKUP_INTERVAL_MS,
     limitMs: BACKUP_LIMIT_MS,
-    tasks: { backup },
+    tasks: { backup: (signal) => runScheduledBackup(deps, signal) },
   });
 };
