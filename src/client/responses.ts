@@ -24,8 +24,6 @@ export class ForeignAnswer extends Error {
 }
 
 const JSON_TYPE = /^application\/jsonl?\b/;
-/** The JSON-RPC code of an internal error. tRPC requires one in every error; the client ignores it. */
-const INTERNAL_ERROR = -32_603;
 
 /** Rejects lost connections and foreign responses with a clear error, before tRPC fails to parse them. */
 export const withResponseChecks =
@@ -35,7 +33,7 @@ export const withResponseChecks =
       throw init?.signal?.aborted ? cause : new Unreachable(cause);
     };
     const response = await send(url, init).catch(fail);
-    if (!response.ok) return toErrorResponse(response);
+    if (!response.ok) return requireError(response);
     if (!JSON_TYPE.test(response.headers.get('content-type') ?? '')) throw new ForeignAnswer(response.status);
     return guardBody(response, fail);
   };
@@ -73,23 +71,15 @@ const guardStream = <Chunk>(body: ReadableStream<Chunk>, fail: (cause: unknown) 
   });
 };
 
-/**
- * Requests that fail before they reach a procedure (cross-site, body too large) get a problem document. Converts it into
- * tRPC's error format.
- */
-const toErrorResponse = async (response: Response): Promise<Response> => {
+/** A response of tRPC, or the problem document of another path. */
+const requireError = async (response: Response): Promise<Response> => {
+  const { status, headers } = response;
+  if (headers.get('content-type')?.startsWith('application/problem+json')) return response;
   const text = await response.text().catch((cause: unknown) => {
     throw new Unreachable(cause);
   });
-  const body = parseJson(text);
-  const { status } = response;
-  const id = response.headers.get('x-request-id');
-  const headers: Record<string, string> = id === null ? {} : { 'x-request-id': id };
-  const init = { status, headers };
-  if (isEnvelope(body)) return new Response(text, init);
-  const problem = parseProblem(body);
-  if (!problem) throw new ForeignAnswer(status);
-  return Response.json(toEnvelope(problem, response.headers.get('retry-after')), init);
+  if (!isEnvelope(parseJson(text))) throw new ForeignAnswer(status);
+  return new Response(text, { status, headers });
 };
 
 const parseJson = (text: string): unknown => {
@@ -108,35 +98,3 @@ const isEnvelope = (body: unknown): boolean =>
   Array.isArray(body)
     ? body.every(isEnvelope)
     : isObject(body) && (isObject(body.result) || (isObject(body.error) && 'json' in body.error));
-
-const toEnvelope = ({ code, detail, status, fields }: ProblemDocument, retryAfter: string | null) => {
-  const retryAfterSeconds = retryAfter === null ? undefined : Number(retryAfter);
-  const data = { code: 'BAD_REQUEST', httpStatus: status, problem: { code, fields, retryAfterSeconds } };
-  return { error: { json: { message: detail, code: INTERNAL_ERROR, data } } };
-};
-
-/** The members of Steward's RFC 9457 documents that the client reads. */
-type ProblemDocument = {
-  code: string;
-  detail: string;
-  status: number;
-  fields: Record<string, string[]> | undefined;
-};
-
-const TYPE = /^urn:steward:problem:(.+)$/;
-
-/** Null if the document is not a problem of Steward. */
-const parseProblem = (document: unknown): ProblemDocument | null => {
-  if (!isObject(document)) return null;
-  const { type, detail, status, errors } = document;
-  const [, code] = TYPE.exec(String(type)) ?? [];
-  if (code === undefined || typeof detail !== 'string' || typeof status !== 'number') return null;
-  return { code, detail, status, fields: parseFields(errors) };
-};
-
-const parseFields = (errors: unknown): Record<string, string[]> | undefined => {
-  if (!isObject(errors)) return undefined;
-  return Object.fromEntries(
-    Object.entries(errors).map(([field, messages]) => [field, [messages].flat().map(String)]),
-  );
-};
