@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chown, lchown, mkdtemp, readdir, stat } from 'node:fs/promises';
+import { chown, mkdtemp, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { nullIfMissing } from '../../lib/errno.ts';
 import { EmbeddedPostgresError } from './errors.ts';
+
+export const run = promisify(execFile);
 
 /** The user that runs PostgreSQL, if it is not the current one. */
 export type Account = { uid: number; gid: number };
@@ -47,13 +49,12 @@ const isDedicated = (uid: number): boolean => uid >= FIRST_UID && uid < FIRST_UI
 
 /** Changes the owner of a directory and its contents. */
 export const chownTree = async (dir: string, { uid, gid }: Account): Promise<void> => {
-  for (const name of await readdir(dir, { recursive: true })) await lchown(join(dir, name), uid, gid);
-  await chown(dir, uid, gid);
+  await run('chown', ['-Rh', `${uid}:${gid}`, dir]);
 };
 
 /** Whether the account can list or execute `path`, below all directories above it. */
 export const canReach = (path: string, account: Account): Promise<boolean> =>
-  promisify(execFile)('/bin/sh', ['-c', '[ -r "$0" ] && [ -x "$0" ]', path], { ...account, cwd: '/' }).then(
+  run('/bin/sh', ['-c', '[ -r "$0" ] && [ -x "$0" ]', path], { ...account, cwd: '/' }).then(
     () => true,
     (_denied: unknown) => false,
   );

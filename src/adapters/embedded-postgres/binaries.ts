@@ -1,6 +1,5 @@
 import {
   access,
-  chmod,
   constants,
   cp,
   lstat,
@@ -16,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
-import { type Account, canReach } from './account.ts';
+import { type Account, canReach, run } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 
 export type Binaries = { initdb: string; postgres: string; major: string };
@@ -99,7 +98,8 @@ export const copyBinaries = async (source: Source): Promise<string> => {
   const made = await mkdtemp(`${copy}-`);
   await cp(source.native, join(made, 'native'), { recursive: true, verbatimSymlinks: true });
   await linkLibraries(join(made, 'native'));
-  await makeReadable(made);
+  // Another account reads the copy, even if the package was installed with a strict umask.
+  await run('chmod', ['-R', 'u=rwX,go=rX', made]);
   await publish(made, copy, source.native);
   return native;
 };
@@ -125,17 +125,6 @@ const isTrusted = async (copy: string, native: string): Promise<boolean> => {
   }
   const found = new Set(await nullIfMissing(readdir(join(copy, 'native'), { recursive: true })));
   return (await readdir(native, { recursive: true })).every((file) => found.has(file));
-};
-
-/** Another account reads the copy, even if the package was installed with a strict umask. */
-const makeReadable = async (dir: string): Promise<void> => {
-  await chmod(dir, 0o755);
-  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
-    if (entry.isSymbolicLink()) continue;
-    const path = join(entry.parentPath, entry.name);
-    const isExecutable = entry.isDirectory() || ((await lstat(path)).mode & 0o100) !== 0;
-    await chmod(path, isExecutable ? 0o755 : 0o644);
-  }
 };
 
 /** Renames `made` to `copy`, unless another process has published a complete copy in the meantime. */
