@@ -77,15 +77,5 @@ export const firstSuccess = async <Item, Result>(
     ready = Promise.race([result, slow]).catch(() => {});
     return result;
   });
-  try {
-    return await Promise.any(attempts);
-  } catch (error) {
-    throw new AggregateError(failuresOf(error));
-  } finally {
-    done.abort();
-  }
+  return Promise.any(attempts).finally(() => done.abort());
 };
-
-/** The failures of several attempts, which may have had several attempts each. */
-const failuresOf = (error: unknown): unknown[] =>
-  error instanceof AggregateError ? error.errors.flatMap(failuresOf) : [error];
