@@ -23,6 +23,13 @@ export const createMetrics = (sources: MetricSources): Registry => {
 
 const describeProcess = (registry: Registry, { version, pool, passwordQueue }: MetricSources): void => {
   const registers = [registry];
+  const stateGauge = (name: string, help: string, read: () => Record<string, number>) =>
+    new Gauge({
+      ...{ name, help, labelNames: ['state'], registers },
+      collect() {
+        for (const [state, count] of Object.entries(read())) this.set({ state }, count);
+      },
+    });
   new Gauge({
     name: 'steward_build_info',
     help: 'Always 1, labelled with the versions.',
@@ -30,33 +37,21 @@ const describeProcess = (registry: Registry, { version, pool, passwordQueue }: M
     aggregator: 'first',
     registers,
   }).set({ version, node: process.versions.node }, 1);
-  new Gauge({
-    name: 'steward_database_connections',
-    help: 'Connections of the pool by state, and the work that waits for one.',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount);
-      this.set({ state: 'idle' }, pool.idleCount);
-      this.set({ state: 'waiting' }, pool.waitingCount);
-    },
-  });
+  stateGauge(
+    'steward_database_connections',
+    'Connections of the pool by state, and the work that waits for one.',
+    () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+  );
   new Gauge({
     name: 'steward_database_connections_max',
     help: 'Connections that the pool may open.',
     registers,
   }).set(pool.options.max);
-  new Gauge({
-    name: 'steward_password_hashes',
-    help: 'Passwords that are being hashed, and those that wait for a core.',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      const { running, waiting } = passwordQueue();
-      this.set({ state: 'running' }, running);
-      this.set({ state: 'waiting' }, waiting);
-    },
-  });
+  stateGauge(
+    'steward_password_hashes',
+    'Passwords that are being hashed, and those that wait for a core.',
+    passwordQueue,
+  );
 };
 
 /** In seconds: from reading one user to the largest exports. */
