@@ -40,29 +40,24 @@ export const restoreBackup = async (
   { connection, onClaimed, ...options }: Options,
 ): Promise<string[]> => {
   await using _lock = await lockTarget(connection);
-  const client = await openUnlimitedSession(connection);
-  try {
-    await claimTarget(client, checked.header);
-    await onClaimed?.();
-    await migrateDatabase(connection, { to: checked.header.migrations.at(-1), isRestore: true });
-    await createMonths(connection, checked.header.months);
-    const own = new Set((await readTables(client, true)).map(({ name }) => name));
-    const tables = checked.header.tables.filter(({ name }) => own.has(name));
-    await loadRows(source, checked, { client, tables, ...options });
-    // Without statistics, the planner assumes small tables until autovacuum has read them.
-    await client.query('analyze');
-    await migrateDatabase(connection);
-    return checked.header.tables.map(({ name }) => name).filter((name) => !own.has(name));
-  } finally {
-    await client.end();
-  }
+  await using client = await openUnlimitedSession(connection);
+  await claimTarget(client, checked.header);
+  await onClaimed?.();
+  await migrateDatabase(connection, { to: checked.header.migrations.at(-1), isRestore: true });
+  await createMonths(connection, checked.header.months);
+  const own = new Set((await readTables(client, true)).map(({ name }) => name));
+  const tables = checked.header.tables.filter(({ name }) => own.has(name));
+  await loadRows(source, checked, { client, tables, ...options });
+  // Without statistics, the planner assumes small tables until autovacuum has read them.
+  await client.query('analyze');
+  await migrateDatabase(connection);
+  return checked.header.tables.map(({ name }) => name).filter((name) => !own.has(name));
 };
 
 const createMonths = async (connection: Connection, days: readonly string[]): Promise<void> => {
-  const orm = await openDatabase(connection);
+  await using orm = await openDatabase(connection);
   const months = days.map((day) => new Date(day));
-  const work = orm.em.fork().transactional((tx) => ensureMonths(tx, months));
-  await work.finally(() => orm.close(true));
+  await orm.em.fork().transactional((tx) => ensureMonths(tx, months));
 };
 
 type RowOptions = Pick<Options, 'publishPackage' | 'onTable'> & {

@@ -68,8 +68,8 @@ export const releaseTarget = async (connection: Connection): Promise<void> => {
 
 const withTarget = async <T>(connection: Connection, work: (client: pg.Client) => Promise<T>): Promise<T> => {
   await using _lock = await lockTarget(connection);
-  const client = await openUnlimitedSession(connection);
-  return await work(client).finally(() => client.end());
+  await using client = await openUnlimitedSession(connection);
+  return await work(client);
 };
 
 /** To be run in the transaction that commits the rows. */

@@ -48,8 +48,8 @@ type Work<T> = (orm: Orm, secretKey: string) => Promise<T>;
 export const withDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?: number | null): Promise<T> =>
   withDatabaseHost(config, async ({ connection, secretKey }) => {
     await migrateDatabase(connection);
-    const orm = await openDatabase(connection, queryLimitMs);
-    return work(orm, secretKey).finally(() => orm.close(true));
+    await using orm = await openDatabase(connection, queryLimitMs);
+    return await work(orm, secretKey);
   });
 
 /** As `withDatabase`, without statement timeouts: counting a large app, or searching for a person, takes long. */

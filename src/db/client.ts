@@ -41,12 +41,16 @@ export const withoutLimits = (connection: Connection, lockTimeoutMs: number): Co
   startupOptions: `${connection.startupOptions ?? ''} -c statement_timeout=0 -c lock_timeout=${lockTimeoutMs}`,
 });
 
-/** A session without time limits for background work. */
-export const openUnlimitedSession = async (connection: Connection, lockTimeoutMs = 0): Promise<pg.Client> => {
-  const client = createClient(withoutLimits(connection, lockTimeoutMs), 'housekeeping');
+/** Connects a client, which is closed at the end of the scope that uses it. */
+export const openClient = async (connection: Connection, purpose: string) => {
+  const client = createClient(connection, purpose);
   await client.connect();
-  return client;
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 };
+
+/** A session without time limits for background work. */
+export const openUnlimitedSession = (connection: Connection, lockTimeoutMs = 0) =>
+  openClient(withoutLimits(connection, lockTimeoutMs), 'housekeeping');
 
 /**
  * Decides once whether `sslmode=prefer` uses TLS: the service must not fall back to clear text later.
@@ -57,19 +61,13 @@ export const resolveTlsMode = async (connection: Connection): Promise<Connection
   const encrypted: Connection = { ...connection, tls: { mode: 'require' } };
   const { tls: _none, ...clear } = connection;
   try {
-    await logIn(encrypted);
+    await using _loggedIn = await openClient(encrypted, 'probe');
     return encrypted;
   } catch (error) {
     if (errorCodeOf(error) === WRONG_PASSWORD) throw error;
-    await logIn(clear);
+    await using _loggedIn = await openClient(clear, 'probe');
     return clear;
   }
-};
-
-const logIn = async (connection: Connection): Promise<void> => {
-  const client = createClient(connection, 'probe');
-  await client.connect();
-  await client.end();
 };
 
 /**
@@ -83,19 +81,12 @@ export const tryAdvisoryLock = async (
   purpose: string,
   key: number,
 ): Promise<AsyncDisposable | null> => {
-  const client = createClient(connection, purpose);
-  await client.connect();
-  try {
-    await client.query('begin');
-    await client.query('set local idle_in_transaction_session_timeout = 0');
-    const { rows } = await client.query('select pg_try_advisory_xact_lock($1) as "isHeld"', [key]);
-    if (rows[0]?.isHeld === true) return { [Symbol.asyncDispose]: () => client.end() };
-  } catch (error) {
-    await client.end();
-    throw error;
-  }
-  await client.end();
-  return null;
+  await using opened = new AsyncDisposableStack();
+  const client = opened.use(await openClient(connection, purpose));
+  await client.query('begin');
+  await client.query('set local idle_in_transaction_session_timeout = 0');
+  const { rows } = await client.query('select pg_try_advisory_xact_lock($1) as "isHeld"', [key]);
+  return rows[0]?.isHeld === true ? opened.move() : null;
 };
 
 const timeoutOf = ({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: Connection): number => connectTimeoutMs;

@@ -3,13 +3,13 @@ import { ormConfig } from '../../mikro-orm.config.ts';
 import type { Connection } from '../config/connection.ts';
 import { createPool } from './pool.ts';
 
-/** Opens a pool, and checks that the server answers. `close` closes both. */
+/** Opens a pool, and checks that the server answers. Both are closed by `close(true)`, or at the end of the scope that uses them. */
 export const openDatabase = async (connection: Connection, queryLimitMs?: number | null) => {
   const pool = createPool(connection, queryLimitMs);
   const orm = await MikroORM.init(ormConfig(pool));
   // By the ORM, which ends only a pool that it has used.
   await orm.em.fork().execute('select 1');
-  return Object.assign(orm, { pool });
+  return Object.assign(orm, { pool, [Symbol.asyncDispose]: () => orm.close(true) });
 };
 
 export type Orm = Awaited<ReturnType<typeof openDatabase>>;

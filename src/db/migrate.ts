@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { migrations } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
-import { createClient, tryAdvisoryLock, withoutLimits } from './client.ts';
+import { openClient, tryAdvisoryLock, withoutLimits } from './client.ts';
 import { type Orm, openDatabase } from './database.ts';
 import { IncompatibleDatabase, isLockTimeout, UnfinishedRestore } from './database-errors.ts';
 
@@ -33,29 +33,24 @@ export const migrateDatabase = async (
   connection: Connection,
   { to, isRestore = false }: MigrateOptions = {},
 ): Promise<string[]> => {
-  const client = createClient(connection, 'migrate');
-  await client.connect();
+  await using client = await openClient(connection, 'migrate');
   const readPending = async () => {
     const pending = await pendingMigrations(client, isRestore);
     return to === undefined || pending.includes(to) ? pending : [];
   };
-  try {
-    for (;;) {
-      // Usually nothing is pending, which needs neither the lock nor a pool.
-      if ((await readPending()).length === 0) return [];
-      await using lock = await tryAdvisoryLock(connection, 'migrate', MIGRATION_LOCK);
-      if (lock) {
-        // Looks again with the lock, because a restore may have begun in between.
-        const before = await readPending();
-        if (before.length > 0) await runMigrations(connection, to);
-        const { applied } = await readSchemaState(client);
-        return before.filter((name) => applied?.includes(name));
-      }
-      // Polls, because a waiting transaction would occupy a pooler's connection that the migrating instance needs.
-      await sleep(LOCK_RETRY_MS);
+  for (;;) {
+    // Usually nothing is pending, which needs neither the lock nor a pool.
+    if ((await readPending()).length === 0) return [];
+    await using lock = await tryAdvisoryLock(connection, 'migrate', MIGRATION_LOCK);
+    if (lock) {
+      // Looks again with the lock, because a restore may have begun in between.
+      const before = await readPending();
+      if (before.length > 0) await runMigrations(connection, to);
+      const { applied } = await readSchemaState(client);
+      return before.filter((name) => applied?.includes(name));
     }
-  } finally {
-    await client.end();
+    // Polls, because a waiting transaction would occupy a pooler's connection that the migrating instance needs.
+    await sleep(LOCK_RETRY_MS);
   }
 };
 
@@ -68,18 +63,14 @@ const GIVE_WAY_MS = 500;
 
 /** A statement may take as long as it needs: building the index of a large table does. */
 const runMigrations = async (connection: Connection, to?: string): Promise<void> => {
-  const orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null);
+  await using orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null);
   // After a lock that was not free, the migrations before it stay applied.
   const applyAll = () =>
     orm.migrator.up(to === undefined ? {} : { to }).catch((error: unknown) => {
       if (!isLockTimeout(error)) throw error;
       return null;
     });
-  try {
-    while ((await applyAll()) === null) await sleep(GIVE_WAY_MS);
-  } finally {
-    await orm.close(true);
-  }
+  while ((await applyAll()) === null) await sleep(GIVE_WAY_MS);
 };
 
 /** @returns the applied migrations in their order; null if none ever was */

@@ -24,17 +24,13 @@ export const previewMigrations = async (
   connection: Connection,
   { isMeasured }: { isMeasured: boolean },
 ): Promise<MigrationPreview[]> => {
-  const client = await openUnlimitedSession(connection);
-  try {
-    const names = await pendingMigrations(client);
-    const times = isMeasured ? await measure(connection, names) : new Map<string, number>();
-    const previews: MigrationPreview[] = [];
-    for (const name of names)
-      previews.push({ name, locks: await describeLocks(client, name), ms: times.get(name) ?? null });
-    return previews;
-  } finally {
-    await client.end();
-  }
+  await using client = await openUnlimitedSession(connection);
+  const names = await pendingMigrations(client);
+  const times = isMeasured ? await measure(connection, names) : new Map<string, number>();
+  const previews: MigrationPreview[] = [];
+  for (const name of names)
+    previews.push({ name, locks: await describeLocks(client, name), ms: times.get(name) ?? null });
+  return previews;
 };
 
 const describeLocks = async (client: pg.ClientBase, name: string): Promise<LockedTable[]> => {
@@ -54,7 +50,7 @@ const describeLocks = async (client: pg.ClientBase, name: string): Promise<Locke
 
 const measure = async (connection: Connection, names: readonly string[]): Promise<Map<string, number>> => {
   const times = new Map<string, number>();
-  const orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null);
+  await using orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null);
   const client = await orm.pool.connect();
   try {
     await client.query('begin');
@@ -71,7 +67,6 @@ const measure = async (connection: Connection, names: readonly string[]): Promis
   } finally {
     // Ends the transaction too.
     client.release(true);
-    await orm.close(true);
   }
 };
 

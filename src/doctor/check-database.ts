@@ -74,7 +74,7 @@ const checkRunning = async (config: Config): Promise<Finding | Finding[]> => {
 };
 
 const checkConnection = async (config: Config, connection: Connection): Promise<Finding[]> => {
-  const orm = await openDatabase(connection);
+  await using orm = await openDatabase(connection);
   const client = await orm.pool.connect();
   try {
     const tables = [...orm.getMetadata().getAll().values()].map(({ tableName }) => tableName);
@@ -108,6 +108,5 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     return findings;
   } finally {
     client.release();
-    await orm.close(true);
   }
 };

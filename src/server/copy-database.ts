@@ -52,10 +52,6 @@ export const copyDatabase = async (from: Connection, to: Connection, dataDir: st
 };
 
 const isMigrated = async (connection: Connection): Promise<boolean> => {
-  const client = await openUnlimitedSession(connection);
-  try {
-    return (await readSchemaState(client)).applied !== null;
-  } finally {
-    await client.end();
-  }
+  await using client = await openUnlimitedSession(connection);
+  return (await readSchemaState(client)).applied !== null;
 };
