@@ -7,6 +7,7 @@ import { GATE_PROXIES, type GateProxy, startGateProxy } from '../support/proxies
 import { startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
+import { initializeDataDir } from '../support/test-server.ts';
 import { SALES } from '../support/usage.ts';
 
 const PASSWORD = 'steward-demo-1';
@@ -22,20 +23,10 @@ const startApp = async (port: number) => {
   return { [Symbol.asyncDispose]: async () => void server.close() };
 };
 
-/** The demo service, an app, and a proxy that asks the service. */
-const start = async (name: GateProxy) => {
-  await using started = new AsyncDisposableStack();
-  const folder = started.use(await makeScratchFolder());
-  const ports = { proxy: await freePort(), service: await freePort(), app: await freePort() };
-  const settings = {
-    DATA_DIR: folder.join('data'),
-    PORT: String(ports.service),
-    BASE_URL: `http://localhost:${ports.service}`,
-    DEMO: '1',
-  };
-  const service = started.use(await startService('serve', settings));
-  started.use(await startApp(ports.app));
-  started.use(await startGateProxy(name, ports));
+/** A proxy that asks the service about each request to the app. */
+const startProxy = async (name: GateProxy, { service, app }: { service: number; app: number }) => {
+  const ports = { proxy: await freePort(), service, app };
+  const proxy = await startGateProxy(name, ports);
   const send = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`http://localhost:${ports.proxy}${path}`, { redirect: 'manual', ...init });
     return { status: response.status, headers: response.headers, text: await response.text() };
@@ -47,20 +38,52 @@ const start = async (name: GateProxy) => {
     response.resume();
     return response.statusCode;
   };
-  const logIn = async (email: string) => ({
-    authorization: `Token ${(await service.logIn(email, PASSWORD)).token}`,
-  });
-  const moved = started.move();
-  return { ports, service, send, statusOf, logIn, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  return { ...proxy, ports, send, statusOf };
 };
 
-for (const name of GATE_PROXIES) {
-  const gate = suite<Awaited<ReturnType<typeof start>>>(`${name} in front of an app`);
+type Proxy = Awaited<ReturnType<typeof startProxy>>;
 
-  gate.before(async (context) => {
-    Object.assign(context, await start(name));
-  });
-  gate.after((context) => context[Symbol.asyncDispose]?.());
+/** The demo service, an app, and each proxy in front of them. */
+const start = async () => {
+  await using started = new AsyncDisposableStack();
+  const folder = started.use(await makeScratchFolder());
+  const ports = { service: await freePort(), app: await freePort() };
+  const settings = {
+    DATA_DIR: await initializeDataDir(folder.join('data')),
+    PORT: String(ports.service),
+    BASE_URL: `http://localhost:${ports.service}`,
+    DEMO: '1',
+  };
+  const service = started.use(await startService('serve', settings));
+  started.use(await startApp(ports.app));
+  const proxies = new Map<GateProxy, Proxy>();
+  for (const name of GATE_PROXIES) proxies.set(name, started.use(await startProxy(name, ports)));
+  const tokens = new Map<string, Promise<{ token: string }>>();
+  const tokenOf = async (email: string): Promise<string> => {
+    const login = tokens.get(email) ?? service.logIn(email, PASSWORD);
+    tokens.set(email, login);
+    return (await login).token;
+  };
+  const logIn = async (email: string) => ({ authorization: `Token ${await tokenOf(email)}` });
+  const moved = started.move();
+  return { service, proxies, tokenOf, logIn, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+};
+
+type Gate = Awaited<ReturnType<typeof start>>;
+const gates = suite<Gate>('a proxy in front of an app');
+
+gates.before(async (context) => {
+  Object.assign(context, await start());
+});
+gates.after((context) => context[Symbol.asyncDispose]?.());
+
+for (const name of GATE_PROXIES) {
+  const gate = (what: string, test: (context: Gate & Proxy) => Promise<void>): void =>
+    gates(`${name} ${what}`, (context) => {
+      const proxy = context.proxies.get(name);
+      assert.ok(proxy);
+      return test({ ...context, ...proxy });
+    });
 
   gate('tells the app who the user is, and not who the browser claims', async ({ send, logIn }) => {
     const forged = {
@@ -98,8 +121,8 @@ for (const name of GATE_PROXIES) {
     },
   );
 
-  gate('passes no credentials of Steward on to the app', async ({ send, service, logIn }) => {
-    const { token } = await service.logIn('ada@acme.test', PASSWORD);
+  gate('passes no credentials of Steward on to the app', async ({ send, tokenOf, logIn }) => {
+    const token = await tokenOf('ada@acme.test');
     for (const scheme of ['Token', 'bearer', 'JWT']) {
       const { text } = await send('/sales/', { headers: { authorization: `${scheme} ${token}` } });
       assert.is(JSON.parse(text).headers.authorization, undefined, scheme);
@@ -147,22 +170,25 @@ for (const name of GATE_PROXIES) {
     assert.is((await send('/sales/', { headers: await logIn('edsger@globex.test') })).status, 403);
   });
 
-  gate('lets only the sites of the client show the app in frames', async ({ send, logIn, service }) => {
-    const { token } = await service.logIn('admin@acme.test', PASSWORD);
-    const allow = (embed_origins: string[]) =>
-      service.send('PATCH /jb/clients/1/gate/', { token, body: { embed_origins } });
-    const policy = async () => {
-      const { headers } = await send('/sales/', { headers: await logIn('ada@acme.test') });
-      return headers.get('content-security-policy');
-    };
-    assert.is(await policy(), "frame-ancestors 'none'");
-    await allow(['https://one.example.com', 'https://two.example.com']);
-    assert.is(await policy(), 'frame-ancestors https://one.example.com https://two.example.com');
-    await allow([]);
-  });
+  gate(
+    'lets only the sites of the client show the app in frames',
+    async ({ send, logIn, tokenOf, service }) => {
+      const token = await tokenOf('admin@acme.test');
+      const allow = (embed_origins: string[]) =>
+        service.send('PATCH /jb/clients/1/gate/', { token, body: { embed_origins } });
+      const policy = async () => {
+        const { headers } = await send('/sales/', { headers: await logIn('ada@acme.test') });
+        return headers.get('content-security-policy');
+      };
+      assert.is(await policy(), "frame-ancestors 'none'");
+      await allow(['https://one.example.com', 'https://two.example.com']);
+      assert.is(await policy(), 'frame-ancestors https://one.example.com https://two.example.com');
+      await allow([]);
+    },
+  );
 
-  gate('says that an app is in maintenance', async ({ send, logIn, service }) => {
-    const { token } = await service.logIn('admin@acme.test', PASSWORD);
+  gate('says that an app is in maintenance', async ({ send, logIn, tokenOf, service }) => {
+    const token = await tokenOf('admin@acme.test');
     const change = (in_maintenance: boolean) =>
       service.send(`PATCH /jb/apps/${SALES}/`, { token, body: { in_maintenance } });
     await change(true);
@@ -182,6 +208,6 @@ for (const name of GATE_PROXIES) {
       await using _broken = await startGateProxy(name, { ...ports, proxy }, fails);
       assert.is(await statusOf('/sales/', await logIn('ada@acme.test'), proxy), 503);
     });
-
-  gate.run();
 }
+
+gates.run();

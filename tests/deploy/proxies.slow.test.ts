@@ -6,7 +6,7 @@ import { request } from 'node:https';
 import * as assert from 'uvu/assert';
 import { TEST_CERTIFICATE } from '../support/certificates.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { PROXY_NAMES, type ProxyName, startProxy } from '../support/proxies.ts';
+import { PROXY_NAMES, startProxy } from '../support/proxies.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { freePort } from '../support/tcp.ts';
@@ -60,8 +60,8 @@ const PASSWORD = 'steward-demo-1';
 const MIB = 1024 * 1024;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Starts a service with demo data behind a proxy. */
-const startBehind = async (name: ProxyName) => {
+/** A service with demo data. All proxies serve it at the same address, one after another. */
+const startBehind = async () => {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await makeScratchFolder());
   const ports = { http: await freePort(), https: await freePort(), service: await freePort() };
@@ -74,42 +74,43 @@ const startBehind = async (name: ProxyName) => {
     DEMO: '1',
   };
   started.use(await startService('serve', settings));
-  const proxy = started.use(await startProxy(name, ports));
   const send = createHttpsClient(ports.https);
-  // Proxies with health checks need a moment.
-  await until(`${name} reaches the service`, async () => (await send('GET /readyz')).status === 200);
   const direct = `http://127.0.0.1:${ports.service}`;
   const moved = started.move();
-  return {
-    folder,
-    origin,
-    settings,
-    send,
-    direct,
-    proxy,
-    httpPort: ports.http,
-    [Symbol.asyncDispose]: () => moved.disposeAsync(),
-  };
+  return { ports, folder, origin, settings, send, direct, stop: () => moved.disposeAsync() };
 };
+
+type Context = Awaited<ReturnType<typeof startBehind>> & { proxy: AsyncDisposable };
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+const logIn = async ({ send }: { send: ReturnType<typeof createHttpsClient> }, from?: string) => {
+  const body = JSON.stringify({ username: ROOT, password: PASSWORD });
+  const headers = { ...JSON_TYPE, 'x-forwarded-for': '203.0.113.9', 'x-forwarded-host': 'evil.example' };
+  const sent = { headers, body, ...(from !== undefined && { from }) };
+  const response = await send('POST /api/v1/api-token-auth/', sent);
+  assert.is(response.status, 200, response.body);
+  return { authorization: `Token ${JSON.parse(response.body).token}` };
+};
+
+/** Of all suites: the last one stops it. */
+let shared: ReturnType<typeof startBehind> | undefined;
+
 for (const name of PROXY_NAMES) {
-  const behind = suite<Awaited<ReturnType<typeof startBehind>>>(`${name} with the file of deploy/proxy`);
+  const behind = suite<Context>(`${name} with the file of deploy/proxy`);
 
   behind.before(async (context) => {
-    Object.assign(context, await startBehind(name));
+    shared ??= startBehind();
+    Object.assign(context, await shared);
+    context.proxy = await startProxy(name, context.ports);
+    // Proxies with health checks need a moment.
+    const isReached = async () => (await context.send('GET /readyz')).status === 200;
+    await until(`${name} reaches the service`, isReached);
   });
-  behind.after((context) => context[Symbol.asyncDispose]?.());
-
-  const logIn = async ({ send }: { send: ReturnType<typeof createHttpsClient> }, from?: string) => {
-    const body = JSON.stringify({ username: ROOT, password: PASSWORD });
-    const headers = { ...JSON_TYPE, 'x-forwarded-for': '203.0.113.9', 'x-forwarded-host': 'evil.example' };
-    const sent = { headers, body, ...(from !== undefined && { from }) };
-    const response = await send('POST /api/v1/api-token-auth/', sent);
-    assert.is(response.status, 200, response.body);
-    return { authorization: `Token ${JSON.parse(response.body).token}` };
-  };
+  behind.after(async ({ proxy, stop }) => {
+    await proxy?.[Symbol.asyncDispose]();
+    if (name === PROXY_NAMES.at(-1)) await stop?.();
+  });
 
   behind('passes the address of the caller on, and no forged one', async (context) => {
     const caller = '127.0.0.7';
@@ -175,8 +176,8 @@ for (const name of PROXY_NAMES) {
     if (name !== 'caddy') assert.not.match(ofProxy.headers['content-type'] ?? '', 'problem');
   });
 
-  behind('redirects http to https', async ({ httpPort }) => {
-    const response = await fetch(`http://localhost:${httpPort}/login/`, { redirect: 'manual' });
+  behind('redirects http to https', async ({ ports }) => {
+    const response = await fetch(`http://localhost:${ports.http}/login/`, { redirect: 'manual' });
 
     assert.is(response.status, 308);
     assert.match(response.headers.get('location') ?? '', /^https:\/\/localhost\b.*\/login\/$/);
