@@ -14,6 +14,7 @@ const file = (...names: string[]): string => join('tests', 'fixtures', 'client',
 const SAMPLE = file('generated', 'plain-trpc.ts');
 const OPTIONS = [
   ...['--skipLibCheck', '--types', 'node', '--module', 'nodenext', '--target', 'es2024'],
+  ...['--lib', 'es2024,esnext.array'],
   ...['--allowImportingTsExtensions', '--resolveJsonModule'],
 ];
 
