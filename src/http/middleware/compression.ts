@@ -14,7 +14,13 @@ const MIN_BYTES = 1024;
 /** As a power of two: 256 KiB. The libraries' larger defaults would be held in memory for each slow reader. */
 const WINDOW_BITS = 18;
 
-const zstd = { params: { [constants.ZSTD_c_windowLog]: WINDOW_BITS } };
+const zstd = {
+  params: {
+    // The default, 3, holds 1.2 MB instead of 0.4 MB for each slow reader, and makes lists no smaller.
+    [constants.ZSTD_c_compressionLevel]: 1,
+    [constants.ZSTD_c_windowLog]: WINDOW_BITS,
+  },
+};
 
 /** Streams flush each chunk, so that a client can process a page of a list before the next one is read. */
 const OPTIONS = {
