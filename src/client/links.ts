@@ -5,11 +5,9 @@ import {
   httpLink,
   type Operation,
   splitLink,
-  TRPCClientError,
   type TRPCLink,
 } from '@trpc/client';
 import type { inferRouterOutputs } from '@trpc/server';
-import { observable, type Unsubscribable } from '@trpc/server/observable';
 import superjson from 'superjson';
 import { MAX_BATCH_SIZE } from '../lib/trpc-limits.ts';
 import type { AppRouter } from './app-router.ts';
@@ -53,7 +51,7 @@ const MAX_INPUT_LENGTH = 3000;
 type Deps = {
   url: string;
   send: (url: string, init?: RequestInit) => Promise<StewardResponse>;
-  credentials: () => Record<string, string>;
+  credentials: (ops: readonly Operation[]) => Promise<Record<string, string>>;
 };
 
 /**
@@ -67,10 +65,18 @@ export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRoute
     // tRPC declares looser types, but passes arguments of `fetch`.
     fetch: (address: unknown, init?: object) => send(String(address), init as RequestInit | undefined),
   };
-  const batch = { ...common, headers: credentials, maxItems: MAX_BATCH_SIZE, maxURLLength: MAX_URL_LENGTH };
+  const batch = {
+    ...common,
+    headers: ({ opList }: { opList: readonly Operation[] }) => credentials(opList),
+    maxItems: MAX_BATCH_SIZE,
+    maxURLLength: MAX_URL_LENGTH,
+  };
   return splitLink({
     condition: isUnbatched,
-    true: httpLink({ ...common, headers: ({ op }) => ({ ...credentials(), ...headersOf(op) }) }),
+    true: httpLink({
+      ...common,
+      headers: async ({ op }) => ({ ...(await credentials([op])), ...headersOf(op) }),
+    }),
     false: splitLink({
       condition: ({ path }) => Object.hasOwn(STREAMED_CALLS, path),
       true: httpBatchStreamLink(batch),
@@ -98,67 +104,48 @@ const headersOf = ({ context }: Operation): Exclude<HTTPHeaders, Iterable<unknow
   };
 };
 
-type CsrfTokens = ReturnType<typeof createCsrfTokens>;
+type Failure = { op: Operation; error: unknown; attempts: number };
 
 /** The CSRF token of the browser session. It becomes stale when another tab logs in. */
 export const createCsrfTokens = (url: string, send: (url: string) => Promise<StewardResponse>) => {
-  let token: string | undefined;
-  let pending: Promise<void> | undefined;
+  /** Concurrent calls share the request for it. */
+  let token: Promise<string> | undefined;
+  /** By the context of a call: the batch link copies the operation. */
+  const sent = new WeakMap<object, Promise<string>>();
 
-  const fetchToken = async (): Promise<void> => {
+  const fetchToken = async (): Promise<string> => {
     const response = await send(`${url}/api/v1/csrf/`);
     const body = (await response.json()) as { csrf_token: string }; // the schema of this path
-    token = body.csrf_token;
+    return body.csrf_token;
   };
-
-  /** Concurrent calls share one request. Does nothing if the token has already changed. */
-  const renew = async (stale: string | undefined): Promise<void> => {
-    if (token !== stale) return;
-    pending ??= fetchToken().finally(() => {
-      pending = undefined;
+  const renew = (): void => {
+    const renewed = fetchToken();
+    token = renewed;
+    // The next call tries again.
+    renewed.catch(() => {
+      if (token === renewed) token = undefined;
     });
-    await pending;
   };
 
   return {
-    renew,
-    current: (): string | undefined => token,
     set: (next: string | undefined): void => {
-      token = next;
+      token = next === undefined ? undefined : Promise.resolve(next);
     },
-    /** Only browsers have a cookie jar. Elsewhere, the first `csrf-failed` error triggers `renew`. */
-    prepare: async (): Promise<void> => {
-      if (token === undefined && 'document' in globalThis) await renew(token);
+
+    /** Queries need no token. Only browsers have a cookie jar: elsewhere, it is fetched after the first `csrf-failed` error. */
+    headersOf: async (ops: readonly Operation[]): Promise<Record<string, string>> => {
+      if (ops[0]?.type !== 'mutation') return {};
+      if (!token && 'document' in globalThis) renew();
+      if (!token) return {};
+      for (const op of ops) sent.set(op.context, token);
+      return { 'x-csrftoken': await token };
+    },
+
+    /** Whether to retry a failed call, once. Renews its token unless another call has done so. */
+    canRetry: ({ op, error, attempts }: Failure): boolean => {
+      if (attempts > 1 || op.type !== 'mutation' || !isProblem(error, 'csrf-failed')) return false;
+      if (token === sent.get(op.context)) renew();
+      return true;
     },
   };
 };
-
-/** Fetches the token before the first mutation, and renews it once if it is stale. */
-export const csrfLink =
-  (csrf: CsrfTokens, isNeeded: () => boolean): TRPCLink<AppRouter> =>
-  () =>
-  ({ op, next }) => {
-    if (op.type !== 'mutation' || !isNeeded()) return next(op);
-    return observable((observer) => {
-      let running: Unsubscribable | undefined;
-      let isUnsubscribed = false;
-      const attempt = (isLast: boolean): void => {
-        if (isUnsubscribed) return;
-        const sent = csrf.current();
-        running = next(op).subscribe({
-          next: (value) => observer.next(value),
-          complete: () => observer.complete(),
-          error: (error) => {
-            if (isLast || !isProblem(error, 'csrf-failed')) return observer.error(error);
-            csrf.renew(sent).then(() => attempt(true), fail);
-          },
-        });
-      };
-      const fail = (error: Error): void => observer.error(TRPCClientError.from(error));
-      csrf.prepare().then(() => attempt(false), fail);
-      return () => {
-        isUnsubscribed = true;
-        running?.unsubscribe();
-      };
-    });
-  };

@@ -1,8 +1,8 @@
-import { createTRPCClient, type TRPCClient } from '@trpc/client';
+import { createTRPCClient, type Operation, retryLink, type TRPCClient } from '@trpc/client';
 import type { inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from './app-router.ts';
 import { isProblem } from './errors.ts';
-import { createCsrfTokens, createLinks, csrfLink } from './links.ts';
+import { createCsrfTokens, createLinks } from './links.ts';
 import { type Send, withResponseChecks } from './responses.ts';
 
 export type StewardClientOptions = {
@@ -43,13 +43,13 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
   const csrf = createCsrfTokens(url, send);
   let { token } = options;
 
-  const credentials = (): Record<string, string> => {
-    if (token !== undefined) return { authorization: `Token ${token}` };
-    const csrfToken = csrf.current();
-    return csrfToken === undefined ? {} : { 'x-csrftoken': csrfToken };
-  };
+  const credentials = async (ops: readonly Operation[]): Promise<Record<string, string>> =>
+    token === undefined ? csrf.headersOf(ops) : { authorization: `Token ${token}` };
   const api = createTRPCClient<AppRouter>({
-    links: [csrfLink(csrf, () => token === undefined), createLinks({ url, send, credentials })],
+    links: [
+      retryLink({ retry: (failure) => token === undefined && csrf.canRetry(failure) }),
+      createLinks({ url, send, credentials }),
+    ],
   });
 
   return {
