@@ -19,25 +19,24 @@ export const addCompletionCommand = (program: Command): void => {
     });
 };
 
-type Candidate = { name: string; description: string };
+type Candidate = { name: string; description: string; isOption: boolean };
 
 /** `path` is what was typed so far: `steward apps list`. Arguments that are files are completed by the shell. */
-type Completion = { path: string; commands: Candidate[]; options: Candidate[]; choices: Candidate[] };
+type Completion = { path: string; candidates: Candidate[] };
 
 const listCommands = (command: Command, parents: readonly string[] = []): Completion[] => {
   const help = command.createHelp();
   const names = [...parents, command.name()];
-  const commands = help.visibleCommands(command);
-  const own: Completion = {
-    path: names.join(' '),
-    commands: commands.map((each) => ({ name: each.name(), description: each.description() })),
-    options: help
-      .visibleOptions(command)
-      .map(({ long, short, description }) => ({ name: long ?? short ?? '', description })),
-    choices: command.registeredArguments.flatMap(({ argChoices = [], description }) =>
-      argChoices.map((name) => ({ name, description })),
-    ),
-  };
+  const commands = help
+    .visibleCommands(command)
+    .map((each) => ({ name: each.name(), description: each.description(), isOption: false }));
+  const choices = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+    argChoices.map((name) => ({ name, description, isOption: false })),
+  );
+  const options = help
+    .visibleOptions(command)
+    .map(({ long, short, description }) => ({ name: long ?? short ?? '', description, isOption: true }));
+  const own = { path: names.join(' '), candidates: [...commands, ...choices, ...options] };
   return [own, ...command.commands.flatMap((each) => listCommands(each, names))];
 };
 
@@ -59,32 +58,27 @@ _steward() {
 ${findCommand(all, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
   local candidates=
   case $command in
-${all.map(({ path, ...lists }) => `    ${quote(path)}) candidates=${quote(namesOf(lists).join(' '))} ;;`).join('\n')}
+${all.map(({ path, candidates }) => `    ${quote(path)}) candidates=${quote(candidates.map(({ name }) => name).join(' '))} ;;`).join('\n')}
   esac
   COMPREPLY=($(compgen -W "$candidates" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _steward steward
 `;
 
-const namesOf = ({ commands, choices, options }: Omit<Completion, 'path'>): string[] =>
-  [...commands, ...choices, ...options].map(({ name }) => name);
-
 const writeZsh = (all: readonly Completion[]): string => `#compdef steward
 _steward() {
 ${findCommand(all, `"\${(@)words[2,CURRENT-1]}"`)}
   local -a candidates
   case $command in
-${all.map(({ path, ...lists }) => `    ${quote(path)}) candidates=(${zshCandidates(lists)}) ;;`).join('\n')}
+${all.map(({ path, candidates }) => `    ${quote(path)}) candidates=(${zshCandidates(candidates)}) ;;`).join('\n')}
   esac
   _describe steward candidates || _files
 }
 compdef _steward steward
 `;
 
-const zshCandidates = ({ commands, choices, options }: Omit<Completion, 'path'>): string =>
-  [...commands, ...choices, ...options]
-    .map(({ name, description }) => quote(`${name.replaceAll(':', '\\:')}:${description}`))
-    .join(' ');
+const zshCandidates = (candidates: readonly Candidate[]): string =>
+  candidates.map(({ name, description }) => quote(`${name.replaceAll(':', '\\:')}:${description}`)).join(' ');
 
 const writeFish = (all: readonly Completion[]): string => `# fish completion for steward
 function __steward_command
@@ -99,14 +93,12 @@ end
 ${all.flatMap(fishLines).join('\n')}
 `;
 
-const fishLines = ({ path, commands, choices, options }: Completion): string[] => {
+const fishLines = ({ path, candidates }: Completion): string[] => {
   const start = `complete -c steward -n ${fishQuote(`__steward_command ${path}`)}`;
-  const line = (kind: string, { name, description }: Candidate): string =>
-    `${start} ${kind} ${fishQuote(name.replace(/^--/, ''))} -d ${fishQuote(description)}`;
-  return [
-    ...[...commands, ...choices].map((each) => line('-f -a', each)),
-    ...options.map((each) => line('-l', each)),
-  ];
+  return candidates.map(
+    ({ name, description, isOption }) =>
+      `${start} ${isOption ? '-l' : '-f -a'} ${fishQuote(name.replace(/^--/, ''))} -d ${fishQuote(description)}`,
+  );
 };
 
 const fishQuote = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;
