@@ -10,30 +10,12 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** SQLSTATE invalid_password. */
 const WRONG_PASSWORD = '28P01';
 
-export type ClientClass = new (config: pg.ClientConfig) => pg.Client;
-
-/**
- * The class of the clients for a connection, also for `pg.Pool`. `pg` itself has one host and no `target_session_attrs`: each
- * client first finds the server to connect to.
- */
-export const clientClassOf = (connection: Connection): ClientClass => {
-  const find = createServerSearch(connection, timeoutOf(connection), createProbe(connection));
-  return class extends ServerClient {
-    constructor(config: pg.ClientConfig) {
-      super(config, connection, find);
-    }
-  };
-};
-
 /** Creates a client, not yet connected. The server shows `purpose` in the name of its session. */
 export const createClient = (
   connection: Connection,
   purpose: string,
-  config: pg.ClientConfig = {},
-): pg.Client => {
-  const Client = clientClassOf(connection);
-  return new Client({ ...clientConfigOf(connection, purpose), ...config });
-};
+  config: { query_timeout?: number } = {},
+): pg.Client => new ServerClient({ ...clientConfigOf(connection, purpose), ...config });
 
 /** A connection whose statements have no time limit. @param lockTimeoutMs 0: no limit either */
 export const withoutLimits = (connection: Connection, lockTimeoutMs: number): Connection => ({
@@ -91,13 +73,13 @@ export const tryAdvisoryLock = async (
 
 const timeoutOf = ({ connectTimeoutMs = CONNECT_TIMEOUT_MS }: Connection): number => connectTimeoutMs;
 
-/** What `pg` needs to know about a connection. The server shows the name of the session. */
-export const clientConfigOf = (connection: Connection, purpose = '') => ({
-  host: connection.host,
-  port: connection.port,
-  user: connection.user,
-  password: connection.password,
-  database: connection.database,
+/** What a client needs to know. The clients of a pool share the search for their server. */
+type ServerConfig = pg.ClientConfig & Connection & { find: () => Promise<Server> };
+
+/** The server shows `purpose` in the name of the session. */
+export const clientConfigOf = (connection: Connection, purpose = ''): ServerConfig => ({
+  ...connection,
+  find: createServerSearch(connection, timeoutOf(connection), createProbe(connection)),
   application_name: `${connection.applicationName ?? 'steward'} ${purpose}`.trim(),
   connectionTimeoutMillis: timeoutOf(connection),
   options: connection.startupOptions,
@@ -108,7 +90,7 @@ const createProbe =
   async (server, signal) => {
     const socket = new Socket();
     const config = { ...clientConfigOf(connection, 'probe'), stream: () => socket };
-    const client = new ServerClient(config, connection, async () => server);
+    const client = new ServerClient({ ...config, find: async () => server });
     const cut = () => socket.destroy();
     signal.addEventListener('abort', cut, { once: true });
     try {
@@ -135,19 +117,20 @@ class CannotConnect extends Error {
   }
 }
 
-/** Chooses its server when it connects, uses TLS as libpq does, and checks that the server has the right role. */
-class ServerClient extends pg.Client {
-  readonly #connection: Connection;
-  readonly #find: () => Promise<Server>;
+/**
+ * Chooses its server when it connects, uses TLS as libpq does, and checks that the server has the right role: `pg` itself has one
+ * host and no `target_session_attrs`.
+ */
+export class ServerClient extends pg.Client {
+  readonly #config: ServerConfig;
   /** Filled before `pg` connects: it depends on the server. */
   readonly #tlsOptions: ConnectionOptions;
 
-  constructor(config: pg.ClientConfig, connection: Connection, find: () => Promise<Server>) {
+  constructor(config: ServerConfig) {
     const tlsOptions: ConnectionOptions = {};
     // The pool keeps the password in a property that is not enumerable.
-    super({ ...config, password: connection.password, ssl: connection.tls ? tlsOptions : false });
-    this.#connection = connection;
-    this.#find = find;
+    super({ ...config, password: config.password, ssl: config.tls ? tlsOptions : false });
+    this.#config = config;
     this.#tlsOptions = tlsOptions;
     // A lost connection fails its statements; without a listener, the event would end the process.
     this.on('error', () => {});
@@ -165,10 +148,10 @@ class ServerClient extends pg.Client {
 
   async #connect(): Promise<pg.Client> {
     try {
-      const { host, address, port } = await this.#find();
+      const { tls, find } = this.#config;
+      const { host, address, port } = await find();
       this.host = address;
       this.port = port;
-      const { tls } = this.#connection;
       if (tls) Object.assign(this.#tlsOptions, await tlsOptionsOf(tls, host));
       await super.connect();
     } catch (error) {
@@ -179,7 +162,7 @@ class ServerClient extends pg.Client {
   }
 
   async #requireTarget(): Promise<void> {
-    const { targetSession } = this.#connection;
+    const { targetSession } = this.#config;
     if (!targetSession) return;
     const setting = targetSession === 'primary' ? 'in_hot_standby' : 'transaction_read_only';
     const { rows } = await this.query(`select current_setting('${setting}')::bool as "isRefused"`);

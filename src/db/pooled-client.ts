@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { errorTypeOf, tracing } from '../lib/tracing.ts';
-import { type ClientClass, clientClassOf } from './client.ts';
+import { ServerClient } from './client.ts';
 
 /** Events of a client of the pool: each query as it is sent, and the error of each that fails. */
 export const QUERY_SENT = Symbol('query sent');
@@ -19,13 +19,11 @@ type Callback = (error: unknown, ...results: unknown[]) => void;
  * earlier ones, and reports uses and failures to the pool. It never refuses a query itself: a transaction that is not ended keeps
  * its connection.
  */
-export const pooledClientClass = (connection: Connection): ClientClass => {
-  const { preparesStatements = true } = connection;
-  const Client = clientClassOf(connection);
+export const pooledClientClass = ({ preparesStatements = true }: Connection) => {
   // False behind a pooler that does not keep prepared statements.
   const nameOf = preparesStatements ? createStatementNames() : () => undefined;
 
-  return class extends Client {
+  return class extends ServerClient {
     /** Returns `never`, because one signature covers all overloads. */
     override query(first: unknown, ...rest: unknown[]): never {
       const query = super.query as (...given: unknown[]) => never;
