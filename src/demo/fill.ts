@@ -55,7 +55,12 @@ export const fillDemo = ({
     await addPeople(tx, PEOPLE, hash, now);
     const entries = demoUsage(now);
     if (hasOrganization) {
-      await addOrganization(tx, { hash, port, appsCreatedAt, now });
+      const later = new Date(appsCreatedAt.getTime() + DAY_MS);
+      await addClients(tx, { ...MORE, port, appsCreatedAt: later });
+      await addPeople(tx, [NORTHWIND_ADMIN], hash, now);
+      await addMembers(tx, hash, now);
+      await addInvitations(tx, now);
+      await addTrail(tx, now);
       entries.push(...organizationUsage(now));
     }
     for (const [appId, ofApp] of Map.groupBy(entries, (entry) => entry.appId))
@@ -70,22 +75,7 @@ export const isEmpty = async (em: Em): Promise<boolean> =>
 export const hasDemo = async (em: Em): Promise<boolean> =>
   (await em.count(User, { email: PEOPLE[0]?.email ?? '' })) > 0;
 
-type Organization = { hash: string; port: number; appsCreatedAt: Date; now: Date };
-
-const addOrganization = async (tx: Em, { hash, port, appsCreatedAt, now }: Organization): Promise<void> => {
-  await addClients(tx, {
-    sites: MORE_SITES,
-    clients: MORE_CLIENTS,
-    apps: MORE_APPS,
-    stacks: MORE_STACKS,
-    port,
-    appsCreatedAt: new Date(appsCreatedAt.getTime() + DAY_MS),
-  });
-  await addPeople(tx, [NORTHWIND_ADMIN], hash, now);
-  await addMembers(tx, hash, now);
-  await addInvitations(tx, now);
-  await addTrail(tx, now);
-};
+const MORE = { sites: MORE_SITES, clients: MORE_CLIENTS, apps: MORE_APPS, stacks: MORE_STACKS };
 
 type Clients = {
   sites: typeof SITES;
