@@ -17,8 +17,7 @@ export type SpanResult = {
 
 /** A timed operation of a trace. */
 export type Span = {
-  readonly traceId: string;
-  readonly spanId: string;
+  readonly ids: { traceId: string; spanId: string };
   /** Runs work whose spans become children of this one. */
   run<T>(work: () => T): T;
   end(result?: SpanResult): void;
@@ -74,7 +73,7 @@ export const tracing = {
 
 /** The ids of a span under the names that OpenTelemetry gives them in logs. */
 export const logFieldsOf = (span: Span | null): { trace_id?: string; span_id?: string } =>
-  span ? { trace_id: span.traceId, span_id: span.spanId } : {};
+  span ? { trace_id: span.ids.traceId, span_id: span.ids.spanId } : {};
 
 /** Runs work in a child of the current span, which ends with it. */
 export const traced = <T>(details: SpanDetails, work: () => Promise<T>): Promise<T> => {

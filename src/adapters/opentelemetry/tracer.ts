@@ -27,24 +27,14 @@ const storage = new AsyncLocalStorage<StartedSpan | null>();
 
 class StartedSpan implements Span {
   readonly context: Context;
+  readonly ids: SpanContext;
   readonly #span;
 
   constructor(tracer: ApiTracer, { name, kind = 'internal', attributes = {} }: SpanDetails, from: Parent) {
     const options = { kind: KINDS[kind], attributes, links: from.links ?? [] };
     this.#span = tracer.startSpan(name, options, from.context);
     this.context = trace.setSpan(ROOT_CONTEXT, this.#span);
-  }
-
-  get traceId(): string {
-    return this.#span.spanContext().traceId;
-  }
-
-  get spanId(): string {
-    return this.#span.spanContext().spanId;
-  }
-
-  get isSampled(): boolean {
-    return isSampled(this.#span.spanContext());
+    this.ids = this.#span.spanContext();
   }
 
   run<T>(work: () => T): T {
@@ -74,7 +64,7 @@ export const createTracer = (tracer: ApiTracer, tables: ReadonlySet<string>): Tr
   const startChild = (details: () => SpanDetails): Span | null => {
     const parent = storage.getStore();
     // All samplers decide for a trace as a whole.
-    return parent?.isSampled ? new StartedSpan(tracer, details(), parent) : null;
+    return parent && isSampled(parent.ids) ? new StartedSpan(tracer, details(), parent) : null;
   };
 
   return {
