@@ -4,6 +4,7 @@ import type { Connection } from '../config/connection.ts';
 import { tryAdvisoryLock } from '../db/client.ts';
 import type { Em } from '../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errno.ts';
 import type { Logger } from '../lib/logger.ts';
 import {
   type BackupHistory,
@@ -94,8 +95,7 @@ const makeBackup = async (deps: ScheduledBackupDeps, signal: AbortSignal): Promi
       return false;
     }
     logger.error({ err: error, backup }, 'backup failed');
-    const reason = error instanceof Error ? error.message : String(error);
-    await updateBackup(fork(), id, (row) => row.fail(clock.now(), reason));
+    await updateBackup(fork(), id, (row) => row.fail(clock.now(), reasonOf(error)));
     return false;
   }
 };

@@ -116,11 +116,8 @@ export const formatLogLine = (json: string, { hasColors }: { hasColors: boolean 
 /** In the time zone of the terminal. */
 const clockTime = (time: number): string => {
   const at = new Date(time);
-  const [hours, minutes, seconds] = [at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits);
-  return `${hours}:${minutes}:${seconds}.${String(at.getMilliseconds()).padStart(3, '0')}`;
+  return `${at.toTimeString().slice(0, 'HH:MM:SS'.length)}.${String(at.getMilliseconds()).padStart(3, '0')}`;
 };
-
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 const describe = (msg: string, fields: Record<string, unknown>): string => {
   const { method, path, status, ms, ...others } = fields;

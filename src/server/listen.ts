@@ -1,14 +1,14 @@
 import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
-import { OperatorError } from '../lib/errno.ts';
+import { OperatorError, reasonOf } from '../lib/errno.ts';
 
-const reasonOf = (cause: unknown, prefix: string): string => {
+const describe = (cause: unknown, prefix: string): string => {
   const { code, port } = { code: undefined, port: '', ...(cause instanceof Error ? cause : {}) };
   const setting = `${prefix}PORT`;
   if (code === 'EADDRINUSE')
     return `${setting} ${port} is in use by another process. Stop it, or set another ${setting}.`;
   if (code === 'EACCES') return `${setting} ${port} is not permitted for this user. Set another ${setting}.`;
-  return `Cannot listen on ${prefix}HOST (${cause instanceof Error ? cause.message : String(cause)}).`;
+  return `Cannot listen on ${prefix}HOST (${reasonOf(cause)}).`;
 };
 
 /**
@@ -17,7 +17,7 @@ const reasonOf = (cause: unknown, prefix: string): string => {
  */
 export const wrapListenError = <T>(attempt: Promise<T>, prefix = ''): Promise<T> =>
   attempt.catch((cause: unknown) => {
-    throw new OperatorError(reasonOf(cause, prefix), { cause });
+    throw new OperatorError(describe(cause, prefix), { cause });
   });
 
 /**
