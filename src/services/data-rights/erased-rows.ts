@@ -28,46 +28,36 @@ export const replaceRows = async (
 ): Promise<ReplacedRows> => {
   const count = async (statement: RawBuilder<unknown>): Promise<number> =>
     Number((await statement.execute(kysely(tx))).numAffectedRows ?? 0);
-  const apps = await appIds(tx);
   for (const column of ['default_from_email', 'support_email'].map((name) => sql.ref(name)))
     await count(sql`update clients set ${column} = '' where lower(${column}) = ${erasure.address}`);
-  await moveUsageDays(erasure, apps).execute(kysely(tx));
+  await moveUsageDays(erasure).execute(kysely(tx));
   return {
-    usage_entries: await count(replaceUsage(erasure, apps, limit)),
+    usage_entries: await count(replaceUsage(erasure, limit)),
     audit_entries: await count(replaceAudit(erasure, limit)),
     invitations: await count(replaceInvitations(erasure, now)),
     outbox_mails: await count(replaceMails(erasure, now)),
   };
 };
 
-const appIds = async (tx: Em): Promise<string[]> => {
-  const apps = await kysely(tx).selectFrom('apps').select('id').orderBy('id').execute();
-  return apps.map(({ id }) => id);
-};
-
 /** The apps whose usage the person has, in the order in which their locks are taken. */
 export const usedApps = async (tx: Em, address: string): Promise<string[]> => {
-  const { rows } = await sql<{ id: string }>`
-    select id from apps where exists (select from usage_days d where d.app_id = apps.id and d.email = ${address})
-    order by id`.execute(kysely(tx));
-  return rows.map(({ id }) => id);
+  const days = kysely(tx).selectFrom('usage_days').select('app_id').where('email', '=', address);
+  return (await days.distinct().orderBy('app_id').execute()).map(({ app_id }) => app_id);
 };
 
 /** `extra` holds what the platform knows of the person's requests: addresses, devices. */
-const replaceUsage = ({ address, pseudonym, id }: RunningErasure, apps: string[], limit: number) => sql`
+const replaceUsage = ({ address, pseudonym, id }: RunningErasure, limit: number) => sql`
   update usage_entries u set email = ${pseudonym}, full_name = '', extra = '{}',
     action_description = erased_text(u.action_description, e),
     entry_key = left(erased_text(u.entry_key, e), 128)
   from erasures e, (
-    select app_id, occurred_at, id from usage_entries
-    where app_id = any(${apps}::varchar[]) and email = ${address} limit ${limit}) own
+    select app_id, occurred_at, id from usage_entries where email = ${address} limit ${limit}) own
   where e.id = ${id} and u.app_id = own.app_id and u.occurred_at = own.occurred_at and u.id = own.id`;
 
 /** A report that was written at the same time may already have a row for the pseudonym. */
-const moveUsageDays = ({ address, pseudonym }: RunningErasure, apps: string[]) => sql`
+const moveUsageDays = ({ address, pseudonym }: RunningErasure) => sql`
   with moved as (
-    delete from usage_days where app_id = any(${apps}::varchar[]) and email = ${address}
-    returning app_id, day, actions)
+    delete from usage_days where email = ${address} returning app_id, day, actions)
   insert into usage_days (app_id, email, day, actions) select app_id, ${pseudonym}, day, actions from moved
   on conflict (app_id, email, day) do update set actions = usage_days.actions + excluded.actions`;
 

@@ -77,8 +77,7 @@ export const countRows = async (em: Em, { id, email }: Pick<LockedPerson, 'id' |
   const own = (table: string) =>
     sql<number>`(select count(*)::int from ${sql.table(table)} where user_id = ${id})`;
   const { rows } = await sql<Record<(typeof COUNTED)[number], number>>`select
-    (select coalesce(sum(d.actions), 0)::int from apps join usage_days d on d.app_id = apps.id and d.email = ${email})
-      as usage_entries,
+    (select coalesce(sum(actions), 0)::int from usage_days where email = ${email}) as usage_entries,
     (select count(*)::int from audit_entries where actor_email = ${email} or target = ${email}) as audit_entries,
     (select count(*)::int from invitations where email = ${email}) as invitations_received,
     (select count(*)::int from invitations where inviter_id = ${id}) as invitations_sent,

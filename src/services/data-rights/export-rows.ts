@@ -149,18 +149,16 @@ export const EXPORT_PARTS = {
       'used.id',
     ),
 
-  /** By app, oldest first. */
+  /** Oldest first. */
   usage: async function* ({ em, person }: Exported): Pages {
-    const apps = await kysely(em).selectFrom('apps').select(['id', 'slug']).orderBy('id').execute();
-    for (const app of apps) {
-      const entries = kysely(em)
-        .selectFrom('usage_entries')
-        .select(['id', 'occurred_at', 'action', 'action_description', 'full_name', 'entry_key', 'extra'])
-        .where('app_id', '=', app.id)
-        .where('email', '=', person.email);
-      for await (const rows of pagesOf(entries, 'occurred_at', 'id'))
-        yield rows.map(({ id: _, ...row }) => ({ app: app.slug, ...row }));
-    }
+    const entries = kysely(em)
+      .selectFrom('usage_entries')
+      .innerJoin('apps', 'apps.id', 'usage_entries.app_id')
+      .select(['usage_entries.id', 'apps.slug as app', 'occurred_at', 'action', 'action_description'])
+      .select(['full_name', 'entry_key', 'extra'])
+      .where('email', '=', person.email);
+    for await (const rows of pagesOf(entries, 'occurred_at', 'usage_entries.id'))
+      yield rows.map(({ id: _, ...row }) => row);
   },
 
   /** What the person did, then what others did to them: without the network addresses of the others. Oldest first. */
