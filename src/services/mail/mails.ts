@@ -9,6 +9,7 @@ import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
+import type { ItemPageRequest } from '../apps/app-rows.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type ClientRow, readClient } from '../clients/clients.ts';
 import { withInviters } from '../invitations/invitation-rows.ts';
@@ -17,6 +18,8 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type LetterContext,
   type MailContext,
+  type MailOptions,
+  type MailRoute,
   type MailRow,
   type MailStatus,
   mailContexts,
@@ -56,15 +59,9 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     await audit.record(tx, [{ action, actor, target: row.recipient, clients, details }]);
   };
 
-  const showsLink = (actor: Actor, { kind, client_id: client, link_id: linkId }: MailContext): boolean => {
-    if (kind === 'invitation') return client !== null && showsInvitationLink(actor, client, mailRoute);
-    // A password link gives access to the account.
-    return linkId !== null && can(actor, 'administer') && !mailRoute.hasServer;
-  };
-
   const render = (actor: Actor, row: MailContext): Mail =>
     mailWriter.write(row, row.sent_at ? (row.last_attempt_at ?? row.sent_at) : clock.now(), {
-      showsLink: showsLink(actor, row),
+      showsLink: showsLink(actor, row, mailRoute),
     });
 
   return {
@@ -93,7 +90,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     get: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
         const row = await visibleMail(tx, actor, id);
-        if (showsLink(actor, row)) await record(tx, 'mail.read-link', actor, row);
+        if (showsLink(actor, row, mailRoute)) await record(tx, 'mail.read-link', actor, row);
         return { row, mail: render(actor, row) };
       }),
 
@@ -135,37 +132,21 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
      * The mails and invitations of an address, newest first. Neither needs an account.
      * @throws Problem `invalid-input` on `cursor`
      */
-    timeline: async (
-      actor: Actor,
-      email: string,
-      page: PageRequest & { cursor?: string | undefined },
-    ): Promise<TimelineEntry[]> => {
+    timeline: async (actor: Actor, email: string, page: ItemPageRequest): Promise<TimelineEntry[]> => {
       let rows = entryKeys(em, actor, email);
       if (page.cursor !== undefined) {
         const { at, type, id } = await cursorRow(rows.where('key', '=', page.cursor));
         rows = rows.where(condition`(at, type, id) < (${at}, ${type}, ${id})`);
       }
-      const keys = await readPage(rows, 'key', page);
-      const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
-      const [mails, invitations] = await Promise.all([
-        mailRows(em, options())
-          .where(isAnyOf('mail.id', idsOf('mail'), 'bigint'))
-          .execute(),
-        detailedInvitations(em, actor, clock.now())
-          .where(isAnyOf('invitations.id', idsOf('invitation'), 'int'))
-          .execute(),
-      ]);
-      const contents = new Map<string, TimelineContent>();
-      for (const mail of mails) contents.set(`mail-${mail.id}`, { mail, invitation: null });
-      for (const invitation of await withInviters(em, actor, invitations))
-        contents.set(`invitation-${invitation.id}`, { mail: null, invitation });
-      return keys.flatMap(({ key, at }): TimelineEntry[] => {
-        const content = contents.get(key);
-        // It may have been deleted since the keys were read.
-        return content ? [{ key, at, ...content }] : [];
-      });
+      return readEntries(em, actor, await readPage(rows, 'key', page), options());
     },
   };
+};
+
+const showsLink = (actor: Actor, { kind, client_id, link_id }: MailContext, route: MailRoute): boolean => {
+  if (kind === 'invitation') return client_id !== null && showsInvitationLink(actor, client_id, route);
+  // A password link gives access to the account.
+  return link_id !== null && can(actor, 'administer') && !route.hasServer;
 };
 
 /** A mail concerns the client that sends it and all clients of its user. */
@@ -245,3 +226,25 @@ const entryKeys = (em: Em, actor: Actor, email: string) =>
     .orderBy('at', 'desc')
     .orderBy('type', 'desc')
     .orderBy('id', 'desc');
+
+const readEntries = async (
+  em: Em,
+  actor: Actor,
+  keys: readonly EntryKey[],
+  options: MailOptions,
+): Promise<TimelineEntry[]> => {
+  const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
+  const mails = mailRows(em, options).where(isAnyOf('mail.id', idsOf('mail'), 'bigint'));
+  const invitations = await detailedInvitations(em, actor, options.now)
+    .where(isAnyOf('invitations.id', idsOf('invitation'), 'int'))
+    .execute();
+  const contents = new Map<string, TimelineContent>();
+  for (const mail of await mails.execute()) contents.set(`mail-${mail.id}`, { mail, invitation: null });
+  for (const invitation of await withInviters(em, actor, invitations))
+    contents.set(`invitation-${invitation.id}`, { mail: null, invitation });
+  return keys.flatMap(({ key, at }): TimelineEntry[] => {
+    const content = contents.get(key);
+    // It may have been deleted since the keys were read.
+    return content ? [{ key, at, ...content }] : [];
+  });
+};
