@@ -52,10 +52,14 @@ export const appRow = (em: Em, actor: Actor, id: string): Promise<AppRow> =>
     .where('apps.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('app'));
 
-/** SQL array of the ids of the apps whose usage the viewer may see, of one client or of all. */
-export const viewableAppIds = (viewer: Viewer, client?: number): RawBuilder<string[]> =>
-  sql`array(select id from apps where ${clientVisibleTo(viewer, sql`client_id`)}
-    and (${client ?? null}::int is null or client_id = ${client ?? null}::int))`;
+/** Rows of usage, with `app_id`: of an app that the viewer may see, or else of the apps whose usage they may see. */
+export const usageVisibleTo = (viewer: Viewer, { appId, client }: UsageApps = {}): RawBuilder<boolean> =>
+  appId === undefined
+    ? condition`app_id = any(array(select id from apps where ${clientVisibleTo(viewer, sql`client_id`)}
+        and (${client ?? null}::int is null or client_id = ${client ?? null}::int)))`
+    : condition`app_id = ${appId}`;
+
+type UsageApps = { appId?: string | undefined; client?: number | undefined };
 
 /**
  * As `appRow`, for what only viewers of the app's client may see, and not members whom it was granted.

@@ -4,7 +4,7 @@ import type { PageRequest } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { requireViewableApp, viewableAppIds } from '../apps/app-rows.ts';
+import { requireViewableApp, usageVisibleTo } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUser } from '../users/user-rows.ts';
@@ -75,8 +75,7 @@ const usageOf = (
   { appId, client, stack, email }: ReportSubject,
   interval: UsageInterval,
 ): RawBuilder<unknown> => {
-  const ofApps =
-    appId === undefined ? sql`app_id = any(${viewableAppIds(actor, client)})` : sql`app_id = ${appId}`;
+  const ofApps = usageVisibleTo(actor, { appId, client });
   if (stack !== undefined)
     return sql`select day, actions, null::int as users from usage_stack_days where ${ofApps} and stack = ${stack}`;
   if (email !== undefined)

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { kysely } from '../../db/kysely.ts';
 import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -11,7 +11,7 @@ import {
   appsAfter,
   type ItemPageRequest,
   requireViewableApp,
-  viewableAppIds,
+  usageVisibleTo,
 } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -69,20 +69,9 @@ export const createUsageStats = (unit: UnitOfWork) => {
      */
     topOfApp: async (actor: Actor, appId: string, windowDays: number, limit: number) => {
       await requireViewableApp(em, actor, appId);
-      const users = await sql<{ email: string; full_name: string; actions: number; days: number }>`
-        select top.email, coalesce(trim(first_name || ' ' || last_name), '') as full_name, actions, days
-        from (
-          select email, sum(actions)::bigint as actions, count(*) as days from usage_days
-          where app_id = ${appId} and ${inWindow(windowDays)} group by email order by actions desc, email limit ${limit}
-        ) as top left join users on users.email = top.email and ${userVisibleTo(actor)}
-        order by actions desc, top.email`.execute(kysely(em));
-      const stacks = await sql<{ stack: string; label: string; actions: number }>`
-        select stack, coalesce(label, stack) as label, actions
-        from (
-          select stack, sum(actions)::bigint as actions from usage_stack_days
-          where app_id = ${appId} and ${inWindow(windowDays)} group by stack order by actions desc, stack limit ${limit}
-        ) as top left join stacks on stacks.id = top.stack and stacks.app_id = ${appId}
-        order by actions desc, stack`.execute(kysely(em));
+      const of = { appId, isInWindow: inWindow(windowDays), limit };
+      const users = await topUsers(actor, of).execute(kysely(em));
+      const stacks = await topStacks(of).execute(kysely(em));
       return { users: users.rows, stacks: stacks.rows };
     },
 
@@ -96,7 +85,7 @@ export const createUsageStats = (unit: UnitOfWork) => {
         select apps.id, client_id as client, slug, label, actions
         from (
           select app_id, sum(actions)::bigint as actions from usage_app_days
-          where app_id = any(${viewableAppIds(actor, client)}) and ${inWindow(windowDays)} group by app_id
+          where ${usageVisibleTo(actor, { client })} and ${inWindow(windowDays)} group by app_id
         ) as used join apps on apps.id = used.app_id where actions > 0
         order by actions desc, label, apps.id limit ${limit}`.execute(kysely(em));
       return rows;
@@ -140,8 +129,7 @@ export const createUsageStats = (unit: UnitOfWork) => {
       const users = await createUsers(unit).list(actor, idle, page);
       const { rows } = await sql<{ email: string; day: string }>`
         select email, max(day)::text as day from usage_days
-        where email = any(${users.map(({ email }) => email)}::varchar[])
-          and app_id = any(${viewableAppIds(actor)})
+        where email = any(${users.map(({ email }) => email)}::varchar[]) and ${usageVisibleTo(actor)}
         group by email`.execute(kysely(em));
       const lastUses = new Map(rows.map(({ email, day }) => [email, day]));
       return users.map((user) => ({ ...user, last_used_day: lastUses.get(user.email) ?? null }));
@@ -154,6 +142,24 @@ const ofApp = (appId: string) => sql`
 
 const ofUser = (actor: Actor, email: string, appId: string | undefined) => sql`
   select day, sum(actions) as actions, 1 as users from usage_days
-  where email = ${email} and ${
-    appId === undefined ? sql`app_id = any(${viewableAppIds(actor)})` : sql`app_id = ${appId}`
-  }`;
+  where email = ${email} and ${usageVisibleTo(actor, { appId })}`;
+
+type Top = { appId: string; isInWindow: RawBuilder<unknown>; limit: number };
+
+const topUsers = (actor: Actor, { appId, isInWindow, limit }: Top) =>
+  sql<{ email: string; full_name: string; actions: number; days: number }>`
+    select top.email, coalesce(trim(first_name || ' ' || last_name), '') as full_name, actions, days
+    from (
+      select email, sum(actions)::bigint as actions, count(*) as days from usage_days
+      where app_id = ${appId} and ${isInWindow} group by email order by actions desc, email limit ${limit}
+    ) as top left join users on users.email = top.email and ${userVisibleTo(actor)}
+    order by actions desc, top.email`;
+
+const topStacks = ({ appId, isInWindow, limit }: Top) =>
+  sql<{ stack: string; label: string; actions: number }>`
+    select stack, coalesce(label, stack) as label, actions
+    from (
+      select stack, sum(actions)::bigint as actions from usage_stack_days
+      where app_id = ${appId} and ${isInWindow} group by stack order by actions desc, stack limit ${limit}
+    ) as top left join stacks on stacks.id = top.stack and stacks.app_id = ${appId}
+    order by actions desc, stack`;

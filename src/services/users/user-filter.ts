@@ -4,7 +4,7 @@ import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { clientVisibleTo, hasClientRole, userVisibleTo, type Viewer } from '../access/visibility.ts';
-import { viewableAppIds } from '../apps/app-rows.ts';
+import { usageVisibleTo } from '../apps/app-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { dayOf } from '../usage/usage-windows.ts';
 import { userRows } from './user-rows.ts';
@@ -102,7 +102,7 @@ const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): Ra
 
 /** New users count as seen when they joined. Members use the index `usage_days_email_day_index`. */
 const isUnseenSince = (viewer: Viewer, since: Date): RawBuilder<boolean> => {
-  const isVisible = canViewAll(viewer) ? sql`true` : sql`d.app_id = any(${viewableAppIds(viewer)})`;
+  const isVisible = canViewAll(viewer) ? sql`true` : usageVisibleTo(viewer);
   return sql`
     (${LAST_LOGIN_KEY} < ${since} and users.date_joined < ${since} and not exists (
       select from usage_days d where d.email = users.email and d.day >= ${dayOf(since)}::date and ${isVisible}))`;
