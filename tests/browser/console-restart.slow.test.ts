@@ -3,10 +3,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fillLogin, launchChromium, waitForHeading } from '../support/browser.ts';
 import { waitForData } from '../support/console.ts';
-import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
 import { freePort } from '../support/tcp.ts';
 import { ACME, DEMO_PASSWORD, GRACE } from '../support/test-app.ts';
+import { makeDataDir } from '../support/test-server.ts';
 
 const restart = suite('the console during a restart of the service');
 
@@ -23,7 +23,7 @@ const openPerson = async (page: Page): Promise<void> => {
 const LOAD_FAILURE = { name: 'This page could not be loaded' };
 
 restart('says that the service is away, and goes on without a reload when it is back', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   const PORT = String(await freePort());
   const settings = { DATA_DIR: folder.path, PORT, BASE_URL: `http://localhost:${PORT}` };
   const before = await startService('demo', settings);
@@ -53,7 +53,7 @@ restart('says that the service is away, and goes on without a reload when it is 
 });
 
 restart('shows why a screen that was never open cannot be loaded, and opens it when it is back', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   const PORT = String(await freePort());
   const settings = { DATA_DIR: folder.path, PORT, BASE_URL: `http://localhost:${PORT}` };
   const before = await startService('demo', settings);

@@ -7,6 +7,7 @@ import { MEMORY_SETTINGS } from '../../src/cli/node-launcher.js';
 import { findOlderNode } from '../support/environment.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, serverProcesses, startService } from '../support/service-process.ts';
+import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const SOURCES = join(import.meta.dirname, '../../src');
@@ -29,14 +30,14 @@ const missingSettings = async (pid: number): Promise<string[]> => {
 const memory = suite('the memory settings of a service');
 
 memory('are applied in the process that was started', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   await using service = await startService('serve', { DATA_DIR: folder.path });
 
   assert.equal(await missingSettings(service.pid), []);
 });
 
 memory('reach every worker process', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   await using service = await startService('serve', { DATA_DIR: folder.path, WORKERS: '2' });
   const workers = await childrenRunning(service.pid, 'cli.js');
 
@@ -45,7 +46,7 @@ memory('reach every worker process', async () => {
 });
 
 memory('give way to options of the caller', async () => {
-  await using folder = await makeScratchFolder();
+  await using folder = await makeDataDir();
   await using service = await startService('serve', { DATA_DIR: folder.path }, ['--max-semi-space-size=32']);
   const commandLine = (await readFile(`/proc/${service.pid}/cmdline`, 'utf8')).split('\0');
 
@@ -86,7 +87,7 @@ const testWith = (node: string): void => {
   });
 
   olderNode('serves with the memory settings, and stops gracefully on SIGTERM', async () => {
-    await using folder = await makeScratchFolder();
+    await using folder = await makeDataDir();
     await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
     const child = await childOf(service.pid);
     const missing = await missingSettings(child);
@@ -99,7 +100,7 @@ const testWith = (node: string): void => {
   });
 
   olderNode('ends by the signal that ended the bundled Node', async () => {
-    await using folder = await makeScratchFolder();
+    await using folder = await makeDataDir();
     await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
     process.kill(await childOf(service.pid), 'SIGKILL');
 
@@ -108,7 +109,7 @@ const testWith = (node: string): void => {
   });
 
   olderNode('leaves no service behind when it is killed', async () => {
-    await using folder = await makeScratchFolder();
+    await using folder = await makeDataDir();
     await using service = await startService('serve', { DATA_DIR: folder.path }, [], { launcher: [node] });
     const ending = await service.kill('SIGKILL');
 
