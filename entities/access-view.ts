@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
-import { instant, jsonObject } from './columns.ts';
+import { index, instant, jsonObject } from './columns.ts';
 import { User } from './user.ts';
 
 /** A link that opens an app without a login, for one user or for anyone who has it. */
@@ -15,10 +15,7 @@ export const AccessView = defineEntity({
   ],
   indexes: [
     { properties: ['app', 'id'] },
-    {
-      name: 'access_views_one_time',
-      expression: 'create index access_views_one_time on access_views (expires_at) where is_one_time',
-    },
+    index('access_views_one_time', 'access_views (expires_at) where is_one_time'),
   ],
   properties: {
     id: p.bigint('number').primary().autoincrement(),
@@ -46,10 +43,7 @@ export const AccessView = defineEntity({
     /** Whether each use gives it a new key. */
     autorotate: p.boolean().default(false),
     /** In CIDR notation. Empty means any. */
-    allowedNetworks: p
-      .array((network) => network)
-      .columnType('text[]')
-      .defaultRaw(`'{}'`),
+    allowedNetworks: p.array().columnType('text[]').defaultRaw(`'{}'`),
     showHeader: p.boolean().default(true),
     showFooter: p.boolean().default(true),
     languageCode: p.string().length(2).default(''),

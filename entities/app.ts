@@ -56,7 +56,6 @@ export const Stack = defineEntity({
 export const AppGrant = defineEntity({
   name: 'AppGrant',
   tableName: 'app_grants',
-  primaryKeys: ['user', 'app'],
   indexes: [{ properties: ['app', 'user'] }],
   properties: {
     user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant, jsonObject } from './columns.ts';
+import { index, instant, jsonObject } from './columns.ts';
 
 /**
  * Who did what to whom, when and from where. Append-only: a trigger rejects updates and deletes, except the replacement of a
@@ -14,10 +14,7 @@ export const AuditEntry = defineEntity({
     { properties: ['action', 'occurredAt', 'id'] },
     { properties: ['actorEmail', 'occurredAt', 'id'] },
     { properties: ['target', 'occurredAt', 'id'] },
-    {
-      name: 'audit_entries_client_ids',
-      expression: 'create index audit_entries_client_ids on audit_entries using gin (client_ids)',
-    },
+    index('audit_entries_client_ids', 'audit_entries using gin (client_ids)'),
   ],
   triggers: [
     {

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './columns.ts';
+import { index, instant } from './columns.ts';
 import { User } from './user.ts';
 
 /** A host name, optionally with a port, that serves the platform. */
@@ -55,10 +55,7 @@ export const Client = defineEntity({
     /** The apps of a closed client do not open. */
     isOpen: p.boolean().default(true),
     /** Sites whose pages may show its apps in frames: `https://portal.example.com`. */
-    embedOrigins: p
-      .array((origin) => origin)
-      .columnType('text[]')
-      .defaultRaw(`'{}'`),
+    embedOrigins: p.array().columnType('text[]').defaultRaw(`'{}'`),
   },
 });
 
@@ -66,13 +63,7 @@ export const Client = defineEntity({
 export const Membership = defineEntity({
   name: 'Membership',
   tableName: 'memberships',
-  primaryKeys: ['client', 'user'],
-  indexes: [
-    {
-      name: 'memberships_admins',
-      expression: `create index memberships_admins on memberships (user_id, client_id) where is_admin`,
-    },
-  ],
+  indexes: [index('memberships_admins', 'memberships (user_id, client_id) where is_admin')],
   properties: {
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),

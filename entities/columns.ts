@@ -5,3 +5,14 @@ export const instant = () => p.datetime(3).columnType('timestamptz(3)');
 
 /** Free-form JSON, stored as sent: `jsonb` would reorder keys and reject `\u0000`. */
 export const jsonObject = () => p.json<Record<string, unknown>>().columnType('json').defaultRaw(`'{}'`);
+
+/**
+ * An index that properties alone do not describe.
+ * @param on what follows `on` in its definition: the table, the columns, and for a partial index the condition
+ */
+export const index = (name: string, on: string) => ({ name, expression: `create index ${name} on ${on}` });
+
+export const uniqueIndex = (name: string, on: string) => ({
+  name,
+  expression: `create unique index ${name} on ${on}`,
+});

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './columns.ts';
+import { instant, uniqueIndex } from './columns.ts';
 import { User } from './user.ts';
 
 /** An API token. Only its SHA-256 is stored. */
@@ -8,10 +8,7 @@ export const ApiToken = defineEntity({
   tableName: 'api_tokens',
   indexes: [
     { properties: ['user', 'createdAt'] },
-    {
-      name: 'api_tokens_user_id_name',
-      expression: `create unique index api_tokens_user_id_name on api_tokens (user_id, name) where name <> ''`,
-    },
+    uniqueIndex('api_tokens_user_id_name', `api_tokens (user_id, name) where name <> ''`),
   ],
   properties: {
     id: p.bigint('number').primary().autoincrement(),

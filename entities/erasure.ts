@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant } from './columns.ts';
+import { index, instant } from './columns.ts';
 
 /**
  * The erasure of a person. While it is unfinished, the row holds what the remaining work looks for, so that any instance can
@@ -9,12 +9,7 @@ import { instant } from './columns.ts';
 export const ErasureSchema = defineEntity({
   name: 'Erasure',
   tableName: 'erasures',
-  indexes: [
-    {
-      name: 'erasures_unfinished',
-      expression: 'create index erasures_unfinished on erasures (id) where finished_at is null',
-    },
-  ],
+  indexes: [index('erasures_unfinished', 'erasures (id) where finished_at is null')],
   checks: [{ name: 'erasures_finished_check', expression: '(finished_at is null) = (address is not null)' }],
   properties: {
     id: p.integer().primary().autoincrement(),
@@ -31,10 +26,7 @@ export const ErasureSchema = defineEntity({
      * `LIKE` patterns in lower case: every text that the expression matches also matches one of them. They are tested 20
      * times faster.
      */
-    needles: p
-      .array((text) => text)
-      .columnType('text[]')
-      .nullable(),
+    needles: p.array().columnType('text[]').nullable(),
     /** The transaction that replaced the account: those that ran at the same time may still write the address. */
     transactionId: p.text().nullable(),
     /** The table whose texts are being searched, and the number of its pages that are done. */

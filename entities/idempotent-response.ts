@@ -9,7 +9,6 @@ import { instant } from './columns.ts';
 export const IdempotentResponse = defineEntity({
   name: 'IdempotentResponse',
   tableName: 'idempotent_responses',
-  primaryKeys: ['userId', 'key'],
   indexes: [{ properties: ['createdAt'] }],
   properties: {
     /** Without a foreign key, whose check would lock the row of the user until the request ends. Users are never deleted. */

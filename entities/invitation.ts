@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 import { Client } from './client.ts';
-import { instant, jsonObject } from './columns.ts';
+import { index, instant, jsonObject, uniqueIndex } from './columns.ts';
 import { User } from './user.ts';
 
 export const INVITATION_STATUSES = ['pending', 'accepted', 'expired', 'revoked'] as const;
@@ -18,18 +18,9 @@ export const InvitationSchema = defineEntity({
   name: 'Invitation',
   tableName: 'invitations',
   indexes: [
-    {
-      name: 'invitations_one_pending',
-      expression: `create unique index invitations_one_pending on invitations (client_id, email) where status = 'pending'`,
-    },
-    {
-      name: 'invitations_pending_email',
-      expression: `create index invitations_pending_email on invitations (email) where status = 'pending'`,
-    },
-    {
-      name: 'invitations_pending_expiry',
-      expression: `create index invitations_pending_expiry on invitations (expires_at) where status = 'pending'`,
-    },
+    uniqueIndex('invitations_one_pending', `invitations (client_id, email) where status = 'pending'`),
+    index('invitations_pending_email', `invitations (email) where status = 'pending'`),
+    index('invitations_pending_expiry', `invitations (expires_at) where status = 'pending'`),
     { properties: ['email'] },
     { properties: ['inviter', 'id'] },
     { properties: ['client', 'id'] },
@@ -93,7 +84,6 @@ InvitationSchema.setClass(Invitation);
 export const InvitationApp = defineEntity({
   name: 'InvitationApp',
   tableName: 'invitation_apps',
-  primaryKeys: ['invitation', 'app'],
   properties: {
     invitation: () => p.manyToOne(Invitation).primary().deleteRule('cascade').updateRule('no action'),
     app: () => p.manyToOne(App).primary().index().deleteRule('cascade').updateRule('no action'),

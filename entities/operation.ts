@@ -27,24 +27,14 @@ export const Operation = defineEntity({
 export const OperationChange = defineEntity({
   name: 'OperationChange',
   tableName: 'operation_changes',
-  primaryKeys: ['operation', 'user'],
   properties: {
     operation: () => p.manyToOne(Operation).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
     /** Ids of apps that nothing else has granted or revoked since. */
-    granted: p
-      .array((id) => id)
-      .columnType('varchar(8)[]')
-      .defaultRaw(`'{}'`),
-    revoked: p
-      .array((id) => id)
-      .columnType('varchar(8)[]')
-      .defaultRaw(`'{}'`),
+    granted: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
+    revoked: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
     /** Ids of apps that the operation granted or revoked, and something else after it. The undo leaves them. */
-    superseded: p
-      .array((id) => id)
-      .columnType('varchar(8)[]')
-      .defaultRaw(`'{}'`),
+    superseded: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
     /** Ids of the clients that the user became a member of, unless something else has confirmed it since. */
     joined: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** The new value; null if it did not change. */

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
-import { instant } from './columns.ts';
+import { index, instant, uniqueIndex } from './columns.ts';
 import { PasswordLink } from './credentials.ts';
 import { Invitation } from './invitation.ts';
 import { User } from './user.ts';
@@ -23,30 +23,27 @@ export const OutboxMailSchema = defineEntity({
   name: 'OutboxMail',
   tableName: 'outbox_mails',
   indexes: [
-    {
-      // Password mails come before invitations: a user is waiting for them, and a bulk of invitations must not delay them.
-      name: 'outbox_mails_due',
-      expression: `create index outbox_mails_due on outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and failed_at is null`,
-    },
-    {
-      name: 'outbox_mails_invited',
-      expression: `create index outbox_mails_invited on outbox_mails (client_id, recipient, created_at) where kind = 'invitation'`,
-    },
-    {
-      name: 'outbox_mails_failed',
-      expression: 'create index outbox_mails_failed on outbox_mails (id) where failed_at is not null',
-    },
-    {
-      name: 'outbox_mails_password',
-      expression: `create index outbox_mails_password on outbox_mails (recipient, created_at) where kind in ('password-setup', 'password-reset')`,
-    },
+    // Password mails come before invitations: a user is waiting for them, and a bulk of invitations must not delay them.
+    index(
+      'outbox_mails_due',
+      `outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and failed_at is null`,
+    ),
+    index(
+      'outbox_mails_invited',
+      `outbox_mails (client_id, recipient, created_at) where kind = 'invitation'`,
+    ),
+    index('outbox_mails_failed', 'outbox_mails (id) where failed_at is not null'),
+    index(
+      'outbox_mails_password',
+      `outbox_mails (recipient, created_at) where kind in ('password-setup', 'password-reset')`,
+    ),
     { properties: ['recipient', 'id'] },
     { properties: ['client', 'id'] },
     { properties: ['lastAttemptAt'] },
-    {
-      name: 'outbox_mails_operation',
-      expression: `create unique index outbox_mails_operation on outbox_mails (operation_id, recipient, coalesce(invitation_id, 0)) where operation_id is not null`,
-    },
+    uniqueIndex(
+      'outbox_mails_operation',
+      'outbox_mails (operation_id, recipient, coalesce(invitation_id, 0)) where operation_id is not null',
+    ),
   ],
   triggers: [
     {

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { AccessView, AccessViewUse } from './access-view.ts';
 import { App } from './app.ts';
-import { instant } from './columns.ts';
+import { instant, uniqueIndex } from './columns.ts';
 import { User } from './user.ts';
 
 /** A code that an app exchanges once for a ticket: of a user who is logged in, or of a use of an access view. */
@@ -54,10 +54,10 @@ export const TicketRevocation = defineEntity({
     },
   ],
   indexes: [
-    {
-      name: 'ticket_revocations_subject',
-      expression: `create unique index ticket_revocations_subject on ticket_revocations (coalesce(access_view_id, 0), coalesce(user_id, 0), coalesce(app_id, ''))`,
-    },
+    uniqueIndex(
+      'ticket_revocations_subject',
+      `ticket_revocations (coalesce(access_view_id, 0), coalesce(user_id, 0), coalesce(app_id, ''))`,
+    ),
   ],
   properties: {
     id: p.bigint('number').primary().autoincrement(),

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
-import { instant, jsonObject } from './columns.ts';
+import { instant, jsonObject, uniqueIndex } from './columns.ts';
 
 /**
  * An action of a user in an app, with the user's name at that time. The table is partitioned by month of `occurredAt`, so
@@ -10,14 +10,13 @@ import { instant, jsonObject } from './columns.ts';
 export const UsageEntry = defineEntity({
   name: 'UsageEntry',
   tableName: 'usage_entries',
-  primaryKeys: ['app', 'occurredAt', 'id'],
   indexes: [
     { properties: ['app', 'email', 'occurredAt', 'id'] },
     { properties: ['email', 'occurredAt', 'id'] },
-    {
-      name: 'usage_entries_entry_key',
-      expression: `create unique index usage_entries_entry_key on usage_entries (app_id, entry_key, occurred_at) where entry_key is not null`,
-    },
+    uniqueIndex(
+      'usage_entries_entry_key',
+      'usage_entries (app_id, entry_key, occurred_at) where entry_key is not null',
+    ),
   ],
   properties: {
     app: () => p.manyToOne(App).primary().createForeignKeyConstraint(false),
@@ -42,7 +41,6 @@ export const UsageEntry = defineEntity({
 export const UsageDay = defineEntity({
   name: 'UsageDay',
   tableName: 'usage_days',
-  primaryKeys: ['app', 'email', 'day'],
   indexes: [{ properties: ['email', 'day'] }],
   properties: {
     app: () => p.manyToOne(App).primary().createForeignKeyConstraint(false),
@@ -56,7 +54,6 @@ export const UsageDay = defineEntity({
 export const UsageAppDay = defineEntity({
   name: 'UsageAppDay',
   tableName: 'usage_app_days',
-  primaryKeys: ['app', 'day'],
   properties: {
     app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
     day: p.date().primary(),
@@ -66,10 +63,7 @@ export const UsageAppDay = defineEntity({
      * all users. The number of distinct users in a window of up to 90 days is the sum over its days, where day k of the
      * window contributes its element k.
      */
-    retentionHistogram: p
-      .array((text) => Number(text))
-      .columnType('int[]')
-      .check('cardinality(retention_histogram) = 90'),
+    retentionHistogram: p.array(Number).columnType('int[]').check('cardinality(retention_histogram) = 90'),
   },
 });
 
@@ -77,7 +71,6 @@ export const UsageAppDay = defineEntity({
 export const UsageStackDay = defineEntity({
   name: 'UsageStackDay',
   tableName: 'usage_stack_days',
-  primaryKeys: ['app', 'day', 'stack'],
   properties: {
     app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
     day: p.date().primary(),

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant, jsonObject } from './columns.ts';
+import { index, instant, jsonObject } from './columns.ts';
 
 /** SQL: a password hash without its salt and digest, such as `pbkdf2_sha256$1000000`. Null for an unknown format. */
 export const PASSWORD_HASH_KIND = String.raw`substring(regexp_replace(password_hash, '^(scrypt[$][0-9]+)[$][^$]*', '\1') from '^(?:pbkdf2_[a-z0-9]+[$][0-9]+|bcrypt[a-z0-9_]*[$][$]2[a-z][$][0-9]{2}|scrypt(?:[$][0-9]+){3}|(?:argon2)?[$]argon2[a-z]+[$](?:v=[0-9]+[$])?[^$]+)')`;
@@ -11,37 +11,24 @@ export const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',
   indexes: [
-    {
-      // Exists only if pg_trgm is installed.
-      name: 'users_search',
-      expression: `create index users_search on users using gin (lower(email || ' ' || first_name || ' ' || last_name) gin_trgm_ops)`,
-    },
-    {
-      name: 'users_by_name',
-      expression: `create index users_by_name on users (lower(last_name || ' ' || first_name), id)`,
-    },
-    {
-      name: 'users_by_last_login',
-      expression: `create index users_by_last_login on users (coalesce(last_login, '-infinity'::timestamptz), id)`,
-    },
-    {
-      name: 'users_last_login',
-      expression: 'create index users_last_login on users (last_login) include (is_active)',
-    },
+    // Exists only if pg_trgm is installed.
+    index(
+      'users_search',
+      `users using gin (lower(email || ' ' || first_name || ' ' || last_name) gin_trgm_ops)`,
+    ),
+    index('users_by_name', `users (lower(last_name || ' ' || first_name), id)`),
+    index('users_by_last_login', `users (coalesce(last_login, '-infinity'::timestamptz), id)`),
+    index('users_last_login', 'users (last_login) include (is_active)'),
     { properties: ['dateJoined', 'id'] },
-    {
-      name: 'users_password_age',
-      expression:
-        'create index users_password_age on users (last_password_set, id) where is_active and password_hash is not null',
-    },
-    {
-      name: 'users_with_role',
-      expression: 'create index users_with_role on users (id) where is_superuser or is_staff',
-    },
-    {
-      name: 'users_password_hash_kind',
-      expression: `create index users_password_hash_kind on users ((${PASSWORD_HASH_KIND})) where is_active and password_hash is not null`,
-    },
+    index(
+      'users_password_age',
+      'users (last_password_set, id) where is_active and password_hash is not null',
+    ),
+    index('users_with_role', 'users (id) where is_superuser or is_staff'),
+    index(
+      'users_password_hash_kind',
+      `users ((${PASSWORD_HASH_KIND})) where is_active and password_hash is not null`,
+    ),
   ],
   properties: {
     id: p.integer().primary().autoincrement(),
