@@ -12,11 +12,10 @@ import { canAllOf, MEMBER } from '../access/permissions.ts';
 import { type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
 import { addSession, setPassword } from '../auth/credentials.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import { supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { grantApps, joinClients } from '../users/app-grants.ts';
+import { changeAccess } from '../users/app-grants.ts';
 import { addUser } from '../users/user-creation.ts';
 import { targets } from '../users/user-locks.ts';
 import { appsInvitedTo, statusAt } from './invitation-rows.ts';
@@ -234,8 +233,6 @@ const joinInvited = async (tx: Em, { id, client_id }: InvitationByLink, userId: 
     .select(['apps.id', 'apps.client_id'])
     .where('invitation_id', '=', id)
     .execute();
-  const clients = [...new Set([client_id, ...apps.map((app) => app.client_id)])];
-  await joinClients(tx, userId, clients);
-  await grantApps(tx, userId, apps);
-  await supersedeOperations(tx, [{ userId, apps: apps.map((app) => app.id), clients }]);
+  const joined = [...new Set([client_id, ...apps.map((app) => app.client_id)])];
+  await changeAccess(tx, [{ userId, granted: apps, revoked: [], joined }]);
 };

@@ -16,7 +16,7 @@ import { lockUser } from '../users/user-locks.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { type Listing, listingQuery } from '../users/users.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
-import { CHANGED_ONCE, findDone, readOperation, recordChange, startOperation } from './operation-log.ts';
+import { CHANGED_ONCE, findDone, readOperation, recordChanges, startOperation } from './operation-log.ts';
 
 export const BULK_ACTIONS = [
   'grant-apps',
@@ -165,7 +165,7 @@ const createRowUpdate = (unit: UnitOfWork, operationId: string, { action, apps }
       const now = unit.clock.now();
       const deps = { tx, now, audit: unit.audit };
       const { isChanged, undoable } = await updateUser(deps, actor, email, changes[action]);
-      await recordChange(tx, operationId, undoable, now);
+      await recordChanges(tx, operationId, [undoable], now);
       return isChanged;
     });
   };

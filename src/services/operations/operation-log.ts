@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { Operation, OperationChange } from '../../../entities/operation.ts';
+import { Operation } from '../../../entities/operation.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -38,28 +38,43 @@ const undoEnd = (startedAt: Date): Date => new Date(startedAt.getTime() + UNDO_M
 /** The primary key of `operation_changes`: an operation changes each user once. */
 export const CHANGED_ONCE = 'operation_changes_pkey';
 
-/** What an update has changed that can be undone: ids of apps, and of the clients that the user has joined by it. */
-export type UndoableChange = {
+export type GrantableApp = { id: string; client_id: number };
+
+/** What a change does to the access of a locked user. */
+export type AccessChange = {
   userId: number;
-  granted: string[];
-  revoked: string[];
-  joined: number[];
-  /** The new value; null if it did not change. */
-  isActive: boolean | null;
+  granted: readonly GrantableApp[];
+  revoked: readonly GrantableApp[];
+  /** Ids of clients of which the user becomes a member. */
+  joined: readonly number[];
 };
 
-/** Records a change of an operation, at the time `now` of the change. It violates `CHANGED_ONCE` if the operation has changed the user before. */
-export const recordChange = async (
+/** What an update has changed that can be undone. `isActive`: the new value; null if it did not change. */
+export type UndoableChange = AccessChange & { isActive: boolean | null };
+
+export const idsOf = (apps: readonly { id: string }[]): string[] => apps.map(({ id }) => id);
+
+/** Records changes of an operation, at the time `now`. It violates `CHANGED_ONCE` if the operation has changed a user before. */
+export const recordChanges = async (
   tx: Em,
-  operation: string,
-  { userId: user, ...change }: UndoableChange,
+  operationId: string,
+  changes: readonly UndoableChange[],
   now: Date,
 ): Promise<void> => {
-  const { granted, revoked, joined, isActive } = change;
-  if (granted.length + revoked.length + joined.length === 0 && isActive === null) return;
-  tx.create(OperationChange, { operation, user, ...change, changedAt: now });
-  await tx.flush();
+  const rows = changes
+    .filter((change) => appsAndClients(change).length > 0 || change.isActive !== null)
+    .map((change) => ({ ...change, granted: idsOf(change.granted), revoked: idsOf(change.revoked) }));
+  if (rows.length === 0) return;
+  await sql`
+    insert into operation_changes (operation_id, user_id, granted, revoked, joined, is_active, changed_at)
+    select ${operationId}::uuid, "userId", granted, revoked, joined, "isActive", ${now}::timestamptz
+    from json_to_recordset(${JSON.stringify(rows)}::json) as changed
+      ("userId" int, granted varchar[], revoked varchar[], joined int[], "isActive" boolean)`.execute(
+    kysely(tx),
+  );
 };
+
+const appsAndClients = ({ granted, revoked, joined }: AccessChange) => [...granted, ...revoked, ...joined];
 
 /** Those of these addresses whose user the operation has changed, or to which it has sent a mail. */
 export const findDone = async (
@@ -75,16 +90,16 @@ export const findDone = async (
   return new Set(rows.map(({ email }) => email));
 };
 
-/** What a change does to a locked user: ids of granted and revoked apps, and of the clients that it gives access to. */
-export type Decision = { userId: number; apps: readonly string[]; clients: readonly number[] };
-
 /**
- * Keeps the undo of earlier operations from overriding these decisions about locked users. Without it, a grant that was revoked and
- * given again would look like the one of the operation.
+ * Keeps the undo of earlier operations from overriding these changes. Without it, a grant that was revoked and given again would look
+ * like the one of the operation.
  */
-export const supersedeOperations = async (tx: Em, decisions: readonly Decision[]): Promise<void> => {
-  const rows = decisions.filter(({ apps, clients }) => apps.length + clients.length > 0);
-  if (rows.length === 0) return;
+export const supersedeOperations = async (tx: Em, changes: readonly AccessChange[]): Promise<void> => {
+  const rows = changes.map(({ userId, granted, revoked, joined }) => ({
+    userId,
+    apps: idsOf([...granted, ...revoked]),
+    clients: [...joined, ...granted.map((app) => app.client_id)],
+  }));
   await sql`
     update operation_changes c set
       granted = array(select unnest(c.granted) except select unnest(decision.apps)),

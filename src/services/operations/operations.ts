@@ -10,7 +10,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
-import { readOperation, type UndoableChange } from './operation-log.ts';
+import { idsOf, readOperation, type UndoableChange } from './operation-log.ts';
 
 /** What was not undone. `app_id` is null for the activation of the user. */
 export type SkippedChange = { email: string; app_id: string | null; problem: RowProblem };
@@ -153,7 +153,7 @@ const changesIn = ({ granted, revoked, superseded, isActive }: Change): (string 
 ];
 
 const undoneBy = ({ granted, revoked, isActive }: UndoableChange, change: Change): UndoneChange => {
-  const reverted = new Set<string | null>([...granted, ...revoked]);
+  const reverted = new Set<string | null>(idsOf([...granted, ...revoked]));
   if (isActive !== null) reverted.add(null);
   const left = changesIn(change).filter((id) => !reverted.has(id));
   return { reverted: reverted.size, skipped: left.map((app_id) => ({ app_id, problem: CHANGED_SINCE })) };

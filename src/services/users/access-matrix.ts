@@ -16,10 +16,15 @@ import {
   userVisibleTo,
 } from '../access/visibility.ts';
 import { readClient } from '../clients/clients.ts';
-import { startOperation, supersedeOperations } from '../operations/operation-log.ts';
+import {
+  type AccessChange,
+  type GrantableApp,
+  recordChanges,
+  startOperation,
+} from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type GrantableApp, grantEvents } from './app-grants.ts';
+import { changeAccess, grantEvents } from './app-grants.ts';
 import { lockSuperusers, targets } from './user-locks.ts';
 import { type Listing, listingQuery } from './users.ts';
 
@@ -77,10 +82,19 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
       requireChangeable(actor, cells, targets, apps);
 
       const changes = planCells(cells, targets, apps);
-      const operation = await startOperation(tx, actor, `access of client ${client}`, clock.now());
-      await writeCells(tx, operation.id, changes, clock.now());
-      const events = changes.flatMap(({ target, granted, revoked }) =>
-        grantEvents(actor, target.email, granted, revoked),
+      const now = clock.now();
+      const operation = await startOperation(tx, actor, `access of client ${client}`, now);
+      await changeAccess(tx, changes);
+      await recordChanges(
+        tx,
+        operation.id,
+        changes.map((change) => ({ ...change, isActive: null })),
+        now,
+      );
+      const newMembers = changes.flatMap(({ userId, joined }) => (joined.length > 0 ? userId : []));
+      await enqueueJoinNotices(tx, newMembers, [client], now);
+      const events = changes.flatMap(({ email, granted, revoked }) =>
+        grantEvents(actor, email, granted, revoked),
       );
       await audit.withDetails({ operation: operation.id }).record(tx, events);
       const changed = changes.reduce((sum, { granted, revoked }) => sum + granted.length + revoked.length, 0);
@@ -127,21 +141,14 @@ const requireChangeable = (actor: Actor, cells: readonly Cell[], targets: Target
   if (Object.keys(fields).length > 0) throw invalid(fields);
 };
 
-/** What changes for a user. */
-type CellChanges = {
-  target: Target;
-  granted: GrantableApp[];
-  revoked: GrantableApp[];
-  /** Ids of clients. */
-  joined: number[];
-};
+type CellChanges = AccessChange & { email: string; granted: GrantableApp[]; revoked: GrantableApp[] };
 
 const planCells = (cells: readonly Cell[], targets: Targets, apps: Apps): CellChanges[] => {
   const changes = new Map<string, CellChanges>();
   for (const { email, app_id, granted } of cells) {
     const [target, app] = [targets.get(email), apps.get(app_id)];
     if (!target || !app || target.apps.has(app_id) === granted) continue;
-    const change = changes.get(email) ?? { target, granted: [], revoked: [], joined: [] };
+    const change = changes.get(email) ?? { email, userId: target.id, granted: [], revoked: [], joined: [] };
     changes.set(email, change);
     (granted ? change.granted : change.revoked).push(app);
     if (granted && !target.clientIds.includes(app.client_id)) change.joined = [app.client_id];
@@ -183,52 +190,6 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
     targets: new Map(rows.map((row): [string, Target] => [row.email, { ...row, apps: new Set(row.apps) }])),
     apps: new Map(apps.map((app) => [app.id, app])),
   };
-};
-
-/** Writes the cells of all users, and what undoing them needs. */
-const writeCells = async (
-  tx: Em,
-  operationId: string,
-  changes: readonly CellChanges[],
-  now: Date,
-): Promise<void> => {
-  const rows = changes.map(({ target, granted, revoked, joined }) => ({
-    user_id: target.id,
-    granted: granted.map(({ id }) => id),
-    revoked: revoked.map(({ id }) => id),
-    joined,
-  }));
-  const db = kysely(tx);
-  const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json)
-    as changed (user_id int, granted varchar[], revoked varchar[], joined int[])`;
-  await supersedeOperations(
-    tx,
-    changes.map(({ target, granted, revoked }) => ({
-      userId: target.id,
-      apps: [...granted, ...revoked].map(({ id }) => id),
-      clients: granted.map((app) => app.client_id),
-    })),
-  );
-  await sql`
-    with revoked as (
-      delete from app_grants g using ${changed}
-      where g.user_id = changed.user_id and g.app_id = any(changed.revoked)
-    ),
-    granted as (
-      insert into app_grants (user_id, app_id) select user_id, unnest(granted) from ${changed}
-      on conflict do nothing
-    ),
-    joined as (
-      insert into memberships (client_id, user_id) select unnest(joined), user_id from ${changed}
-      on conflict do nothing
-    )
-    insert into operation_changes (operation_id, user_id, granted, revoked, joined, changed_at)
-    select ${operationId}, user_id, granted, revoked, joined, ${now}::timestamptz from ${changed}`.execute(
-    db,
-  );
-  const newMembers = changes.flatMap(({ target, joined }) => (joined.length > 0 ? target.id : []));
-  const clientIds = [...new Set(changes.flatMap(({ joined }) => joined))];
-  await enqueueJoinNotices(tx, newMembers, clientIds, now);
 };
 
 const grantsOf = (actor: Actor, { id, email }: { id: number; email: string }) => sql<UserGrant>`

@@ -3,8 +3,12 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-
-export type GrantableApp = { id: string; client_id: number };
+import {
+  type AccessChange,
+  type GrantableApp,
+  idsOf,
+  supersedeOperations,
+} from '../operations/operation-log.ts';
 
 /** Finds the apps that the actor may grant, oldest first. `unknown` are ids of no app, or of an app of another client. */
 export const findGrantable = async (em: Em, actor: Actor, appIds: readonly string[]) => {
@@ -22,38 +26,26 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
-/** Grants apps to a user, who must be a member of their clients. */
-export const grantApps = async (em: Em, userId: number, apps: readonly GrantableApp[]) => {
-  if (apps.length === 0) return;
-  await kysely(em)
-    .insertInto('app_grants')
-    .values(apps.map(({ id }) => ({ user_id: userId, app_id: id })))
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-};
-
-/** Revokes apps of a user, who stays a member of their clients. */
-export const revokeApps = async (em: Em, userId: number, apps: readonly GrantableApp[]) => {
-  if (apps.length === 0) return;
-  await kysely(em)
-    .deleteFrom('app_grants')
-    .where('user_id', '=', userId)
-    .where(
-      'app_id',
-      'in',
-      apps.map(({ id }) => id),
+/** Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again. */
+export const changeAccess = async (tx: Em, changes: readonly AccessChange[]): Promise<void> => {
+  const rows = changes
+    .filter(({ granted, revoked, joined }) => granted.length + revoked.length + joined.length > 0)
+    .map((change) => ({ ...change, granted: idsOf(change.granted), revoked: idsOf(change.revoked) }));
+  if (rows.length === 0) return;
+  await supersedeOperations(tx, changes);
+  const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json)
+    as changed ("userId" int, granted varchar[], revoked varchar[], joined int[])`;
+  await sql`
+    with revoked as (
+      delete from app_grants g using ${changed}
+      where g.user_id = changed."userId" and g.app_id = any(changed.revoked)
+    ),
+    joined as (
+      insert into memberships (client_id, user_id) select unnest(joined), "userId" from ${changed}
+      on conflict do nothing
     )
-    .execute();
-};
-
-/** @param clientIds distinct; clients that the user has joined before are ignored */
-export const joinClients = async (em: Em, userId: number, clientIds: readonly number[]) => {
-  if (clientIds.length === 0) return;
-  await kysely(em)
-    .insertInto('memberships')
-    .values(clientIds.map((clientId) => ({ client_id: clientId, user_id: userId })))
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+    insert into app_grants (user_id, app_id) select "userId", unnest(granted) from ${changed}
+    on conflict do nothing`.execute(kysely(tx));
 };
 
 /** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */

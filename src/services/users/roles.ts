@@ -68,7 +68,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       else tx.create(Membership, { client: clientId, user: user.id, isAdmin });
       await tx.flush();
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
-      await supersedeOperations(tx, [{ userId: user.id, apps: [], clients: [clientId] }]);
+      await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
       await lockAccessChange(tx, user.id);
       const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
       await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);

@@ -13,7 +13,7 @@ import { userVisibleTo } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { createWindowCounter } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { findGrantable, grantApps, grantEvents, joinClients, unknownApp } from './app-grants.ts';
+import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
 export type UserInput = {
@@ -44,8 +44,7 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
         tx.create(OutboxMail, { kind: 'password-setup', traceparent: tracing.traceparent(), ...mail });
       }
       await tx.flush();
-      await joinClients(tx, user.id, [...clients]);
-      await grantApps(tx, user.id, apps);
+      await changeAccess(tx, [{ userId: user.id, granted: apps, revoked: [], joined: [...clients] }]);
       const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
       await audit.record(tx, [event, ...grantEvents(actor, user.email, apps)]);
       await duplicateLimit.check(tx, actor.id);

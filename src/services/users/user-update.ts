@@ -13,17 +13,10 @@ import { lockAccessChange } from '../access/locks.ts';
 import { type Audit, type AuditEvent, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
-import { supersedeOperations, type UndoableChange } from '../operations/operation-log.ts';
+import { type GrantableApp, idsOf, type UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import {
-  type GrantableApp,
-  grantApps,
-  grantEvents,
-  joinClients,
-  revokeApps,
-  unknownApp,
-} from './app-grants.ts';
+import { changeAccess, grantEvents, unknownApp } from './app-grants.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
@@ -103,20 +96,8 @@ export const updateUser = async (
   await tx.flush();
 
   const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes);
-  await joinClients(tx, user.id, joined);
-  await revokeApps(tx, user.id, revoked);
-  await grantApps(tx, user.id, granted);
-  const clients = [...new Set(granted.map((app) => app.client_id))];
-  const undoable = {
-    userId: user.id,
-    granted: idsOf(granted),
-    revoked: idsOf(revoked),
-    joined,
-    isActive: activityChange,
-  };
-  await supersedeOperations(tx, [
-    { userId: user.id, apps: [...undoable.granted, ...undoable.revoked], clients },
-  ]);
+  const undoable = { userId: user.id, granted, revoked, joined, isActive: activityChange };
+  await changeAccess(tx, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
   if (activityChange === true) await enqueueReactivationNotice(tx, user.id, now);
   if (activityChange === false) await lockAccessChange(tx, user.id);
@@ -200,8 +181,6 @@ const visibleApps = (actor: Actor, user: User, apps: readonly KnownApp[]): strin
         is_granted && (user.id === actor.id || canViewAll(actor) || administersClient(actor, client_id)),
     ),
   );
-
-const idsOf = (apps: readonly { id: string }[]): string[] => apps.map(({ id }) => id);
 
 /**
  * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
