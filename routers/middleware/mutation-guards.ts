@@ -49,25 +49,24 @@ export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<
   if (!idempotencyKey) return runInTransaction(run);
 
   const input = canonicalJson(await call.rawInput());
-  const request = { idempotencyKey, operation: call.path, input };
+  const request = { actor: ctx.actor, idempotencyKey, operation: call.path, input };
   return ctx
     .openServices()
-    .idempotency.oneAtATime(ctx.actor, idempotencyKey, () =>
-      runInTransaction((tx) => proceedOnce(ctx.actor, request, tx, run)),
+    .idempotency.oneAtATime(request, () =>
+      runInTransaction((services) => proceedOnce(request, services, run)),
     );
 };
 
 const proceedOnce = async <R extends MiddlewareResult>(
-  actor: Actor,
   request: IdempotentRequest,
   services: Services,
   run: (services: Services) => Promise<R>,
 ): Promise<R> => {
-  const stored = await services.idempotency.claim(actor, request);
+  const stored = await services.idempotency.claim(request);
   // tRPC reads these members only; the type has more.
   if (stored !== null) return { ok: true, data: responseJson.parse(stored) } as R;
   const result = throwIfFailed(await run(services));
-  await services.idempotency.store(actor, request.idempotencyKey, responseJson.stringify(result.data));
+  await services.idempotency.store(request, responseJson.stringify(result.data));
   return result;
 };
 

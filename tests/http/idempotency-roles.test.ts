@@ -129,12 +129,12 @@ replays(
       if (!(['view', 'manage', 'operate', 'administer'] as const).some((action) => can(roles, action)))
         continue;
       const idempotencyKey = { key: `role-${index}`, onReplay: () => {} };
-      const request = { idempotencyKey, operation: 'test', input: '' };
+      const request = { actor: member, idempotencyKey, operation: 'test', input: '' };
       const answer = async () => 'shown to the role';
-      await idempotency.runOnce({ ...member, ...roles }, request, (write) => write(answer));
+      await idempotency.runOnce({ ...request, actor: { ...member, ...roles } }, (write) => write(answer));
 
       await rejectsWith(
-        idempotency.runOnce(member, request, (write) => write(answer)),
+        idempotency.runOnce(request, (write) => write(answer)),
         'forbidden',
       );
     }

@@ -42,9 +42,8 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
   ) => {
     if (again !== email)
       throw invalid({ confirm_email: ['Must be the email address of the person in the path.'] });
-    const input = JSON.stringify([email, confirmation]);
-    const request = idempotencyKey && { idempotencyKey, operation: 'users.erase', input };
-    const outcome = await idempotency.runOnce<{ id: number; pseudonym: string }>(actor, request, (write) =>
+    const request = { actor, idempotencyKey, operation: 'users.erase', input: [email, confirmation] };
+    const outcome = await idempotency.runOnce<{ id: number; pseudonym: string }>(request, (write) =>
       write(async (tx) => {
         const now = clock.now();
         requireRecentPassword(actor, now);

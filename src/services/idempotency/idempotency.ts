@@ -14,13 +14,16 @@ export type IdempotencyKey = {
   onReplay: () => void;
 };
 
-/** The request that a key was used for. */
+/** The request that a key is used for. */
 export type IdempotentRequest = {
+  actor: Actor;
   idempotencyKey: IdempotencyKey;
   operation: string;
-  /** Equal for equal inputs. */
-  input: string;
+  /** A text, or a value whose JSON is equal for equal inputs. */
+  input: unknown;
 };
+
+type Request = Omit<IdempotentRequest, 'idempotencyKey'> & { idempotencyKey: IdempotencyKey | null };
 
 /** Shorter than the time limit of calls. */
 const MAX_WAIT_SECONDS = 5;
@@ -48,8 +51,8 @@ export const createIdempotency = (deps: Deps) => {
    * where it occupies a connection.
    * @throws Problem `overloaded` if it waits for too long
    */
-  const oneAtATime = <T>(actor: Actor, key: IdempotencyKey, work: () => Promise<T>): Promise<T> =>
-    deps.keyedMutex(encryptionContextOf(actor, key), work);
+  const oneAtATime = <T>(request: IdempotentRequest, work: () => Promise<T>): Promise<T> =>
+    deps.keyedMutex(contextOf(request), work);
 
   return {
     oneAtATime,
@@ -60,35 +63,35 @@ export const createIdempotency = (deps: Deps) => {
      * @throws Problem `idempotency-key-reused` if the key was used for a different request, `forbidden` if the actor has
      * lost a role since
      */
-    claim: (actor: Actor, request: IdempotentRequest) => claim(deps, em, actor, request),
+    claim: async (request: IdempotentRequest): Promise<string | null> => {
+      const row = rowOf(deps, request);
+      const stored = await row.claim(em);
+      return stored && row.open(stored.response);
+    },
 
     /** Stores the response of the request that this transaction has claimed. */
-    store: (actor: Actor, idempotencyKey: IdempotencyKey, response: string) =>
-      store(deps, em, actor, idempotencyKey, response),
+    store: (request: IdempotentRequest, response: string): Promise<void> =>
+      rowOf(deps, request).store(em, response),
 
     /**
      * Runs `work` once per key. Only the part inside `write` is a transaction, so slow work belongs before it. A repeat, also
      * a concurrent one or one after a crash, gets the stored response, which must be plain JSON.
      * @throws Problem `idempotency-key-reused`, `forbidden`, `overloaded`
      */
-    runOnce: <T>(
-      actor: Actor,
-      request: IdempotentRequest | null,
-      work: (write: Write<T>) => Promise<T>,
-    ): Promise<T> => {
-      if (!request) return work((inside) => em.transactional(inside));
-      return oneAtATime(actor, request.idempotencyKey, async () => {
-        const stored = await readStored(deps, em, actor, request);
-        if (stored) {
-          requireSameRequest(deps, actor, request, stored);
-          return JSON.parse(await openResponse(deps, actor, request, stored.response)) as T; // stored for the same request
-        }
+    runOnce: <T>(request: Request, work: (write: Write<T>) => Promise<T>): Promise<T> => {
+      if (!hasKey(request)) return work((inside) => em.transactional(inside));
+      const row = rowOf(deps, request);
+      // Stored for the same request.
+      const replay = async ({ response }: StoredResponse) => JSON.parse(await row.open(response)) as T;
+      return oneAtATime(request, async () => {
+        const stored = await row.readSame(em);
+        if (stored) return replay(stored);
         return work((inside) =>
           em.transactional(async (tx) => {
-            const first = await claim(deps, tx, actor, request);
-            if (first !== null) return JSON.parse(first) as T; // likewise
+            const first = await row.claim(tx);
+            if (first) return replay(first);
             const response = await inside(tx);
-            await store(deps, tx, actor, request.idempotencyKey, JSON.stringify(response));
+            await row.store(tx, JSON.stringify(response));
             return response;
           }),
         );
@@ -103,17 +106,17 @@ export const createIdempotency = (deps: Deps) => {
      * @throws Problem `idempotency-key-reused`, `forbidden`, `overloaded`
      */
     runPlan: async <P, T>(
-      actor: Actor,
-      request: IdempotentRequest | null,
+      request: Request,
       begin: (tx: Em) => Promise<P>,
       work: (plan: P) => Promise<T>,
     ): Promise<T> => {
-      if (!request) return work(await em.transactional(begin));
-      return oneAtATime(actor, request.idempotencyKey, async () => {
-        const opened = await openPlan(deps, actor, request, begin);
+      if (!hasKey(request)) return work(await em.transactional(begin));
+      const row = rowOf(deps, request);
+      return oneAtATime(request, async () => {
+        const opened = await em.transactional((tx) => row.openPlan(tx, begin));
         if ('response' in opened) return JSON.parse(opened.response) as T; // stored for the same request
         const response = JSON.stringify(await work(opened.plan));
-        return JSON.parse(await finish(deps, actor, request, response)) as T; // likewise
+        return JSON.parse(await row.finish(em, response)) as T; // likewise
       });
     },
   };
@@ -123,69 +126,120 @@ type Write<T> = (inside: (tx: Em) => Promise<T>) => Promise<T>;
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-const claim = async (
-  deps: Deps,
-  tx: Em,
-  actor: Actor,
-  request: IdempotentRequest,
-): Promise<string | null> => {
-  const stored = await claimRow(deps, tx, actor, request);
-  return stored && openResponse(deps, actor, request, stored.response);
-};
+const hasKey = (request: Request): request is IdempotentRequest => request.idempotencyKey !== null;
 
-const store = async (
-  { responseEncryption }: Deps,
-  tx: Em,
-  actor: Actor,
-  idempotencyKey: IdempotencyKey,
-  response: string,
-): Promise<void> => {
-  const sealed = await responseEncryption.seal(response, encryptionContextOf(actor, idempotencyKey));
-  await ownRow(tx, actor, idempotencyKey).set({ response: sealed }).execute();
+/** Responses are sealed for their user and key. */
+const contextOf = ({ actor, idempotencyKey }: IdempotentRequest): string =>
+  `${actor.id} ${idempotencyKey.key}`;
+
+/** The row of a request's key. */
+const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: IdempotentRequest) => {
+  const { actor, operation, input } = request;
+  const { key, onReplay } = request.idempotencyKey;
+  const context = contextOf(request);
+  /** Keys contain no space. */
+  const checkpointContext = `${context} checkpoint`;
+  const text = typeof input === 'string' ? input : JSON.stringify(input);
+  const fingerprint = responseEncryption.fingerprint(`${operation} ${text}`);
+  /** Responses that were stored before are no longer repeated. */
+  const expiredAt = () => new Date(clock.now().getTime() - idempotencyHours * HOUR_MS);
+
+  const updateRow = (em: Em) =>
+    kysely(em).updateTable('idempotent_responses').where('user_id', '=', actor.id).where('key', '=', key);
+
+  const read = (em: Em) => readStored(em, { userId: actor.id, key, since: expiredAt() });
+
+  /** @throws Problem `idempotency-key-reused`, `forbidden` */
+  const readSame = async (em: Em) => {
+    const stored = await read(em);
+    if (!stored) return null;
+    if (stored.fingerprint !== fingerprint) throw new Problem('idempotency-key-reused');
+    requireRoles(actor, stored);
+    return stored;
+  };
+
+  const open = async (response: Uint8Array | null): Promise<string> => {
+    if (response === null) throw new Error('no response stored for a committed idempotency key');
+    onReplay();
+    return responseEncryption.open(response, context);
+  };
+
+  /**
+   * Returns what is stored for the key, or claims the key for this transaction and returns null.
+   * @throws Problem `idempotency-key-reused`, `forbidden`
+   */
+  const claim = async (tx: Em): Promise<StoredResponse | null> => {
+    const { isSuperuser, isStaff, adminOf } = actor;
+    const claimed = await sql`
+      insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
+      values (${actor.id}, ${key}, ${fingerprint}, ${clock.now()}, ${isSuperuser}, ${isStaff}, ${[...adminOf]}::int[])
+      on conflict (user_id, key) do update
+        set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
+          is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
+        where idempotent_responses.created_at <= ${expiredAt()}
+      returning 1`.execute(kysely(tx));
+    if (claimed.rows.length > 0) return null;
+    const stored = await readSame(tx);
+    // Pruned or expired since the insert: the client may retry.
+    if (!stored) throw new Problem('overloaded');
+    return stored;
+  };
+
+  return {
+    readSame,
+    open,
+    claim,
+
+    store: async (tx: Em, response: string): Promise<void> => {
+      const sealed = await responseEncryption.seal(response, context);
+      await updateRow(tx).set({ response: sealed }).execute();
+    },
+
+    /**
+     * Claims the key and stores the plan of the request, or returns what an earlier request has stored: its plan, or its
+     * response if it is finished.
+     */
+    openPlan: async <P>(
+      tx: Em,
+      begin: (tx: Em) => Promise<P>,
+    ): Promise<{ plan: P } | { response: string }> => {
+      const stored = await claim(tx);
+      if (stored?.checkpoint) {
+        const plan: P = JSON.parse(await responseEncryption.open(stored.checkpoint, checkpointContext));
+        return { plan };
+      }
+      if (stored) return { response: await open(stored.response) };
+      const plan = await begin(tx);
+      const checkpoint = await responseEncryption.seal(JSON.stringify(plan), checkpointContext);
+      await updateRow(tx).set({ checkpoint }).execute();
+      return { plan };
+    },
+
+    /** Stores the response, unless another instance has finished the same request before: then returns its response. */
+    finish: async (em: Em, response: string): Promise<string> => {
+      const sealed = await responseEncryption.seal(response, context);
+      const { numUpdatedRows } = await updateRow(em)
+        .set({ response: sealed, checkpoint: null })
+        .where('fingerprint', '=', fingerprint)
+        .where('checkpoint', 'is not', null)
+        .executeTakeFirst();
+      if (numUpdatedRows > 0n) return response;
+      const first = await read(em);
+      // The row is missing if it has expired since, or if the actor was erased.
+      return first?.fingerprint === fingerprint && first.response ? open(first.response) : response;
+    },
+  };
 };
 
 /**
- * Returns what is stored for the key, or claims the key for this transaction and returns null.
- * @throws Problem `idempotency-key-reused`, `forbidden`
+ * The response shows what the roles of that time could see, and does not record which of them it depends on. Only of those that
+ * allow mutations, or show what these return.
+ * @throws Problem `forbidden`
  */
-const claimRow = async (
-  deps: Deps,
-  tx: Em,
-  actor: Actor,
-  request: IdempotentRequest,
-): Promise<StoredResponse | null> => {
-  const { id: userId, isSuperuser, isStaff, adminOf } = actor;
-  const { key } = request.idempotencyKey;
-  const claimed = await sql`
-    insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
-    values (${userId}, ${key}, ${fingerprintOf(deps, request)}, ${deps.clock.now()}, ${isSuperuser}, ${isStaff},
-      ${[...adminOf]}::int[])
-    on conflict (user_id, key) do update
-      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, response = null, checkpoint = null,
-        is_superuser = excluded.is_superuser, is_staff = excluded.is_staff, admin_of = excluded.admin_of
-      where idempotent_responses.created_at <= ${expiredAt(deps)}
-    returning 1`.execute(kysely(tx));
-  if (claimed.rows.length > 0) return null;
-  const stored = await readStored(deps, tx, actor, request);
-  // Pruned or expired since the insert: the client may retry.
-  if (!stored) throw new Problem('overloaded');
-  requireSameRequest(deps, actor, request, stored);
-  return stored;
-};
-
-/** @throws Problem `idempotency-key-reused`, `forbidden` */
-const requireSameRequest = (
-  deps: Deps,
-  actor: Actor,
-  request: IdempotentRequest,
-  stored: StoredResponse,
-): void => {
-  if (stored.fingerprint !== fingerprintOf(deps, request)) throw new Problem('idempotency-key-reused');
-  // The response shows what the roles of that time could see, and does not record which of them it depends on.
-  // Only of those that allow mutations, or show what these return.
+const requireRoles = (actor: Actor, stored: StoredResponse): void => {
   const { is_superuser: isSuperuser, is_staff: isStaff, admin_of: adminOf } = stored;
-  const roles = { ...MEMBER, isSuperuser, isStaff, adminOf };
-  if (!canAllOf(actor, roles)) throw new Problem('forbidden', ROLES_LOST);
+  if (!canAllOf(actor, { ...MEMBER, isSuperuser, isStaff, adminOf }))
+    throw new Problem('forbidden', ROLES_LOST);
 };
 
 const ROLES_LOST = {
@@ -193,81 +247,15 @@ const ROLES_LOST = {
     'You have lost a role since this Idempotency-Key was used, so its response is no longer available to you.',
 };
 
-const openResponse = (
-  { responseEncryption }: Deps,
-  actor: Actor,
-  { idempotencyKey }: IdempotentRequest,
-  response: Uint8Array | null,
-) => {
-  if (response === null) throw new Error('no response stored for a committed idempotency key');
-  idempotencyKey.onReplay();
-  return responseEncryption.open(response, encryptionContextOf(actor, idempotencyKey));
-};
+type RowKey = { userId: number; key: string; since: Date };
 
-/**
- * Claims the key and stores the plan of the request, or returns what an earlier request has stored: its plan, or its
- * response if it is finished.
- */
-const openPlan = <P>(deps: Deps, actor: Actor, request: IdempotentRequest, begin: (tx: Em) => Promise<P>) =>
-  deps.em.transactional(async (tx): Promise<{ plan: P } | { response: string }> => {
-    const stored = await claimRow(deps, tx, actor, request);
-    const context = checkpointContextOf(actor, request.idempotencyKey);
-    if (stored?.checkpoint) {
-      const plan: P = JSON.parse(await deps.responseEncryption.open(stored.checkpoint, context));
-      return { plan };
-    }
-    if (stored) return { response: await openResponse(deps, actor, request, stored.response) };
-    const plan = await begin(tx);
-    const checkpoint = await deps.responseEncryption.seal(JSON.stringify(plan), context);
-    await ownRow(tx, actor, request.idempotencyKey).set({ checkpoint }).execute();
-    return { plan };
-  });
-
-/** Stores the response, unless another instance has finished the same request before: then returns its response. */
-const finish = async (
-  deps: Deps,
-  actor: Actor,
-  request: IdempotentRequest,
-  response: string,
-): Promise<string> => {
-  const { idempotencyKey } = request;
-  const sealed = await deps.responseEncryption.seal(response, encryptionContextOf(actor, idempotencyKey));
-  const { numUpdatedRows } = await ownRow(deps.em, actor, idempotencyKey)
-    .set({ response: sealed, checkpoint: null })
-    .where('fingerprint', '=', fingerprintOf(deps, request))
-    .where('checkpoint', 'is not', null)
-    .executeTakeFirst();
-  if (numUpdatedRows > 0n) return response;
-  const first = await readStored(deps, deps.em, actor, request);
-  // The row is missing if it has expired since, or if the actor was erased.
-  return first?.fingerprint === fingerprintOf(deps, request) && first.response
-    ? openResponse(deps, actor, request, first.response)
-    : response;
-};
-
-/** Responses that were stored before are no longer repeated. */
-const expiredAt = ({ clock, idempotencyHours }: Deps): Date =>
-  new Date(clock.now().getTime() - idempotencyHours * HOUR_MS);
-
-const fingerprintOf = ({ responseEncryption }: Deps, { operation, input }: IdempotentRequest): string =>
-  responseEncryption.fingerprint(`${operation} ${input}`);
-
-const encryptionContextOf = (actor: Actor, { key }: IdempotencyKey): string => `${actor.id} ${key}`;
-
-/** Keys contain no space. */
-const checkpointContextOf = (actor: Actor, key: IdempotencyKey): string =>
-  `${encryptionContextOf(actor, key)} checkpoint`;
-
-const ownRow = (em: Em, { id }: Actor, { key }: IdempotencyKey) =>
-  kysely(em).updateTable('idempotent_responses').where('user_id', '=', id).where('key', '=', key);
-
-const readStored = (deps: Deps, em: Em, { id }: Actor, { idempotencyKey }: IdempotentRequest) =>
+const readStored = (em: Em, { userId, key, since }: RowKey) =>
   kysely(em)
     .selectFrom('idempotent_responses')
     .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])
-    .where('user_id', '=', id)
-    .where('key', '=', idempotencyKey.key)
-    .where('created_at', '>', expiredAt(deps))
+    .where('user_id', '=', userId)
+    .where('key', '=', key)
+    .where('created_at', '>', since)
     .executeTakeFirst();
 
 type StoredResponse = NonNullable<Awaited<ReturnType<typeof readStored>>>;

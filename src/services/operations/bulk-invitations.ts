@@ -44,17 +44,13 @@ export const createBulkInvitations = (unit: UnitOfWork) => {
     /** With an idempotency key, a repeat after a crash continues, and sends no mail twice. */
     update: (
       actor: Actor,
-      request: InvitationsRequest,
+      input: InvitationsRequest,
       idempotencyKey: IdempotencyKey | null,
-    ): Promise<Result> => {
-      const input = JSON.stringify(request);
-      const once = idempotencyKey && { idempotencyKey, operation: 'invitations.bulkUpdate', input };
-      return idempotency.runPlan(
-        actor,
-        once,
-        async (tx) => (await startOperation(tx, actor, `${request.action} invitations`, clock.now())).id,
-        (operation) => updateAll(actor, request, operation),
-      );
-    },
+    ): Promise<Result> =>
+      idempotency.runPlan(
+        { actor, idempotencyKey, operation: 'invitations.bulkUpdate', input },
+        async (tx) => (await startOperation(tx, actor, `${input.action} invitations`, clock.now())).id,
+        (operation) => updateAll(actor, input, operation),
+      ),
   };
 };

@@ -93,20 +93,12 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
      * returns the results of all users.
      * @throws Problem `invalid-input` on `apps`, `cursor`; `not-found`, `undo-expired` of the operation to continue
      */
-    update: (
-      actor: Actor,
-      request: BulkRequest,
-      idempotencyKey: IdempotencyKey | null,
-    ): Promise<BulkResult> => {
-      const input = JSON.stringify(request);
-      const once = idempotencyKey && { idempotencyKey, operation: 'users.bulkUpdate', input };
-      return idempotency.runPlan(
-        actor,
-        once,
-        (tx) => openPlan(tx, actor, request),
-        (plan) => updateUsers(actor, request.change, plan),
-      );
-    },
+    update: (actor: Actor, input: BulkRequest, idempotencyKey: IdempotencyKey | null): Promise<BulkResult> =>
+      idempotency.runPlan(
+        { actor, idempotencyKey, operation: 'users.bulkUpdate', input },
+        (tx) => openPlan(tx, actor, input),
+        (plan) => updateUsers(actor, input.change, plan),
+      ),
   };
 };
 

@@ -74,8 +74,8 @@ export const createOperations = (unit: UnitOfWork) => {
      * @throws Problem `not-found`, `undo-expired`
      */
     undo: (actor: Actor, id: string, idempotencyKey: IdempotencyKey | null): Promise<UndoResult> => {
-      const once = idempotencyKey && { idempotencyKey, operation: 'operations.undo', input: id };
-      return idempotency.runOnce<UndoResult>(actor, once, async (write) => {
+      const request = { actor, idempotencyKey, operation: 'operations.undo', input: id };
+      return idempotency.runOnce<UndoResult>(request, async (write) => {
         const result = await undo(actor, id);
         return write(async () => result);
       });

@@ -25,10 +25,14 @@ export const createAppPackages = ({ em, clock, store, audit, logger, idempotency
    * it for the next load. A package that fails leaves no trace.
    * @throws Problem `not-found`, `invalid-package`, `package-store-unavailable`, `idempotency-key-reused`
    */
-  fetch: async (actor: Actor, slug: string, wanted: string | undefined, key: IdempotencyKey | null) => {
-    const input = JSON.stringify([slug, wanted]);
-    const request = key && { idempotencyKey: key, operation: 'appPackages.fetch', input };
-    return idempotency.runOnce<PackageName>(actor, request, async (write) => {
+  fetch: async (
+    actor: Actor,
+    slug: string,
+    wanted: string | undefined,
+    idempotencyKey: IdempotencyKey | null,
+  ) => {
+    const request = { actor, idempotencyKey, operation: 'appPackages.fetch', input: [slug, wanted] };
+    return idempotency.runOnce<PackageName>(request, async (write) => {
       const { inspectPackage } = await loadInspection();
       const version = pickVersion(await store.versions(slug), wanted);
       const stored = version === null ? null : await store.open(slug, version);

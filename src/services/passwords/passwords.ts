@@ -64,9 +64,8 @@ export const createPasswords = (unit: UnitOfWork) => {
      * `idempotency-key-reused`
      */
     change: async (actor: Actor, current: string, next: string, idempotencyKey: IdempotencyKey | null) => {
-      const input = JSON.stringify([current, next]);
-      const request = idempotencyKey && { idempotencyKey, operation: 'passwords.change', input };
-      await idempotency.runOnce<null>(actor, request, async (transact) => {
+      const request = { actor, idempotencyKey, operation: 'passwords.change', input: [current, next] };
+      await idempotency.runOnce<null>(request, async (transact) => {
         const user = await passwordVerification
           .verify(actor.email, current, 'live')
           .catch(rethrowAsWrongPassword);

@@ -29,7 +29,12 @@ export const createUsageRecording = (deps: UnitOfWork) => ({
    * @throws Problem `not-found`, `forbidden`, `invalid-input` by `entries.{index}.timestamp`, `idempotency-key-reused`,
    * `overloaded`
    */
-  record: async (actor: Actor, appId: string, submitted: SubmittedEntry[], key: IdempotencyKey | null) => {
+  record: async (
+    actor: Actor,
+    appId: string,
+    submitted: SubmittedEntry[],
+    idempotencyKey: IdempotencyKey | null,
+  ) => {
     const { em, clock, idempotency, usageWriteLimiter, usageRetentionDays } = deps;
     const { addressDigest } = deps.erasureKeys;
     await requireViewableApp(em, actor, appId);
@@ -44,13 +49,10 @@ export const createUsageRecording = (deps: UnitOfWork) => ({
       telemetry.usage.publish(() => result);
       return result;
     };
-    const request = key && {
-      idempotencyKey: key,
-      operation: `usage.record ${appId}`,
-      input: JSON.stringify(submitted),
-    };
+    const operation = `usage.record ${appId}`;
+    const request = { actor, idempotencyKey, operation, input: submitted };
     return usageWriteLimiter.within(appId, submitted.length, () =>
-      idempotency.runOnce<RecordingResult>(actor, request, (write) => write(recordIn)),
+      idempotency.runOnce<RecordingResult>(request, (write) => write(recordIn)),
     );
   },
 });
