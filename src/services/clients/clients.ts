@@ -26,30 +26,10 @@ export const defaultBranding = (name: string) => ({
 
 /** Columns that an admin may change, named as in the database and the API. */
 export type ClientUpdate = {
-  [K in (typeof CHANGEABLE)[number]]?: ClientRow[K] | undefined;
+  [K in keyof Omit<ClientRow, 'id' | 'site_id' | 'site_domain' | 'upload_bucket_name' | keyof GateChanges>]?:
+    | ClientRow[K]
+    | undefined;
 };
-
-const CHANGEABLE = [
-  'name',
-  'default_from_email',
-  'invitation_subject',
-  'invitation_body',
-  'login_title',
-  'login_subtitle',
-  'support_email',
-  'home_location',
-  'subtitle_404',
-  'message_404',
-  'subtitle_500',
-  'message_500',
-  'password_min_length',
-  'password_allow_common',
-  'password_require_numeric',
-  'password_require_upper',
-  'password_require_lower',
-  'password_require_special',
-  'password_expiration_days',
-] as const;
 
 /** The longest password that a client admin may require: the people of other clients have to comply too. */
 const MAX_OWN_LENGTH = 64;
@@ -137,8 +117,8 @@ const visibleClients = (em: Em, actor: Actor) =>
   kysely(em)
     .selectFrom('clients')
     .innerJoin('sites', 'sites.id', 'clients.site_id')
-    .select(['clients.id', 'sites.domain as site_domain'])
-    .select(CHANGEABLE.map((column) => `clients.${column}` as const))
+    .selectAll('clients')
+    .select('sites.domain as site_domain')
     .where(clientVisibleTo(actor, sql`clients.id`))
     .orderBy('clients.id');
 
