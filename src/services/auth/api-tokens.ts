@@ -8,7 +8,7 @@ import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
-import { addToken, isStillLoggedIn, isTokenUnexpired, tokenDigest } from './credentials.ts';
+import { addToken, isTokenUnexpired, tokenDigest } from './credentials.ts';
 import { createIdentity } from './identity.ts';
 
 const MAX_NAMED_TOKENS = 50;
@@ -26,12 +26,13 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
 
   /**
    * Creates a named token, for example for a script. Only this response contains its text.
-   * @throws Problem `invalid-input` on `name`, `reauthentication-required`
+   * @throws Problem `invalid-input` on `name`, `reauthentication-required`, `unauthenticated`
    */
   create: (actor: Actor, name: string): Promise<{ row: ApiTokenRow; token: string }> =>
     em.transactional(async (tx) => {
       requireRecentPassword(actor, clock.now());
-      await lockSelf(tx, actor);
+      // Concurrent requests count tokens one after another. A deactivation or password change must revoke the new token, too.
+      if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
       await deleteIdle(tx, actor, clock.now(), tokenIdleDays);
       const valid = tokenRows(tx, actor.id, clock.now(), tokenIdleDays);
       if ((await valid.where('name', '<>', '').execute()).length >= MAX_NAMED_TOKENS) {
@@ -73,16 +74,6 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
       await audit.record(tx, [{ action: 'token.revoke', actor, target, clients, details }]);
     }),
 });
-
-/**
- * Locks the actor, so that concurrent requests count tokens one after another, and waits for a concurrent deactivation or
- * password change, which must revoke the new token too.
- * @throws Problem `unauthenticated` if the actor's credential was revoked
- */
-const lockSelf = async (tx: Em, actor: Actor): Promise<void> => {
-  const isActive = await lockActiveUser(tx, actor.id);
-  if (!isActive || !(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
-};
 
 /** Deletes expired tokens, which frees their names. */
 const deleteIdle = (tx: Em, actor: Actor, now: Date, idleDays: number) =>

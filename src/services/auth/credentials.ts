@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import type { Actor, Credential } from '../access/actor.ts';
+import type { Credential } from '../access/actor.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
 
@@ -98,15 +98,6 @@ export const revokeCredentials = async (tx: Em, userId: number, kept: Credential
     );
   }
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
-};
-
-/** Whether the credential of the call still exists. */
-export const isStillLoggedIn = async (tx: Em, { id, credential }: Actor): Promise<boolean> => {
-  if (credential === null) return true;
-  const { rows } = await sql`
-    select from ${CREDENTIAL_TABLES[credential.kind]}
-    where id = ${credential.id} and user_id = ${id}`.execute(kysely(tx));
-  return rows.length > 0;
 };
 
 /** Headers are Latin-1 and may contain any byte. */

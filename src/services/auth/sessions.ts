@@ -10,7 +10,7 @@ import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockOwner, lockUser, readOwnerId } from '../users/user-locks.ts';
-import { isStillLoggedIn, revokeCredentials, tokenDigest } from './credentials.ts';
+import { revokeCredentials, tokenDigest } from './credentials.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 
 /** Days without use after which a session ends. */
@@ -44,18 +44,16 @@ export const createSessions = ({
    * @throws Problem `invalid-input` on `password`, `unauthenticated`, `throttled`, `overloaded`, `idempotency-key-reused`
    */
   confirm: async (actor: Actor, password: string, idempotencyKey: IdempotencyKey | null): Promise<void> => {
-    const input = JSON.stringify([password]);
-    const request = idempotencyKey && { idempotencyKey, operation: 'sessions.confirm', input };
-    await idempotency.runOnce<null>(actor, request, async (write) => {
+    const request = { actor, idempotencyKey, operation: 'sessions.confirm', input: [password] };
+    await idempotency.runOnce<null>(request, async (write) => {
       const user = await passwordVerification
         .verify(actor.email, password, 'live')
         .catch(rethrowAsWrongPassword);
       return write(async (tx) => {
-        // A concurrent password change revokes the session.
-        if (!(await isStillLoggedIn(tx, actor))) throw new Problem('unauthenticated');
         if (actor.credential?.kind !== 'session') return null;
         const lockMode = LockMode.PESSIMISTIC_WRITE;
         const session = await tx.findOne(Session, actor.credential.id, { lockMode });
+        // A concurrent password change revokes the session.
         if (!session) throw new Problem('unauthenticated');
         session.authenticatedAt = clock.now();
         await tx.flush();
