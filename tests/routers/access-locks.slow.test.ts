@@ -5,7 +5,7 @@ import { createCaller } from '../../routers/index.ts';
 import { type Em, kysely } from '../../src/db/kysely.ts';
 import { lockAccessChange } from '../../src/services/access/locks.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ADA, appSuite, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, ROOT, STAFF, startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
@@ -38,6 +38,15 @@ const isWaiting = async (app: TestApp): Promise<boolean> => {
 };
 
 const locks = appSuite('the lock of the access of a caller');
+
+/** An admin of the same client as ACME. */
+const OTHER = 'zoe@acme.test';
+
+/** By SQL: client admins cannot be updated. */
+const reactivate = async (app: TestApp, email: string): Promise<void> => {
+  await app.db().updateTable('users').set({ is_active: true }).where('email', '=', email).execute();
+  await app.renewToken(email);
+};
 
 locks('lets people who are deactivated finish the requests that lock their rows', async ({ app }) => {
   const ada = heldCaller(app, ADA);
@@ -98,6 +107,28 @@ locks('lets people who are erased finish the requests that lock their rows', asy
   assert.equal(left, []);
 });
 
+locks('lets one of two admins deactivate the other, and refuses the second', async ({ app }) => {
+  await app.as(ROOT).users.create({ email: OTHER, client: 1 });
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: OTHER, is_admin: true });
+  const orders = [
+    [ACME, OTHER],
+    [OTHER, ACME],
+  ] as const;
+  for (const [first, second] of orders) {
+    const winner = heldCaller(app, first);
+    const deactivation = winner.caller.users.deactivate({ email: second });
+    await winner.reached;
+
+    const late = rejectsWith(app.as(second).users.deactivate({ email: first }), 'unauthenticated');
+    await until('the other waits', () => isWaiting(app));
+    winner.release();
+
+    await deactivation;
+    await late;
+    await reactivate(app, second);
+  }
+});
+
 locks.run();
 
 const late = suite('a mutation that waits to commit');
@@ -114,7 +145,7 @@ late('is rolled back if its time passes before the caller is confirmed', async (
     const { first_name: before } = await app.as(ROOT).users.get({ email: ADA });
     const holder = app.orm.em.fork();
     await holder.begin();
-    await lockAccessChange(holder, id);
+    await lockAccessChange(holder, id, null);
 
     await rejectsWith(app.as(ROOT).users.update({ email: ADA, first_name: 'Late' }), 'overloaded');
     assert.ok(await isWaiting(app), 'the work goes on');

@@ -23,9 +23,15 @@ const ACCESS_OF_USER = 7_305;
 export const lockAccess = (tx: Em, userId: number) =>
   sql`select pg_advisory_xact_lock_shared(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(kysely(tx));
 
-/** Waits for transactions that rely on the access of a user, before this one commits and takes it away. Call it last, too. */
-export const lockAccessChange = (tx: Em, userId: number) =>
-  sql`select pg_advisory_xact_lock(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(kysely(tx));
+/**
+ * Waits for transactions that rely on the access of a user, before this one commits and takes it away. Call it last, too. Two
+ * admins may end each other's access at the same time: both lock the access of the one with the lower id first, and the second of
+ * them then finds that they have lost their own.
+ */
+export const lockAccessChange = async (tx: Em, userId: number, actor: Pick<Actor, 'id'> | null) => {
+  if (actor && actor.id < userId) await lockAccess(tx, actor.id);
+  await sql`select pg_advisory_xact_lock(${ACCESS_OF_USER}::int, ${userId}::int)`.execute(kysely(tx));
+};
 
 /** The validated input of a query. */
 type Key = Record<string, unknown>;

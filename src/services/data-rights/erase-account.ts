@@ -57,7 +57,7 @@ export const eraseAccount = async (
   await replaceUser(tx, erasure, now);
   await deleteAccess(tx, person);
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
-  await lockAccessChange(tx, person.id);
+  await lockAccessChange(tx, person.id, actor);
   const clients = person.clientIds;
   await audit.record(tx, [
     { action: 'user.erase', actor, target: erasure.pseudonym, clients, details: replaced },

@@ -46,7 +46,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       }
       user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser });
       await tx.flush();
-      await lockAccessChange(tx, user.id);
+      await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
       const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
       if (!isEmpty(details)) await audit.record(tx, [event]);
@@ -69,7 +69,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       await tx.flush();
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
-      await lockAccessChange(tx, user.id);
+      await lockAccessChange(tx, user.id, actor);
       const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
       await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
       return readUser(tx, actor, email);

@@ -60,7 +60,7 @@ export const createUserUpdates = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       await deactivate(tx, actor, user, clock.now());
       if (!wasActive) return;
       await tx.flush();
-      await lockAccessChange(tx, user.id);
+      await lockAccessChange(tx, user.id, actor);
       await audit.record(tx, [{ action: 'user.deactivate', actor, target: email, clients }]);
     }),
 });
@@ -100,7 +100,7 @@ export const updateUser = async (
   await changeAccess(tx, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
   if (activityChange === true) await enqueueReactivationNotice(tx, user.id, now);
-  if (activityChange === false) await lockAccessChange(tx, user.id);
+  if (activityChange === false) await lockAccessChange(tx, user.id, actor);
 
   const about = { actor, target: user.email, clients: clientIds };
   const events: AuditEvent[] = [];
