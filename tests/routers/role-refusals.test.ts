@@ -49,6 +49,7 @@ refusals('names no role of the user that a client admin cannot change', async ({
   assert.is(staff.message, 'This needs the role superuser.');
   assert.is(apps.message, other.message);
   assert.not.match(other.message, /2|Globex|administers|role/);
+  assert.not.match(other.message, /apps/, 'which cannot be changed either');
   assert.is(foreign.message, 'No such user.');
 });
 
