@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newInvitationKey } from '../../lib/ids.ts';
@@ -20,12 +20,13 @@ export type InvitationInput = {
 };
 /** One element of the input: its value, or null, and the validation errors. */
 export type InvitationElement = { value: InvitationInput | null; faults: FieldErrors };
-/** A valid element with its client resolved. */
-type CheckedInvitation = InvitationInput & { client: number };
-/** `isNew` is false if a pending invitation was renewed. */
-type WrittenInvitation = CheckedInvitation & { id: number; key: string; isNew: boolean };
+/** A valid element with its client, and the key of its invitation if none is pending. */
+type CheckedInvitation = InvitationInput & { client: number; key: string };
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'invitationDays'>;
+
+/** `fieldPath`: how errors name a field of an element. */
+type Options = { dryRun?: boolean; fieldPath?: (index: number, field: string) => string };
 
 /**
  * Creates all or none, and enqueues their mails. Returns one invitation per element, in the same order; pending invitations are
@@ -36,16 +37,19 @@ export const invite = async (
   { em, clock, audit, invitationDays }: Deps,
   actor: Actor,
   elements: readonly InvitationElement[],
-  { dryRun } = { dryRun: false },
+  { dryRun = false, fieldPath = (index, field) => `items.${index}.${field}` }: Options = {},
 ): Promise<InvitationRow[]> => {
-  const checked = await checkInvitations(em, actor, elements);
+  const checked = await checkInvitations(em, actor, elements, fieldPath);
   let rows: InvitationRow[] = [];
   const rollback = new Error('dry run');
   // Nested in an outer transaction, if any: a separate one would need a second connection.
   const done = em.transactional(async (tx) => {
     const now = clock.now();
-    const expiresAt = invitationExpiry(now, invitationDays);
-    const written = await writeInvitations(tx, actor, checked, { now, expiresAt });
+    const written = await writeInvitations(tx, checked, {
+      inviterId: actor.id,
+      now,
+      expiresAt: invitationExpiry(now, invitationDays),
+    });
     const events = written.map(({ id, isNew, email, client, initial_apps: apps }): AuditEvent => {
       const action = isNew ? 'invitation.create' : 'invitation.renew';
       return { action, actor, target: email, clients: [client], details: { id, apps } };
@@ -77,16 +81,9 @@ export const inviteToClient = async (
   await readClient(deps.em, actor, client);
   requireClientAdmin(actor, client);
   const element = { value: { ...input, client }, faults: {} };
-  const [row] = await invite(deps, actor, [element]).catch(rethrowAsSingle);
+  const [row] = await invite(deps, actor, [element], { fieldPath: (_, field) => field });
   if (!row) throw notFound('invitation');
   return row;
-};
-
-/** Removes the element index from error fields: `items.0.email` becomes `email`. */
-const rethrowAsSingle = (error: unknown): never => {
-  if (!(error instanceof Problem) || !error.fields) throw error;
-  const fields = Object.entries(error.fields).map(([path, faults]) => [path.replace('items.0.', ''), faults]);
-  throw invalid(Object.fromEntries(fields), error);
 };
 
 /**
@@ -117,15 +114,18 @@ export const renewInvitation = async (
 const MAX_FAULTS = 1_000;
 
 /**
- * Checks all elements with three statements and reports all errors together, as `items.{index}.{field}`. For a client that
- * the actor does not manage, only the client error is reported: other errors could reveal that client's apps and users.
+ * Checks all elements with three statements and reports all errors together. For a client that the actor does not manage, only
+ * the client error is reported: other errors could reveal that client's apps and users.
  * @throws Problem `invalid-input`
  */
-const checkInvitations = async (em: Em, actor: Actor, elements: readonly InvitationElement[]) => {
+const checkInvitations = async (
+  em: Em,
+  actor: Actor,
+  elements: readonly InvitationElement[],
+  fieldPath: NonNullable<Options['fieldPath']>,
+) => {
   const ownClient = soleAdminClient(actor);
-  const named = elements.map(({ value }) =>
-    value && value.client === undefined ? { ...value, client: ownClient } : value,
-  );
+  const named = elements.map(({ value }) => value && { ...value, client: value.client ?? ownClient });
   const known = await readKnown(
     em,
     actor,
@@ -137,8 +137,9 @@ const checkInvitations = async (em: Em, actor: Actor, elements: readonly Invitat
   for (const [index, { faults }] of elements.entries()) {
     const value = named[index];
     const all = value ? { ...faults, ...faultsOf(value, index, known) } : faults;
-    if (value?.client !== undefined) checked.push({ ...value, client: value.client });
-    for (const [field, messages] of Object.entries(all)) fields.set(`items.${index}.${field}`, messages);
+    if (value?.client !== undefined)
+      checked.push({ ...value, client: value.client, key: newInvitationKey() });
+    for (const [field, messages] of Object.entries(all)) fields.set(fieldPath(index, field), messages);
     if (fields.size >= MAX_FAULTS) break;
   }
   if (fields.size > 0) throw invalid(Object.fromEntries(fields));
@@ -183,13 +184,12 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .where(clientManagedBy(actor, sql`id`))
     .execute();
   const clients = new Set(managed.map(({ id }) => id));
-  const visible = items.filter(({ client }) => client !== undefined && clients.has(client));
   const isManaged = isAnyOf('client_id', clients, 'int');
 
   const apps = await db
     .selectFrom('apps')
     .select(['client_id', 'id'])
-    .where(isAnyOf('id', [...new Set(visible.flatMap((item) => item.initial_apps))], 'varchar'))
+    .where(isAnyOf('id', [...new Set(items.flatMap((item) => item.initial_apps))], 'varchar'))
     .where(isManaged)
     .execute();
   const members = await db
@@ -201,7 +201,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .where(
       isAnyOf(
         'email',
-        visible.map((item) => item.email),
+        items.map((item) => item.email),
         'varchar',
       ),
     )
@@ -215,93 +215,80 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
   };
 };
 
-type Lifetime = { now: Date; expiresAt: Date };
-type KeyedInvitation = CheckedInvitation & { key: string };
-type StoredInvitation = { id: number; key: string; client: number; email: string };
+type Writing = { inviterId: number; now: Date; expiresAt: Date };
 
 /**
  * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order
- * of client and address, so that two bulk requests cannot deadlock.
+ * of client and address, as `steward invite` sorts them, so that two bulk requests cannot deadlock.
+ * @returns `isNew` is false if a pending invitation was renewed
  * @throws Problem `throttled`
  */
-const writeInvitations = async (
-  tx: Em,
-  actor: Actor,
-  items: readonly CheckedInvitation[],
-  lifetime: Lifetime,
-): Promise<WrittenInvitation[]> => {
+const writeInvitations = async (tx: Em, items: readonly CheckedInvitation[], writing: Writing) => {
   if (items.length === 0) return [];
-  const asked = items.map((item) => ({ ...item, key: newInvitationKey() }));
-  const sorted = asked.toSorted(byClientAndEmail);
-  await replaceExpired(tx, sorted, lifetime.now);
-  const stored = await upsert(tx, actor, sorted, lifetime);
-  const written = asked.flatMap((item): WrittenInvitation[] => {
-    const row = stored.get(slotKey(item));
-    return row ? [{ ...item, ...row, isNew: row.key === item.key }] : [];
+  const asked = asRows(items);
+  await replaceExpired(tx, asked, writing.now);
+  const rows = await upsert(tx, asked, writing);
+  if (rows.some(({ isNew }) => !isNew)) await renew(tx, asked);
+  const written = rows.flatMap(({ n, ...row }) => {
+    const item = items[n];
+    return item ? { ...item, ...row } : [];
   });
-  await renew(tx, written);
-  await addApps(tx, written);
-  const rejected = await enqueueInvitationMails(tx, written, lifetime.now);
+  const rejected = await enqueueInvitationMails(tx, written, writing.now);
   // A renewed invitation was mailed before, but a new one needs its mail.
   const refused = rejected.find(({ isNew }) => isNew);
   if (refused) throw tooManyMails(refused);
   return written;
 };
 
-const byClientAndEmail = (a: KeyedInvitation, b: KeyedInvitation): number =>
-  a.client - b.client || (a.email < b.email ? -1 : 1);
+type Asked = RawBuilder<unknown>;
 
-/** A client has at most one pending invitation of an address. */
-const slotKey = ({ client, email }: Pick<StoredInvitation, 'client' | 'email'>): string =>
-  `${client} ${email}`;
+/** `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */
+const asRows = (items: readonly CheckedInvitation[]): Asked => {
+  const rows = items.map((item, n) => ({ ...item, n, extra: item.extra && JSON.stringify(item.extra) }));
+  return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
+    (n int, client int, email varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[])`;
+};
 
 /** Expired invitations stay in the history. */
-const replaceExpired = (tx: Em, asked: KeyedInvitation[], now: Date) =>
+const replaceExpired = (tx: Em, asked: Asked, now: Date) =>
   sql`
     update invitations set status = 'expired' where id in (
-      select i.id from invitations i
-      join unnest(${asked.map(({ client }) => client)}::int[], ${asked.map(({ email }) => email)}::varchar[])
-        as asked (client, email) on i.client_id = asked.client and i.email = asked.email
+      select i.id from invitations i join ${asked} on i.client_id = asked.client and i.email = asked.email
       where i.status = 'pending' and i.expires_at <= ${now}
-      order by i.client_id, i.email for update of i)`.execute(kysely(tx));
+      order by i.client_id, i.email collate "C" for update of i)`.execute(kysely(tx));
 
-/** Inserts new invitations and extends pending ones. */
-const upsert = async (tx: Em, actor: Actor, asked: KeyedInvitation[], { now, expiresAt }: Lifetime) => {
-  const { rows } = await sql<StoredInvitation>`
-    insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at)
-    select client, email, key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
-      ${actor.id}::int, ${now}::timestamptz, ${expiresAt}::timestamptz
-    from ${asRows(asked)}
-    on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
-    returning id, key, client_id as client, email`.execute(kysely(tx));
-  return new Map(rows.map((row) => [slotKey(row), row]));
+/**
+ * Inserts new invitations and extends pending ones, which keep the apps that they had. A client has at most one pending invitation
+ * of an address.
+ * @returns the rows in the order of the elements; `n` is the index of the element
+ */
+const upsert = async (tx: Em, asked: Asked, { inviterId, now, expiresAt }: Writing) => {
+  const { rows } = await sql<{ n: number; id: number; isNew: boolean }>`
+    with asked as materialized (select * from ${asked}),
+    written as (
+      insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at)
+      select client, email, key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
+        ${inviterId}::int, ${now}::timestamptz, ${expiresAt}::timestamptz
+      from asked order by client, email collate "C"
+      on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
+      returning id, key, client_id, email
+    ),
+    found as (
+      select asked.n, written.id, written.key = asked.key as is_new, asked.initial_apps
+      from written join asked on asked.client = written.client_id and asked.email = written.email
+    ),
+    invited as (
+      insert into invitation_apps (invitation_id, app_id) select id, unnest(initial_apps) from found
+      on conflict do nothing
+    )
+    select n, id, is_new as "isNew" from found order by n`.execute(kysely(tx));
+  return rows;
 };
 
 /** Updates what was given for pending invitations. Omitted fields keep their values, and the first inviter remains. */
-const renew = async (tx: Em, written: readonly WrittenInvitation[]): Promise<void> => {
-  const renewed = written.filter(({ isNew }) => !isNew);
-  if (renewed.length === 0) return;
-  await sql`
+const renew = (tx: Em, asked: Asked) =>
+  sql`
     update invitations i
     set extra = coalesce(asked.extra::json, i.extra), is_demo_user = coalesce(asked.is_demo_user, i.is_demo_user)
-    from ${asRows(renewed)} where i.id = asked.id`.execute(kysely(tx));
-};
-
-/** A renewed invitation keeps the apps that it had. */
-const addApps = async (tx: Em, written: readonly WrittenInvitation[]): Promise<void> => {
-  const apps = written.flatMap(({ id, initial_apps }) => initial_apps.map((app) => ({ id, app })));
-  await sql`
-    insert into invitation_apps (invitation_id, app_id)
-    select * from unnest(${apps.map(({ id }) => id)}::int[], ${apps.map(({ app }) => app)}::varchar[])
-    on conflict do nothing`.execute(kysely(tx));
-};
-
-/** `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */
-const asRows = (items: readonly (KeyedInvitation & { id?: number })[]) => {
-  const rows = items.map(({ initial_apps: _, ...item }) => ({
-    ...item,
-    extra: item.extra && JSON.stringify(item.extra),
-  }));
-  return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
-    (id int, client int, email varchar, key varchar, extra text, is_demo_user boolean)`;
-};
+    from ${asked} where i.client_id = asked.client and i.email = asked.email and i.status = 'pending'
+      and i.key <> asked.key`.execute(kysely(tx));
