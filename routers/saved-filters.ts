@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { Actor } from '../src/services/access/actor.ts';
-import type { SavedFilterRow } from '../src/services/apps/saved-filters.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Instant, Name, Output, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
@@ -15,12 +13,6 @@ const SavedFilterOutput = Output('SavedFilter', {
   name: z.string(),
   created: Instant,
   modified: Instant,
-});
-
-const savedFilterOutput = (filter: SavedFilterRow, { email }: Actor): z.input<typeof SavedFilterOutput> => ({
-  ...filter,
-  user: email,
-  stack: `${filter.stack_label} for ${filter.app_label} App`,
 });
 
 const SavedFilterInput = z.object({
@@ -38,11 +30,7 @@ export const savedFiltersRouter = router({
   list: route(protectedProcedure, 'GET', path, { summary: 'List your saved filters', legacy: true })
     .input(z.object(pagingFields(HashKey)).prefault({}))
     .output(z.array(SavedFilterOutput))
-    .query(async ({ ctx, input }) => {
-      const page = toPageRequest(ctx, input);
-      const rows = await ctx.services.savedFilters.list(ctx.actor, page);
-      return rows.map((row) => savedFilterOutput(row, ctx.actor));
-    }),
+    .query(({ ctx, input }) => ctx.services.savedFilters.list(ctx.actor, toPageRequest(ctx, input))),
 
   listByStack: route(protectedProcedure, 'GET', `${path}stack/{stack_id}/`, {
     summary: 'List your saved filters of a stack',
@@ -50,18 +38,14 @@ export const savedFiltersRouter = router({
   })
     .input(z.object({ stack_id: Text(255), ...pagingFields(HashKey) }))
     .output(z.array(SavedFilterOutput))
-    .query(async ({ ctx, input }) => {
-      const page = toPageRequest(ctx, input);
-      const rows = await ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, page);
-      return rows.map((row) => savedFilterOutput(row, ctx.actor));
-    }),
+    .query(({ ctx, input }) =>
+      ctx.services.savedFilters.listByStack(ctx.actor, input.stack_id, toPageRequest(ctx, input)),
+    ),
 
   get: route(protectedProcedure, 'GET', `${path}{hash}/`, { summary: 'Get a saved filter', legacy: true })
     .input(ByHash)
     .output(SavedFilterOutput)
-    .query(async ({ ctx, input }) =>
-      savedFilterOutput(await ctx.services.savedFilters.get(ctx.actor, input.hash), ctx.actor),
-    ),
+    .query(({ ctx, input }) => ctx.services.savedFilters.get(ctx.actor, input.hash)),
 
   create: route(protectedProcedure, 'POST', path, {
     summary: 'Save a filter',
@@ -73,9 +57,7 @@ export const savedFiltersRouter = router({
   })
     .input(SavedFilterInput)
     .output(SavedFilterOutput)
-    .mutation(async ({ ctx, input }) =>
-      savedFilterOutput(await ctx.services.savedFilters.create(ctx.actor, input), ctx.actor),
-    ),
+    .mutation(({ ctx, input }) => ctx.services.savedFilters.create(ctx.actor, input)),
 
   /** `hash` in the path is the current hash, `filter.hash` the new one. */
   replace: route(protectedProcedure, 'PUT', `${path}{hash}/`, {
@@ -89,8 +71,8 @@ export const savedFiltersRouter = router({
   })
     .input(ByHash.extend({ filter: SavedFilterInput }))
     .output(SavedFilterOutput)
-    .mutation(async ({ ctx, input: { hash, filter } }) =>
-      savedFilterOutput(await ctx.services.savedFilters.replace(ctx.actor, hash, filter), ctx.actor),
+    .mutation(({ ctx, input: { hash, filter } }) =>
+      ctx.services.savedFilters.replace(ctx.actor, hash, filter),
     ),
 
   remove: route(protectedProcedure, 'DELETE', `${path}{hash}/`, {

@@ -1,7 +1,5 @@
 import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
-import type { Actor } from '../src/services/access/actor.ts';
-import type { SessionRow } from '../src/services/auth/sessions.ts';
 import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
@@ -18,13 +16,6 @@ const SessionOutput = Output('Session', {
   user_agent: z.string(),
   is_current: z.boolean(),
 });
-
-const sessionOutput =
-  ({ credential }: Actor) =>
-  (session: SessionRow): z.input<typeof SessionOutput> => ({
-    ...session,
-    is_current: credential?.kind === 'session' && credential.id === session.id,
-  });
 
 /** `admin_of`: ids of clients. */
 const RolesOutput = z.object({
@@ -100,9 +91,7 @@ export const sessionsRouter = router({
   list: route(protectedProcedure, 'GET', '/jb/sessions/', { summary: 'List your sessions' })
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(SessionOutput))
-    .query(async ({ ctx, input }) =>
-      (await ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input))).map(sessionOutput(ctx.actor)),
-    ),
+    .query(({ ctx, input }) => ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input))),
 
   revoke: route(protectedProcedure, 'DELETE', '/jb/sessions/{id}/', {
     summary: 'Revoke one of your sessions',
@@ -121,10 +110,7 @@ export const sessionsRouter = router({
   })
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
     .output(z.array(SessionOutput))
-    .query(async ({ ctx, input }) => {
-      const page = toPageRequest(ctx, input);
-      return (await ctx.services.sessions.list(ctx.actor, page, input.email)).map(sessionOutput(ctx.actor));
-    }),
+    .query(({ ctx, input }) => ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input), input.email)),
 
   revokeForUser: route(adminProcedure, 'DELETE', '/jb/users/{email}/sessions/{id}/', {
     summary: 'Revoke a session of a user',

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { Actor } from '../src/services/access/actor.ts';
-import type { ApiTokenRow } from '../src/services/auth/api-tokens.ts';
 import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, Name, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
@@ -29,13 +27,6 @@ const TokenOutput = Output('Token', {
   last_address: z.string(),
   is_current: z.boolean(),
 });
-
-const tokenOutput =
-  ({ credential }: Actor) =>
-  (token: ApiTokenRow): z.input<typeof TokenOutput> => ({
-    ...token,
-    is_current: credential?.kind === 'token' && credential.id === token.id,
-  });
 
 export const tokensRouter = router({
   create: route(publicProcedure, 'POST', '/api-token-auth/', {
@@ -92,9 +83,7 @@ export const tokensRouter = router({
   })
     .input(z.object(pagingFields(LongIdKey)).prefault({}))
     .output(z.array(TokenOutput))
-    .query(async ({ ctx, input }) =>
-      (await ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))).map(tokenOutput(ctx.actor)),
-    ),
+    .query(({ ctx, input }) => ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))),
 
   createNamed: route(protectedProcedure, 'POST', '/jb/tokens/', {
     summary: 'Create a named token',
@@ -105,10 +94,7 @@ export const tokensRouter = router({
   })
     .input(z.object({ name: Name(100) }))
     .output(TokenOutput.extend({ token: z.string() }))
-    .mutation(async ({ ctx, input }) => {
-      const { row, token } = await ctx.services.apiTokens.create(ctx.actor, input.name);
-      return { ...row, is_current: false, token };
-    }),
+    .mutation(({ ctx, input }) => ctx.services.apiTokens.create(ctx.actor, input.name)),
 
   revoke: route(protectedProcedure, 'DELETE', '/jb/tokens/{id}/', {
     summary: 'Revoke one of your tokens',
@@ -127,10 +113,9 @@ export const tokensRouter = router({
   })
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
     .output(z.array(TokenOutput))
-    .query(async ({ ctx, input }) => {
-      const page = toPageRequest(ctx, input);
-      return (await ctx.services.apiTokens.list(ctx.actor, page, input.email)).map(tokenOutput(ctx.actor));
-    }),
+    .query(({ ctx, input }) =>
+      ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input), input.email),
+    ),
 
   revokeForUser: route(adminProcedure, 'DELETE', '/jb/users/{email}/tokens/{id}/', {
     summary: 'Revoke a token of a user',

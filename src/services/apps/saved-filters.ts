@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import { SavedFilter } from '../../../entities/app.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
@@ -47,12 +48,12 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
       await kysely(tx).selectFrom('users').select('id').where('id', '=', actor.id).forNoKeyUpdate().execute();
       const stack = await requireValidInput(tx, actor, input);
       const now = clock.now();
-      const { stack_id, hash, name } = input;
-      const filter = { stack: stack_id, hash, name, created: now, modified: now };
-      tx.create(SavedFilter, { ...filter, user: actor.id });
+      const { stack_id, ...fields } = input;
+      const filter = { ...fields, created: now, modified: now };
+      tx.create(SavedFilter, { ...filter, stack: stack_id, user: actor.id });
       await tx.flush();
-      await audit.record(tx, [eventOf('saved-filter.create', actor, hash)]);
-      return { ...input, ...stack, created: now, modified: now };
+      await audit.record(tx, [eventOf('saved-filter.create', actor, input.hash)]);
+      return { ...filter, stack, user: actor.email };
     }),
 
   /**
@@ -68,7 +69,7 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
       tx.assign(filter, { ...fields, stack: stack_id, modified: clock.now() });
       await tx.flush();
       await audit.record(tx, [eventOf('saved-filter.update', actor, input.hash)]);
-      return { ...input, ...stack, created: filter.created, modified: filter.modified };
+      return { ...fields, stack, user: actor.email, created: filter.created, modified: filter.modified };
     }),
 
   /** @throws Problem `not-found` */
@@ -84,13 +85,16 @@ const eventOf = (action: AuditAction, actor: Actor, hash: string) => {
   return { action, actor, target: actor.email, details: { hash } };
 };
 
+/** The stack and its app. */
+const STACK_NAME = sql<string>`stacks.label || ' for ' || apps.label || ' App'`.as('stack');
+
 const filterRows = (em: Em, actor: Actor) =>
   kysely(em)
     .selectFrom('saved_filters')
     .innerJoin('stacks', 'stacks.id', 'saved_filters.stack_id')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
-    .select(['hash', 'stack_id', 'saved_filters.name', 'created', 'modified'])
-    .select(['stacks.label as stack_label', 'apps.label as app_label'])
+    .select(['hash', 'saved_filters.name', 'created', 'modified', STACK_NAME])
+    .select(sql<string>`${actor.email}::text`.as('user'))
     .where('saved_filters.user_id', '=', actor.id)
     .orderBy('saved_filters.id');
 
@@ -119,20 +123,19 @@ const findUsableStack = async (em: Em, actor: Actor, stackId: string, presentId?
   const found = await kysely(em)
     .selectFrom('stacks')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
-    .select(['stacks.is_offered', 'stacks.label as stack_label', 'apps.label as app_label'])
+    .select(['stacks.is_offered', STACK_NAME])
     .where('stacks.id', '=', stackId)
     .where(appVisibleTo(actor))
     .executeTakeFirst();
   if (!found) return null;
-  const { is_offered, ...labels } = found;
-  return is_offered || stackId === presentId ? labels : null;
+  return found.is_offered || stackId === presentId ? found.stack : null;
 };
 
 type Present = { hash: string; stackId: string };
 
 /**
  * Reports all errors at once. The unique constraint rejects concurrent duplicates of the hash.
- * @returns the labels of the stack and its app
+ * @returns the name of the stack
  */
 const requireValidInput = async (em: Em, actor: Actor, input: SavedFilterInput, present?: Present) => {
   const fields: FieldErrors = {};

@@ -8,7 +8,7 @@ import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
-import { addToken, isTokenUnexpired, tokenDigest } from './credentials.ts';
+import { addToken, isCurrent, isTokenUnexpired, tokenDigest } from './credentials.ts';
 import { createIdentity } from './identity.ts';
 
 const MAX_NAMED_TOKENS = 50;
@@ -20,7 +20,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
    * @throws Problem `not-found`, `forbidden`
    */
   list: async (actor: Actor, page: CursorPageRequest, email?: string): Promise<ApiTokenRow[]> => {
-    const rows = tokenRows(em, await readOwnerId(em, actor, email), clock.now(), tokenIdleDays);
+    const rows = tokenRows(em, actor, await readOwnerId(em, actor, email), clock.now(), tokenIdleDays);
     return readPage(afterCursor(rows, 'id', page.cursor, 'desc'), 'id', page);
   },
 
@@ -28,13 +28,13 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
    * Creates a named token, for example for a script. Only this response contains its text.
    * @throws Problem `invalid-input` on `name`, `reauthentication-required`, `unauthenticated`
    */
-  create: (actor: Actor, name: string): Promise<{ row: ApiTokenRow; token: string }> =>
+  create: (actor: Actor, name: string): Promise<ApiTokenRow & { token: string }> =>
     em.transactional(async (tx) => {
       requireRecentPassword(actor, clock.now());
       // Concurrent requests count tokens one after another. A deactivation or password change must revoke the new token, too.
       if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
       await deleteIdle(tx, actor, clock.now(), tokenIdleDays);
-      const valid = tokenRows(tx, actor.id, clock.now(), tokenIdleDays);
+      const valid = tokenRows(tx, actor, actor.id, clock.now(), tokenIdleDays);
       if ((await valid.where('name', '<>', '').execute()).length >= MAX_NAMED_TOKENS) {
         throw invalid({ name: [`You already have ${MAX_NAMED_TOKENS} named tokens. Revoke one first.`] });
       }
@@ -44,10 +44,10 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
       const clients = await clientIdsOf(tx, actor.id);
       const event = { actor, target: actor.email, clients, details: { id, name } };
       await audit.record(tx, [{ action: 'token.create', ...event }]);
-      const row = await tokenRows(tx, actor.id, now, tokenIdleDays)
+      const row = await tokenRows(tx, actor, actor.id, now, tokenIdleDays)
         .where('id', '=', id)
         .executeTakeFirstOrThrow();
-      return { row, token };
+      return { ...row, token };
     }),
 
   /**
@@ -87,10 +87,10 @@ const deleteIdle = (tx: Em, actor: Actor, now: Date, idleDays: number) =>
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
-const tokenRows = (em: Em, userId: number, now: Date, idleDays: number) =>
+const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) =>
   kysely(em)
     .selectFrom('api_tokens')
-    .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
+    .select(['id', 'name', 'created_at', 'last_used', 'last_address', isCurrent(actor, 'token')])
     .where('user_id', '=', userId)
     .where('last_used', '>', idleCutoff(now, idleDays))
     .where(isTokenUnexpired)

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import type { Credential } from '../access/actor.ts';
+import type { Actor, Credential } from '../access/actor.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
 
@@ -24,6 +24,12 @@ type NewSession = {
 
 /** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
 export const tokenDigest = (secret: string): string => digest('sha256', secret);
+
+/** Whether a row of sessions or tokens is the credential of the actor's request. */
+export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
+  const id = credential?.kind === kind ? credential.id : null;
+  return sql<boolean>`id is not distinct from ${id}::bigint`.as('is_current');
+};
 
 /** Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id. */
 export const addToken = async (tx: Em, { userId, token, now, address, name = '' }: NewToken) => {

@@ -10,7 +10,7 @@ import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockOwner, lockUser, readOwnerId } from '../users/user-locks.ts';
-import { revokeCredentials, tokenDigest } from './credentials.ts';
+import { isCurrent, revokeCredentials, tokenDigest } from './credentials.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 
 /** Days without use after which a session ends. */
@@ -33,7 +33,7 @@ export const createSessions = ({
    * @throws Problem `invalid-input` on `cursor`, `not-found`, `forbidden`
    */
   list: async (actor: Actor, page: CursorPageRequest, email?: string): Promise<SessionRow[]> => {
-    const rows = sessionRows(em, await readOwnerId(em, actor, email), clock.now());
+    const rows = sessionRows(em, actor, await readOwnerId(em, actor, email), clock.now());
     if (page.cursor === undefined) return readPage(rows, 'id', page);
     const { last_used: at, id } = await cursorRow(rows.where('id', '=', page.cursor));
     return readPage(rows.where(condition`(last_used, id) < (${at}, ${id})`), 'id', page);
@@ -111,10 +111,10 @@ export const createSessions = ({
     }),
 });
 
-const sessionRows = (em: Em, userId: number, now: Date) =>
+const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
   kysely(em)
     .selectFrom('sessions')
-    .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent'])
+    .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent', isCurrent(actor, 'session')])
     .where('user_id', '=', userId)
     .where('last_used', '>', new Date(now.getTime() - SESSION_IDLE_DAYS * DAY_MS))
     .where(isUnexpired)
