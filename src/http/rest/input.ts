@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type FieldErrors, invalid, Problem } from '../../lib/problems.ts';
@@ -60,21 +61,15 @@ const isJson = (mediaType: string): boolean => {
 };
 
 const parseJson = (bytes: Buffer): unknown => {
-  const text = decodeUtf8(bytes);
+  if (!isUtf8(bytes)) throw new Problem('malformed-body', { detail: 'The body is not valid UTF-8.' });
+  // Drops a byte order mark.
+  const text = new TextDecoder().decode(bytes);
   limitJsonComplexity(text);
   try {
     return text.trim() === '' ? {} : JSON.parse(text);
   } catch (cause) {
     const reason = cause instanceof SyntaxError ? describeJsonError(cause.message) : '';
     throw new Problem('malformed-body', { detail: `The body is not valid JSON${reason}.`, cause });
-  }
-};
-
-const decodeUtf8 = (bytes: Buffer): string => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new Problem('malformed-body', { detail: 'The body is not valid UTF-8.', cause });
   }
 };
 

@@ -7,20 +7,24 @@ import { Download } from '../../lib/files.ts';
 import { sendResultPage } from '../browsable/serve-browsable.ts';
 import { isNotModified, responseEtag } from './conditional-requests.ts';
 import { type Endpoint, endpointOf } from './endpoints.ts';
-import { HTML_TYPE, preferredReturn, responseTypeFor } from './negotiation.ts';
+import { HTML_TYPE, preferredReturn } from './negotiation.ts';
+
+type Result = { content: unknown; type: string; baseUrl: string };
 
 /** Sends what a procedure returned: as a page, a file, a list that is streamed, or text. */
-export const sendResult = (endpoint: Endpoint, reply: FastifyReply, content: unknown, baseUrl: string) => {
+export const sendResult = (endpoint: Endpoint, reply: FastifyReply, { content, type, baseUrl }: Result) => {
   const { request } = reply;
   const { status = 200 } = endpoint.rest;
   if (status === 204) return sendNoContent(reply, content);
-  const type = responseTypeFor(endpoint, request);
   const { page } = request.state;
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   const location = locationOf(endpoint, status, content);
   if (location !== null) reply.header('location', location);
   if (type === HTML_TYPE) return sendResultPage(reply.code(status), { content, page });
-  if (type === 'text/csv') reply.header('content-disposition', attachmentOf(endpoint, request));
+  if (type === 'text/csv') {
+    const fileName = csvFileName(endpoint.url, request.params as Record<string, string>); // decoded by Fastify
+    reply.header('content-disposition', `attachment; filename="${fileName}"`);
+  }
   if (content instanceof Download) return sendDownload(reply, content, type);
   if (content instanceof ListStream) return sendListStream(reply, content, type);
   const text = serialize(content, type, endpoint);
@@ -113,10 +117,6 @@ const locationOf = ({ rest }: Endpoint, status: number, content: unknown): strin
 
 const fillPath = (url: string, params: Record<string, unknown>): string =>
   url.replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(String(params[key] ?? '')));
-
-/** The `Content-Disposition` of a CSV response. */
-const attachmentOf = ({ url }: Endpoint, { params }: FastifyRequest): string =>
-  `attachment; filename="${csvFileName(url, params as Record<string, string>)}"`; // decoded by Fastify
 
 /**
  * Streams a list as fast as the caller reads, or with a `Content-Length` if it is one page. The first page is read before the

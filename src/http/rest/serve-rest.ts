@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Context } from '../../../routers/context.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import type { ListFormat } from '../../../routers/schemas/lists.ts';
@@ -52,36 +52,21 @@ const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: Cont
   const body = await readBody(request, endpoint.rest.forms === true);
   const { params, query } = request as { params: Record<string, string>; query: Record<string, unknown> }; // Fastify parses both to strings
   const { input, contentOf, errors } = readInput(endpoint, { params, query, body, isForm: isForm(request) });
-  const context = contextOf(request, deps);
+  const type = endpoint.rest.status === 204 ? JSON_TYPE : responseTypeFor(endpoint, request);
+  const isPage = endpoint.method === 'GET' && type === HTML_TYPE;
+  const ctx: Context = {
+    ...contextOf(request, deps),
+    listFormat: endpoint.csv ? LIST_FORMATS[type] : undefined,
+    isDownload: endpoint.rest.download !== undefined,
+  };
   try {
-    const call = withListFormat(endpoint, request, { ctx: context, input });
-    const result = await callEndpoint(endpoint, call.ctx, call.input);
-    return await sendResult(endpoint, reply, contentOf(result), deps.baseUrl);
+    const result = await callEndpoint(endpoint, ctx, isPage ? limitListInput(endpoint, input) : input);
+    return await sendResult(endpoint, reply, { content: contentOf(result), type, baseUrl: deps.baseUrl });
   } catch (error) {
     const problem = problemOf(error);
     return sendProblemResponse(reply, problem, problem.fields && errors(problem.fields));
   }
 };
 
-type Call = { ctx: Context; input: Record<string, unknown> };
-
-/** What concerns only lists and downloads: the format in which they are streamed, and how many items a page shows. */
-const withListFormat = (endpoint: Endpoint, request: FastifyRequest, { ctx, input }: Call): Call => ({
-  ctx: {
-    ...ctx,
-    listFormat: listFormatFor(endpoint, request),
-    isDownload: endpoint.rest.download !== undefined,
-  },
-  input: isBrowsablePage(endpoint, request) ? limitListInput(endpoint, input) : input,
-});
-
-/** Undefined if the endpoint has no list, or the list is shown on a page. */
-const listFormatFor = (endpoint: Endpoint, request: FastifyRequest): ListFormat | undefined => {
-  if (endpoint.csv === null) return undefined;
-  const type = responseTypeFor(endpoint, request);
-  if (type === 'text/csv') return 'csv';
-  return type === JSON_TYPE ? 'json' : undefined;
-};
-
-const isBrowsablePage = (endpoint: Endpoint, request: FastifyRequest): boolean =>
-  endpoint.method === 'GET' && responseTypeFor(endpoint, request) === HTML_TYPE;
+/** Lists that are shown on a page are not streamed. */
+const LIST_FORMATS: Readonly<Record<string, ListFormat>> = { [JSON_TYPE]: 'json', 'text/csv': 'csv' };
