@@ -132,7 +132,7 @@ export const launchPages: Pages = {
     const stack = queryParameter(context, 'stack');
     if (!(await context.currentUser())) return redirectTo(context.reply, loginPath(context.request.url));
     const { value, problem } = await attempt(() => context.reader.apps.launch({ app_slug, stack }));
-    if (value && leadsToApi(value.url)) return sendUnready(context, app_slug);
+    if (value && leadsToApi(value.url)) return sendLaunchRefusal(context, app_slug, null);
     if (value) {
       forgetEmbedSession(context.reply, app_slug, context.isSecure);
       return redirectTo(context.reply, value.url);
@@ -143,28 +143,22 @@ export const launchPages: Pages = {
   },
 };
 
-const sendUnready = async (context: PageContext, slug: string) => {
+/** @param problem null if the app has no address */
+const sendLaunchRefusal = async (context: PageContext, slug: string, problem: Problem | null) => {
   const apps = await context.reader.apps.list({});
-  const label = apps.find((one) => one.slug === slug)?.label ?? 'This app';
-  return context.sendCard({
-    title: `${label} cannot be opened yet`,
-    body: html`<p>It has no address yet. Ask the person who invited you when it will be ready.</p>
-<p><a class="button" href="/">Go to the home page</a></p>`,
-    status: 404,
-  });
-};
-
-const sendLaunchRefusal = async (context: PageContext, slug: string, problem: Problem) => {
-  const apps = await context.reader.apps.list({});
-  const app = apps.find((one) => one.slug === slug);
+  const { label = 'This app', maintenance_message = '' } = apps.find((one) => one.slug === slug) ?? {};
   const { title, body } =
-    problem.code === 'client-closed'
-      ? { title: 'This app is closed', body: html`<p>${problem.message}</p>` }
-      : await maintenanceNotice(app?.label ?? 'This app', app?.maintenance_message ?? '');
+    problem?.code === 'app-in-maintenance'
+      ? await maintenanceNotice(label, maintenance_message)
+      : {
+          title: problem ? 'This app is closed' : `${label} cannot be opened yet`,
+          body: html`<p>${problem?.message ?? 'It has no address yet. Ask the person who invited you when it will be ready.'}</p>`,
+        };
   return context.sendCard({
     title,
     body: html`${body}
 <p><a class="button" href="/">Go to the home page</a></p>`,
     problem,
+    status: problem?.status ?? 404,
   });
 };
