@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { parseNetwork } from '../src/lib/ip-networks.ts';
-import { isJsonObject, isStorableText, opaque } from '../src/lib/json-value.ts';
+import { isJsonObject, isStorableText } from '../src/lib/json-value.ts';
 import { invalid } from '../src/lib/problems.ts';
 import type {
   AccessViewEncoder,
   AccessViewRow,
   AccessViewUseEncoder,
-  AccessViewUseRow,
 } from '../src/services/gate/access-views.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AnyObject, EmailKey, Extra, Instant, InstantKey, Output, Slug, Text } from './schemas/fields.ts';
@@ -49,9 +48,6 @@ const urlOf = (key: string, baseUrl: string): string => (key === '' ? '' : acces
 
 const accessViewOutput = (view: AccessViewRow, baseUrl: string) => ({
   ...view,
-  data_permissions: opaque(view.data_permissions),
-  selections: opaque(view.selections),
-  flags: opaque(view.flags),
   url: urlOf(view.key, baseUrl),
 });
 
@@ -80,13 +76,6 @@ const AccessViewUseOutput = Output('AccessViewUse', {
   timestamp: Instant,
 });
 
-const accessViewUseOutput = (use: AccessViewUseRow) => ({
-  ...use,
-  data_permissions: opaque(use.data_permissions),
-  selections: opaque(use.selections),
-});
-
-/** As `accessViewUseOutput`. */
 const accessViewUseEncoder = (format: ListFormat): AccessViewUseEncoder =>
   createRowEncoder(AccessViewUseOutput, format);
 
@@ -332,8 +321,7 @@ export const accessViewsRouter = router({
       const { accessViews } = ctx.services;
       const format = streamFormat(ctx, input);
       if (format) return accessViews.streamUses(ctx.actor, input.key, accessViewUseEncoder(format));
-      const uses = await accessViews.uses(ctx.actor, input.key, toPageRequest(ctx, input));
-      return uses.map(accessViewUseOutput);
+      return accessViews.uses(ctx.actor, input.key, toPageRequest(ctx, input));
     }),
 
   /** Each call makes another view, so over tRPC it is a mutation. The replaced service has it as a GET. */

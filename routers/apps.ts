@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { maintenanceNotice } from '../src/lib/html.ts';
-import { opaque } from '../src/lib/json-value.ts';
 import { can } from '../src/services/access/permissions.ts';
-import type { AppEncoder, AppWithUsage } from '../src/services/apps/apps.ts';
+import type { AppEncoder } from '../src/services/apps/apps.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   AnyObject,
@@ -19,6 +18,9 @@ import { createRowEncoder, type ListFormat, listOf, streamFormat } from './schem
 import { limitedPagingFields, pagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { TicketOutput } from './tickets.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
+
+/** What reports and lists of other nouns show of an app. */
+export const appIdentity = { id: z.string(), client: z.int(), slug: z.string(), label: z.string() };
 
 /** An app in the list of a client. */
 export const AppSummaryOutput = Output('ClientApp', {
@@ -44,8 +46,6 @@ const AppOutput = Output('App', {
   maintenance_message: z.string(),
 });
 
-const appOutput = (app: AppWithUsage) => ({ ...app, package_info: opaque(app.package_info) });
-
 /** Filters of lists of apps. */
 export const appFilter = {
   /** Each word must match the label or the slug. */
@@ -58,7 +58,6 @@ export const appFilter = {
   unused_days: WindowDays.optional(),
 };
 
-/** As `appOutput`. */
 const appEncoder = (format: ListFormat): AppEncoder => createRowEncoder(AppOutput, format);
 
 const AppStatusOutput = Output('AppStatus', {
@@ -115,16 +114,7 @@ const route = routesOf('Apps');
 
 const Html = Text(100_000);
 
-const ExpectedApp = AppOutput.pick({
-  label: true,
-  description: true,
-  help_html: true,
-  footer_html: true,
-  show_help: true,
-  show_footer: true,
-  in_maintenance: true,
-  maintenance_message: true,
-}).partial();
+const ExpectedApp = AppOutput.omit({ id: true, slug: true, usage: true, package_info: true }).partial();
 
 /** Null, or an empty string, means none. */
 const StackSlug = Text(255)
@@ -144,7 +134,7 @@ export const appsRouter = router({
       const { apps } = ctx.services;
       const format = streamFormat(ctx, input);
       if (format) return apps.stream(ctx.actor, input, appEncoder(format));
-      return (await apps.list(ctx.actor, input, toPageRequest(ctx, input))).map(appOutput);
+      return apps.list(ctx.actor, input, toPageRequest(ctx, input));
     }),
 
   get: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/', {
@@ -154,7 +144,7 @@ export const appsRouter = router({
   })
     .input(z.object({ app_id: AppKey }))
     .output(AppOutput)
-    .query(async ({ ctx, input }) => appOutput(await ctx.services.apps.get(ctx.actor, input.app_id))),
+    .query(({ ctx, input }) => ctx.services.apps.get(ctx.actor, input.app_id)),
 
   status: route(protectedProcedure, 'GET', '/jb/apps/{app_id}/status/', {
     summary: 'Get the maintenance status of an app',
@@ -271,8 +261,8 @@ export const appsRouter = router({
       }),
     )
     .output(AppOutput)
-    .mutation(async ({ ctx, input: { app_id: id, expected, ...changes } }) =>
-      appOutput(await ctx.services.apps.update(ctx.actor, id, changes, expected)),
+    .mutation(({ ctx, input: { app_id: id, expected, ...changes } }) =>
+      ctx.services.apps.update(ctx.actor, id, changes, expected),
     ),
 
   clearCache: route(adminProcedure, 'DELETE', '/jb/apps/{app_id}/clear_cache/', {

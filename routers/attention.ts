@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { UNUSED_DAYS } from '../src/services/apps/app-rows.ts';
 import type { Attention } from '../src/services/attention/attention.ts';
+import { appIdentity } from './apps.ts';
 import { MailOutput, mailOutput } from './mail.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Instant, NoInput, Output } from './schemas/fields.ts';
@@ -20,10 +21,7 @@ const AttentionUser = Output('AttentionUser', {
 });
 
 const AttentionApp = Output('AttentionApp', {
-  id: z.string(),
-  client: z.int(),
-  slug: z.string(),
-  label: z.string(),
+  ...appIdentity,
   maintenance_message: z.string(),
 });
 

@@ -3,6 +3,7 @@ import { Download } from '../src/lib/files.ts';
 import { COUNTED } from '../src/services/data-rights/erasures.ts';
 import { routesOf } from './procedure-meta.ts';
 import { Email, EmailKey, Instant } from './schemas/fields.ts';
+import { downloadOf } from './schemas/lists.ts';
 import { protectedProcedure, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
@@ -16,11 +17,8 @@ const ErasurePreview = z.object({
   expires_at: Instant,
 });
 
-/** Pages of rows, each of one part; a file for REST. The type is written out, because the client's types have none of services. */
-const ExportOutput = z
-  .custom<AsyncIterable<{ part: string; items: Record<string, unknown>[] }> | Download>()
-  // Only REST sets `isDownload` and gets a file.
-  .transform((pages) => pages as AsyncIterable<{ part: string; items: Record<string, unknown>[] }>);
+/** Rows of one part. The type is written out, because the client's types have none of services. */
+type ExportPage = { part: string; items: Record<string, unknown>[] };
 
 /** The name of a file, without characters that are unsafe in one or in a header. */
 const fileNameOf = (email: string): string => `${email.replaceAll(/[^\w.@-]/g, '_').slice(0, 100)}.zip`;
@@ -35,7 +33,7 @@ export const dataRightsProcedures = {
     download: 'application/zip',
   })
     .input(z.object({ email: EmailKey }))
-    .output(ExportOutput)
+    .output(downloadOf<ExportPage>())
     .query(async ({ ctx, input: { email } }) => {
       const { pages, archive } = await ctx.services.userExports.open(ctx.actor, email);
       return ctx.isDownload ? new Download(fileNameOf(email), archive()) : pages();

@@ -31,8 +31,6 @@ const t = initTRPC
 
 export const { router, createCallerFactory } = t;
 
-const spanAttributesOf = (procedure: string) => ({ 'rpc.system.name': 'trpc', 'rpc.method': procedure });
-
 /**
  * Converts every failure into a problem. `next()` never rejects, so its result is inspected.
  */
@@ -42,7 +40,10 @@ const withProblems = async <R extends MiddlewareResult>(
   onRefusal?: (problem: Problem) => Promise<void>,
 ): Promise<R> => {
   const startedAt = performance.now();
-  const span = tracing.start(() => ({ name: procedure, attributes: spanAttributesOf(procedure) }));
+  const span = tracing.start(() => ({
+    name: procedure,
+    attributes: { 'rpc.system.name': 'trpc', 'rpc.method': procedure },
+  }));
   const report = (outcome: Outcome, isFault = false): void => {
     telemetry.procedure.publish(() => ({
       procedure,

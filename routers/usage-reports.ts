@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { UNUSED_DAYS } from '../src/services/apps/app-rows.ts';
 import { USAGE_INTERVALS } from '../src/services/usage/usage-report.ts';
-import { appFilter } from './apps.ts';
+import { appFilter, appIdentity } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   AppKey,
@@ -51,27 +51,18 @@ const UsagePeriodOutput = Output('UsagePeriod', {
 });
 
 const TopAppOutput = Output('TopApp', {
-  id: z.string(),
-  client: z.int(),
-  slug: z.string(),
-  label: z.string(),
+  ...appIdentity,
   actions: z.int(),
 });
 
 const DailyAppUsageOutput = Output('DailyAppUsage', {
-  id: z.string(),
-  client: z.int(),
-  slug: z.string(),
-  label: z.string(),
+  ...appIdentity,
   /** Actions of each day of the window, oldest first. */
   daily_actions: z.array(z.int()),
 });
 
 const IdleAppOutput = Output('IdleApp', {
-  id: z.string(),
-  client: z.int(),
-  slug: z.string(),
-  label: z.string(),
+  ...appIdentity,
   in_maintenance: z.boolean(),
   created_at: Instant,
   /** A UTC day. Null if the app was never used. */

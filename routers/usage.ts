@@ -38,7 +38,7 @@ type UsageEntryOutput = z.input<typeof UsageEntryOutput>;
 const usageEntryOutput = (entry: UsageRow) => ({
   ...entry,
   timestamp: entry.occurred_at,
-  extra: opaque(JSON.parse(entry.extra)),
+  extra: JSON.parse(entry.extra),
 });
 
 /** As `usageEntryOutput`. */

@@ -2,13 +2,14 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { csvLine, csvText } from '../src/lib/csv-line.ts';
 import { Download } from '../src/lib/files.ts';
+import { opaque } from '../src/lib/json-value.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
 import { dataRightsProcedures } from './data-rights.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, PersonName, Slug } from './schemas/fields.ts';
-import { listOf, streamFormat } from './schemas/lists.ts';
+import { downloadOf, listOf, streamFormat } from './schemas/lists.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import {
   PersonOutput,
@@ -40,7 +41,9 @@ const ExpectedUser = UserDetailOutput.omit({
   last_activated: true,
   last_deactivated: true,
   clientadmin_of: true,
-}).partial();
+})
+  .extend({ extra: Extra })
+  .partial();
 
 const COLUMNS = UserOutput.keyof().options;
 type Column = (typeof COLUMNS)[number];
@@ -53,12 +56,6 @@ const TableColumns = z
   .transform((names) => names.split(','))
   .pipe(z.array(UserOutput.keyof()));
 
-/** Pages of users with the chosen columns; a file for REST. */
-const TableOutput = z
-  .custom<AsyncIterable<TableUser[]> | Download>()
-  // Only REST sets `isDownload` and gets a file.
-  .transform((pages) => pages as AsyncIterable<TableUser[]>);
-
 async function* tablePages(
   pages: AsyncIterable<UserRow[]>,
   columns: readonly Column[],
@@ -66,7 +63,7 @@ async function* tablePages(
 ): AsyncGenerator<TableUser[]> {
   for await (const rows of pages)
     yield rows.map((row) => {
-      const user: TableUser = userOutput(row, baseUrl);
+      const user: TableUser = { ...userOutput(row, baseUrl), extra: opaque(row.extra) };
       return Object.fromEntries(columns.map((column) => [column, user[column]]));
     });
 }
@@ -140,7 +137,7 @@ export const usersRouter = router({
         })
         .prefault({}),
     )
-    .output(TableOutput)
+    .output(downloadOf<TableUser[]>())
     .query(async ({ ctx, input: { columns, ...filter } }) => {
       const users = await ctx.services.users.openTable(ctx.actor, filter);
       const pages = tablePages(users, columns, ctx.baseUrl);
@@ -274,7 +271,7 @@ export const rolesRouter = router({
 
   setClientAdmin: rolesRoute(superuserProcedure, 'PUT', '/jb/clients/{id}/admins/{email}/', {
     summary: 'Grant or revoke the admin role for a client',
-    problems: ['self-modification', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
     example: { is_admin: true },
   })
     .input(z.object({ id: IdKey, email: EmailKey, is_admin: z.boolean() }))

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { normalizeEmail } from '../../src/lib/email-address.ts';
-import { findJsonProblem, isJsonObject, isStorableText } from '../../src/lib/json-value.ts';
+import { findJsonProblem, isJsonObject, isStorableText, opaque } from '../../src/lib/json-value.ts';
 import { MAX_PASSWORD_LENGTH } from '../../src/services/passwords/password-rules.ts';
 
 export { Email, EmailAddress, NewEmail } from '../../src/lib/email-address.ts';
@@ -129,9 +129,10 @@ export const Extra = z
   })
   .meta({ json: { type: 'object', additionalProperties: true } });
 
-/** Free-form JSON in responses. */
+/** Free-form JSON in responses, opaque to the serializers of tRPC. */
 export const AnyObject = z
   .custom<Record<string, unknown>>(isJsonObject, 'Must be an object.')
+  .transform(opaque)
   .meta({ json: { type: 'object', additionalProperties: true } });
 
 /** No input: tRPC calls need no argument, REST bodies and queries are ignored. */

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { opaque } from '../../src/lib/json-value.ts';
 import type {
   AcceptanceRequirement,
   InvitationByLink,
@@ -49,7 +48,6 @@ export const invitationOutput = <Invitation extends InvitationRow>(
   ...invitation,
   client: invitation.client_id,
   user: userOutput(invitation.inviter, baseUrl),
-  extra: opaque(invitation.extra),
   invitation_email_count: invitation.email_count,
   is_demo_user: invitation.is_demo_user ? ('true' as const) : ('false' as const),
 });

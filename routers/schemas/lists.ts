@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ListStream, parseInstant, type RowEncoder, type TextRow } from '../../src/db/list-pages.ts';
 import { csvLine } from '../../src/lib/csv-line.ts';
+import type { Download } from '../../src/lib/files.ts';
 import type { Context } from '../context.ts';
 import { Instant } from './fields.ts';
 
@@ -32,6 +33,10 @@ export const pagesOf = <T extends z.ZodType>(item: T) =>
     .custom<AsyncIterable<z.output<T>[]> | ListStream>(isPages)
     .transform((pages) => pages as AsyncIterable<z.output<T>[]>)
     .meta({ pagesOf: item });
+
+/** The output of a download: a file for REST, which alone sets `isDownload`, and pages for all others. */
+export const downloadOf = <Page>() =>
+  z.custom<AsyncIterable<Page> | Download>().transform((pages) => pages as AsyncIterable<Page>);
 
 const isPages = (pages: unknown): boolean => pages instanceof ListStream || isAsyncIterable(pages);
 

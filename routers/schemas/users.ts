@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { TextRow } from '../../src/db/list-pages.ts';
-import { opaque } from '../../src/lib/json-value.ts';
 import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/users.ts';
@@ -99,7 +98,6 @@ const avatarOf = (email: string, baseUrl: string): string => `${baseUrl}/avatars
 
 export const userOutput = <User extends UserRow>(user: User, baseUrl: string) => ({
   ...user,
-  extra: opaque(user.extra),
   profile_avatar: user.profile_avatar ?? avatarOf(user.email, baseUrl),
 });
 
