@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context, Pagination } from '../../../routers/context.ts';
 import { type Span, tracing } from '../../lib/tracing.ts';
 import type { Actor } from '../../services/access/actor.ts';
+import { ROUTED_METHODS } from '../rest/methods.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -49,9 +50,6 @@ export const addRequestState = (app: FastifyInstance): void => {
   });
 };
 
-/** Others are recorded as `_OTHER`: a caller may send any of the many methods that Node knows. */
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-
 /**
  * Starts the span of a request, which ends with the response. It has the route, not the path, which contains addresses. Null
  * without traces.
@@ -65,7 +63,8 @@ const startRequestSpan = (request: FastifyRequest, { raw: response }: FastifyRep
 
 const detailsOf = (request: FastifyRequest) => {
   const { url: route } = request.routeOptions;
-  const method = METHODS.has(request.method) ? request.method : '_OTHER';
+  // A caller may send any of the many methods that Node knows.
+  const method = ROUTED_METHODS.has(request.method) ? request.method : '_OTHER';
   const verb = method === '_OTHER' ? 'HTTP' : method;
   return {
     name: route === undefined ? verb : `${verb} ${route}`,

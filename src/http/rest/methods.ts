@@ -38,4 +38,4 @@ export const mergeUnsupportedMethods = (request: IncomingMessage): void => {
   if (!ROUTED_METHODS.has(request.method ?? '')) request.method = 'TRACE';
 };
 
-const ROUTED_METHODS = new Set([...API_METHODS, 'OPTIONS']);
+export const ROUTED_METHODS: ReadonlySet<string> = new Set([...API_METHODS, 'OPTIONS']);
