@@ -109,12 +109,8 @@ export const probeDuring = async (
 ): Promise<number> => {
   const probes: Promise<number>[] = [];
   const timer = setInterval(() => probes.push(timeRequest(url, request)), intervalMs);
-  try {
-    await work();
-    return quantile(await Promise.all(probes), 0.99);
-  } finally {
-    clearInterval(timer);
-  }
+  await work().finally(() => clearInterval(timer));
+  return quantile(await Promise.all(probes), 0.99);
 };
 
 const timeRequest = async (url: string, request: HttpRequest): Promise<number> => {
