@@ -19,7 +19,7 @@ type Callback = (error: unknown, ...results: unknown[]) => void;
  * earlier ones, and reports uses and failures to the pool. It never refuses a query itself: a transaction that is not ended keeps
  * its connection.
  */
-export const pooledClientClass = ({ preparesStatements = true }: Connection) => {
+export const pooledClientClass = ({ preparesStatements = true }: Connection): typeof ServerClient => {
   // False behind a pooler that does not keep prepared statements.
   const nameOf = preparesStatements ? createStatementNames() : () => undefined;
 
