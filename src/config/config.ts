@@ -35,7 +35,8 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
   return {
     port: read.PORT,
     host: read.HOST,
-    baseUrl: (read.BASE_URL ?? `http://localhost:${read.PORT}`).replace(/\/+$/, ''),
+    // As browsers send it: in ASCII, without a default port.
+    baseUrl: new URL(read.BASE_URL ?? `http://localhost:${read.PORT}`).href.replace(/\/+$/, ''),
     workers: read.WORKERS,
     /** 0: none are served. */
     metricsPort: read.METRICS_PORT,

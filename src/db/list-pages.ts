@@ -22,8 +22,8 @@ export type RowEncoder<Column extends string = string> = {
   /** The text of a row, which may have further columns. */
   encode: (row: TextRow) => string;
   /**
-   * Of the texts. `latin1`, if `encode` only cares for ASCII: it takes the bytes of UTF-8 for characters and returns them as
-   * they are, which is much cheaper.
+   * Of the texts. With `latin1`, each byte of UTF-8 is a character, which is much cheaper: for an `encode` that looks for ASCII
+   * only, adds ASCII only, and returns all other characters as they are.
    */
   encoding: 'utf8' | 'latin1';
   /** The text before the first row, between two rows, and after the last one. */

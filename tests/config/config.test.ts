@@ -113,6 +113,13 @@ config('checks the settings of traces only if there are any', () => {
   );
 });
 
+config('writes BASE_URL as browsers send it', () => {
+  const read = (url: string) => readConfig({ BASE_URL: url }).baseUrl;
+
+  assert.is(read('https://München.test:443/ä/'), 'https://xn--mnchen-3ya.test/%C3%A4');
+  assert.is(read('http://localhost:8000/steward'), 'http://localhost:8000/steward');
+});
+
 config('treats an empty setting as missing', () => {
   assert.is(readConfig({ PORT: '', BASE_URL: '' }).port, 8000);
 });

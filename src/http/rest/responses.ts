@@ -155,7 +155,7 @@ async function* textsOf(
   rest: AsyncIterator<ListPage>,
 ): AsyncGenerator<Buffer> {
   for (let next = first; !next.done; next = await rest.next()) {
-    // Not `yield*`: an array cannot be told that the caller has disconnected, which would be logged as an error.
+    // Not `yield*`, which throws when the caller disconnects: the iterator of an array has no method `throw`.
     for (const text of next.value.texts) yield text;
   }
 }
