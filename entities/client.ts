@@ -59,8 +59,11 @@ export const Client = defineEntity({
   },
 });
 
-/** Membership of a user in a client, optionally as its admin. */
-export const Membership = defineEntity({
+/**
+ * Membership of a user in a client, optionally as its admin. It belongs to the client: what its admins change of a person of several
+ * clients counts there only.
+ */
+export const MembershipSchema = defineEntity({
   name: 'Membership',
   tableName: 'memberships',
   indexes: [index('memberships_admins', 'memberships (user_id, client_id) where is_admin')],
@@ -68,7 +71,37 @@ export const Membership = defineEntity({
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
     isAdmin: p.boolean().default(false),
-    /** Passwords do not expire by the policy of the client before this time: the mail that announces it was sent too late. */
-    passwordExpiryFrom: instant().nullable(),
+    /** The apps of the client do not open for a suspended member. An inactive user opens none, whatever this says. */
+    isActive: p.boolean().default(true),
+    /** What the apps of the client get instead of the user's `extra`. */
+    extra: p.json<Record<string, unknown>>().columnType('json').nullable(),
+    isDemoUser: p.boolean().nullable(),
+    /** When it began, or was last reactivated. Null in old rows: when the user was created. */
+    joinedAt: instant().nullable().defaultRaw('now()'),
+    /** When it was suspended; null while it is active. */
+    endedAt: instant().nullable(),
+    /**
+     * Passwords do not expire by the policy of the client before this time: the mail that announces it was sent too late. Not
+     * loaded, because it may be infinite, which no `Date` is.
+     */
+    passwordExpiryFrom: instant().nullable().lazy(),
   },
 });
+
+export class Membership extends MembershipSchema.class {
+  /** Ends the role, too. The caller revokes the grants. */
+  suspend(now: Date): void {
+    if (!this.isActive) return;
+    this.isActive = false;
+    this.isAdmin = false;
+    this.endedAt = now;
+  }
+
+  reactivate(now: Date): void {
+    if (this.isActive) return;
+    this.isActive = true;
+    this.joinedAt = now;
+    this.endedAt = null;
+  }
+}
+MembershipSchema.setClass(Membership);

@@ -3,7 +3,7 @@ import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
 import { App, AppGrant, SavedFilter, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
 import { BackupSchema } from './backup.ts';
-import { Client, Membership, Site } from './client.ts';
+import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
 import { ErasureSchema } from './erasure.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
@@ -24,7 +24,7 @@ export const entities = [
   Site,
   Client,
   UserSchema,
-  Membership,
+  MembershipSchema,
   ApiToken,
   Session,
   PasswordLink,

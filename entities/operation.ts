@@ -39,6 +39,8 @@ export const OperationChange = defineEntity({
     joined: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** The new value; null if it did not change. */
     isActive: p.boolean().nullable(),
+    /** Ids of the clients whose membership has the new value of `isActive`; empty if the account has it. */
+    membersOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     changedAt: instant(),
     /** The outcome of the undo. The values above then count no more. */
     undone: p.json<UndoneChange>().columnType('json').nullable(),

@@ -19,6 +19,7 @@ import { TokenRefresh } from './0017-token-refresh.ts';
 import { FailedLoginsMail } from './0018-failed-logins-mail.ts';
 import { PasswordExpiryNotice } from './0019-password-expiry-notice.ts';
 import { OperationOutcomes } from './0020-operation-outcomes.ts';
+import { MembershipsOfClients } from './0021-memberships-of-clients.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -89,5 +90,10 @@ export const migrations: Entry[] = [
       operation_changes: 'ACCESS EXCLUSIVE',
       outbox_mails: 'ACCESS EXCLUSIVE',
     },
+  },
+  {
+    name: '0021-memberships-of-clients',
+    class: MembershipsOfClients,
+    locks: { memberships: 'ACCESS EXCLUSIVE', operation_changes: 'ACCESS EXCLUSIVE' },
   },
 ];

@@ -6,6 +6,7 @@ import { auditRouter } from './audit.ts';
 import { brandingRouter, clientsRouter } from './clients.ts';
 import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
+import { membershipsRouter } from './memberships.ts';
 import { operationsRouter } from './operations.ts';
 import { passwordsRouter } from './passwords.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
@@ -26,6 +27,7 @@ export const appRouter = router({
   clients: clientsRouter,
   users: usersRouter,
   roles: rolesRouter,
+  memberships: membershipsRouter,
   invitations: invitationsRouter,
   apps: appsRouter,
   usage: usageRouter,

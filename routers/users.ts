@@ -191,7 +191,7 @@ export const usersRouter = router({
   update: route(adminProcedure, 'PATCH', '/jb/users/{email}/', {
     summary: 'Update a user',
     description:
-      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. Of users who also belong to clients that you do not administer, you can change only `apps`.',
+      'Omitted fields stay unchanged. `apps` replaces the apps of the user; apps that you do not manage stay as they are. Client admins cannot be updated here. Of users who also belong to clients that you do not administer, you see and change `is_active`, `extra` and `is_demo_user` as they count in your clients; `is_active: false` also revokes the apps of your clients.',
     problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
     resourceQuery: 'users.get',
     example: { first_name: 'Augusta', apps: ['zylTKNVx'] },
@@ -216,8 +216,9 @@ export const usersRouter = router({
 
   deactivate: route(adminProcedure, 'DELETE', '/jb/users/{email}/', {
     summary: 'Deactivate a user',
-    description: 'Ends all sessions and tokens of the user immediately. Repeating it changes nothing.',
-    problems: ['client-admin-locked', 'shared-user', 'self-modification', 'last-superuser'],
+    description:
+      'Ends all sessions and tokens of the user immediately. A user who also belongs to clients that you do not administer is suspended in your clients: their apps there are revoked. Repeating it changes nothing.',
+    problems: ['self-modification', 'last-superuser'],
     status: 204,
     resourceQuery: 'users.get',
     legacy: true,

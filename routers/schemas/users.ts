@@ -46,11 +46,13 @@ export const PersonOutput = UserOutput.pick({
 export const UserPermissionsOutput = Output('UserPermissions', {
   /** Change the profile. */
   can_update: z.boolean(),
-  /** Grant and revoke apps of your clients. */
+  /** Grant and revoke apps of your clients; of a shared user, also change what counts in your clients. */
   can_update_apps: z.boolean(),
-  /** See and end the sessions and tokens, deactivate the user, and send a password link. */
+  /** See and end the sessions and tokens, and send a password link. */
   can_revoke: z.boolean(),
-  /** Whether the user also belongs to clients that you do not administer: you can change only their access to your apps. */
+  /** Deactivate the user, or suspend a shared user in your clients. */
+  can_deactivate: z.boolean(),
+  /** Whether the user also belongs to clients that you do not administer: you change the membership, not the account. */
   is_shared: z.boolean(),
 });
 

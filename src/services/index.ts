@@ -40,6 +40,7 @@ import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
+import { createMemberships } from './users/memberships.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
 import { createUserUpdates } from './users/user-update.ts';
@@ -73,6 +74,7 @@ const factories = {
   users: createUsers,
   userCreation: createUserCreation,
   userUpdates: createUserUpdates,
+  memberships: createMemberships,
   roles: createRoles,
   erasures: createErasures,
   userExports: createUserExports,

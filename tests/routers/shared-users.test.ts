@@ -93,7 +93,7 @@ const update = (changes: object, code?: Call['code']): Call => ({
 });
 /** A bulk request fails row by row. */
 const bulk = (
-  action: 'deactivate' | 'send-password-link' | 'grant-apps' | 'revoke-apps',
+  action: 'deactivate' | 'reactivate' | 'send-password-link' | 'grant-apps' | 'revoke-apps',
   problem: string | null,
 ): Call => ({
   call: async (app) => {
@@ -103,6 +103,12 @@ const bulk = (
   },
 });
 const wrong = { password: 'not the password' };
+
+/** Makes the user an active member of Acme again, with an app. */
+const rejoin = async (app: TestApp): Promise<void> => {
+  await app.as(ROOT).users.update({ email: SHARED, apps: [FLEET, SALES] });
+  await app.as(ROOT).memberships.update({ id: 1, email: SHARED, is_active: true });
+};
 
 /** Every mutation that names a person, called by the admin of one client for the user of both. */
 const CALLS: Record<string, Call[]> = {
@@ -157,12 +163,13 @@ const CALLS: Record<string, Call[]> = {
   ],
   'users.create': [{ call: (app) => app.as(ACME).users.create({ email: SHARED }), code: 'user-exists' }],
   'users.update': [
-    update({ is_active: false }, 'shared-user'),
-    update({ extra: { rows: 'all' } }, 'shared-user'),
+    update({ is_active: false }),
+    update({ is_active: true }),
+    update({ extra: { rows: 'all' } }),
     update({ first_name: 'Other' }, 'shared-user'),
     update({ last_name: 'Other' }, 'shared-user'),
-    update({ is_demo_user: true }, 'shared-user'),
-    update({ apps: [SALES, CHURN], extra: {} }, 'shared-user'),
+    update({ is_demo_user: true }),
+    update({ apps: [SALES, CHURN], extra: {} }),
     update({ apps: [CHURN] }),
     update({
       apps: [SALES],
@@ -172,11 +179,10 @@ const CALLS: Record<string, Call[]> = {
       is_demo_user: false,
     }),
   ],
-  'users.deactivate': [
-    { call: (app) => app.as(ACME).users.deactivate({ email: SHARED }), code: 'shared-user' },
-  ],
+  'users.deactivate': [{ call: (app) => app.as(ACME).users.deactivate({ email: SHARED }) }],
   'users.bulkUpdate': [
-    bulk('deactivate', 'shared-user'),
+    bulk('deactivate', null),
+    bulk('reactivate', null),
     bulk('send-password-link', 'shared-user'),
     bulk('grant-apps', null),
     bulk('revoke-apps', null),
@@ -195,6 +201,27 @@ const CALLS: Record<string, Call[]> = {
       call: (app) => app.as(ACME).roles.setClientAdmin({ id: 1, email: SHARED, is_admin: true }),
       code: 'forbidden',
     },
+  ],
+  'memberships.update': [
+    { call: (app) => app.as(ACME).memberships.update({ id: 1, email: SHARED, is_active: false }) },
+    {
+      call: (app) =>
+        app.as(ACME).memberships.update({ id: 1, email: SHARED, extra: { rows: 'all' }, is_demo_user: true }),
+    },
+    {
+      call: (app) => app.as(ACME).memberships.update({ id: 2, email: SHARED, is_active: false }),
+      code: 'not-found',
+    },
+  ],
+  'memberships.remove': [
+    {
+      // In between, the admin of the other client has authority over the account.
+      call: async (app) => {
+        await app.as(ACME).memberships.remove({ id: 1, email: SHARED });
+        await rejoin(app);
+      },
+    },
+    { call: (app) => app.as(ACME).memberships.remove({ id: 2, email: SHARED }), code: 'not-found' },
   ],
   'invitations.create': [
     {
@@ -228,8 +255,8 @@ const CALLS: Record<string, Call[]> = {
   'operations.undo': [
     {
       call: async (app) => {
-        const granted = { emails: [SHARED], action: 'revoke-apps' as const, apps: [CHURN] };
-        const { operation } = await app.as(ACME).users.bulkUpdate(granted);
+        const revoked = { emails: [SHARED], action: 'revoke-apps' as const, apps: [SALES] };
+        const { operation } = await app.as(ACME).users.bulkUpdate(revoked);
         const { reverted } = await app.as(ACME).operations.undo({ id: operation });
         assert.is(reverted, 1);
       },
@@ -310,11 +337,13 @@ for (const [path, calls] of Object.entries(CALLS))
       if (code === undefined) await call(app);
       else await rejectsWith(call(app), code);
       assert.equal(await otherView(app), before);
+      await rejoin(app);
     }
   });
 
 shared('is refused with a reason that names neither the other client nor a role', async ({ app }) => {
-  const refused = await rejectsWith(app.as(ACME).users.deactivate({ email: SHARED }), 'shared-user');
+  const changes = { email: SHARED, first_name: 'Other' };
+  const refused = await rejectsWith(app.as(ACME).users.update(changes), 'shared-user');
 
   assert.is(refused.status, 403);
   assert.match(refused.message, /superuser/);
@@ -381,9 +410,10 @@ shared(
 shared('has permissions that say what a client admin may do', async ({ app }) => {
   const may = await app.as(ACME).users.permissions({ email: SHARED });
 
-  assert.equal(may, { can_update: false, can_update_apps: true, can_revoke: false, is_shared: true });
+  const all = { can_update_apps: true, can_deactivate: true };
+  assert.equal(may, { ...all, can_update: false, can_revoke: false, is_shared: true });
   const root = await app.as(ROOT).users.permissions({ email: SHARED });
-  assert.equal(root, { can_update: true, can_update_apps: true, can_revoke: true, is_shared: false });
+  assert.equal(root, { ...all, can_update: true, can_revoke: true, is_shared: false });
 });
 
 shared('is changed by superusers and by admins of all their clients', async ({ app }) => {

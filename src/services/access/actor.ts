@@ -56,7 +56,7 @@ const ERASED = { detail: 'This person has been erased: the account stays without
  * Why the actor has no authority over this user at all. No actor has authority over an erased person. Names no role of the user:
  * the actor may not know it.
  */
-const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+export const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
   if (isPseudonym(user.email)) return new Problem('forbidden', ERASED);
   if (can(actor, 'administer')) return null;
   if (user.isSuperuser || user.isStaff) return roleRequired(rolesThatMay('administer'));
@@ -78,7 +78,7 @@ const OUT_OF_REACH = {
 const sharedRefusal = (actor: Actor, user: TargetRoles): Problem =>
   new Problem('shared-user', seesRoles(actor, user) ? {} : OUT_OF_REACH);
 
-/** Why the actor may not end the access of this user, nor see their logins: other clients share the account. Null if they may. */
+/** Why the actor may not change the account of this user, nor see their logins: other clients share it. Null if they may. */
 export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? sharedRefusal(actor, user) : null);
 
@@ -94,6 +94,15 @@ export const userAppsRefusal = (actor: Actor, user: TargetRoles): Problem | null
 const clientAdminRefusal = ({ adminOf }: TargetRoles): Problem | null =>
   adminOf.length > 0 ? new Problem('client-admin-locked') : null;
 
+/**
+ * Whether the actor may end the access of this user: of a shared user, to the actor's own clients.
+ * @throws Problem `forbidden`
+ */
+export const requireAccessAdmin = (actor: Actor, user: TargetRoles): void => {
+  const refusal = strangerRefusal(actor, user);
+  if (refusal) throw refusal;
+};
+
 /** @throws Problem `forbidden`, `shared-user` */
 export const requireUserAdmin = (actor: Actor, user: TargetRoles): void => {
   const refusal = userAdminRefusal(actor, user);
@@ -101,7 +110,7 @@ export const requireUserAdmin = (actor: Actor, user: TargetRoles): void => {
 };
 
 /**
- * Whether the actor may update this user at all: of a shared user, only the apps.
+ * Whether the actor may update this user at all: of a shared user, only the apps and memberships of the actor's clients.
  * @throws Problem `forbidden`, `shared-user`, `client-admin-locked`
  */
 export const requireUserUpdatable = (actor: Actor, user: TargetRoles): void => {

@@ -79,14 +79,20 @@ export const userAppsManagedBy = (manager: Roles): Condition => sql`
 
 /**
  * Rows of `apps` that the viewer may see: those of clients that they administer, and those of open clients that are granted
- * to them.
+ * to them and in which they are not suspended.
  */
 export const appVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`(${clientVisibleTo(viewer, sql`apps.client_id`)} or exists (
         select from app_grants g join clients c on c.id = apps.client_id and c.is_open
-        where g.app_id = apps.id and g.user_id = ${viewer.id}))`;
+        where g.app_id = apps.id and g.user_id = ${viewer.id}
+          and ${isNotSuspended(sql`g.user_id`, sql`apps.client_id`)}))`;
+
+/** Whether the user may open the apps of the client that are granted to them: a suspended member may not. */
+export const isNotSuspended = (userId: RawBuilder<number>, clientId: RawBuilder<number>): Condition => sql`
+  not exists (select from memberships m
+    where m.user_id = ${userId} and m.client_id = ${clientId} and not m.is_active)`;
 
 /** Rows of `access_views`, joined with `apps`, that the viewer may see. Staff see all, but only keys of those that they manage. */
 export const accessViewVisibleTo = (viewer: Viewer): Condition =>
@@ -122,7 +128,7 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`exists (select from clients c join memberships m on m.client_id = c.id
-        where c.site_id = sites.id and m.user_id = ${viewer.id})`;
+        where c.site_id = sites.id and m.user_id = ${viewer.id} and m.is_active)`;
 
 /** What people do with their account as a whole, not in one of their clients. */
 const ACCOUNT_ACTIVITY: readonly AuditAction[] = [

@@ -17,13 +17,20 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>) 
     .innerJoin('clients', 'clients.id', 'apps.client_id')
     .leftJoin('access_views', (join) => join.on(view))
     .leftJoin('users', (join) => join.on(user))
+    .leftJoin('memberships', (join) =>
+      join
+        .onRef('memberships.client_id', '=', 'apps.client_id')
+        .onRef('memberships.user_id', '=', 'users.id'),
+    )
     .select(['apps.id as app_id', 'apps.slug as app_slug', 'apps.label as app_label'])
     .select(['apps.launch_url', 'apps.in_maintenance'])
     .select(['clients.id as client_id', 'clients.name as client_name'])
     .select(['clients.is_open as client_is_open', 'clients.embed_origins'])
-    .select(['users.id as user_id', 'users.handle', 'users.email', 'users.is_active', 'users.is_demo_user'])
-    .select(['users.is_superuser', 'users.is_staff', 'users.extra'])
+    .select(['users.id as user_id', 'users.handle', 'users.email', 'users.is_active'])
+    .select(['users.is_superuser', 'users.is_staff'])
     .select([
+      sql<boolean | null>`coalesce(memberships.is_demo_user, users.is_demo_user)`.as('is_demo_user'),
+      sql<Record<string, unknown> | null>`coalesce(memberships.extra, users.extra)`.as('extra'),
       sql<string | null>`trim(users.first_name || ' ' || users.last_name)`.as('name'),
       isClientAdmin.as('is_client_admin'),
       hasAccess.as('has_access'),
@@ -50,12 +57,12 @@ export const openingsByView = (em: Em, isWanted: RawBuilder<boolean>) =>
     condition`users.id = access_views.user_id`,
   ).where('access_views.id', 'is not', null);
 
-const isClientAdmin = condition`exists (select from memberships m
-  where m.user_id = users.id and m.client_id = apps.client_id and m.is_admin)`;
+const isClientAdmin = condition`coalesce(memberships.is_admin, false)`;
 
 /** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
 const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
-  or exists (select from app_grants g where g.user_id = users.id and g.app_id = apps.id))`;
+  or coalesce(memberships.is_active, true)
+    and exists (select from app_grants g where g.user_id = users.id and g.app_id = apps.id))`;
 
 /** A stack of an app, also one that its package no longer has, and that it therefore does not offer. */
 export const stackBySlug = (em: Em, appId: string, slug: string) =>

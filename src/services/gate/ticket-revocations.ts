@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -90,6 +90,22 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
   await sql`delete from launch_codes where access_view_use_id in (${uses})`.execute(db);
   if (viewId === undefined)
     await sql`delete from launch_codes where ${hasValues({ user_id: userId, app_id: appId })}`.execute(db);
+};
+
+/**
+ * Ends the launches and embedded pages of a user in the apps of these clients. Tickets need no revocation: introspection and forward
+ * authentication decide anew, and other verifiers accept them for `TICKET_SECONDS` at most.
+ */
+export const endLaunches = async (tx: Em, userId: number, clientIds: readonly number[]): Promise<void> => {
+  const apps = sql`select id from apps where ${isAnyOf('client_id', clientIds, 'int')}`;
+  const uses = sql`
+    select u.id from access_view_uses u join access_views v on v.id = u.access_view_id
+    where u.user_id = ${userId} and v.app_id in (${apps})`;
+  await sql`delete from embed_sessions where access_view_use_id in (${uses})`.execute(kysely(tx));
+  await sql`
+    delete from launch_codes where app_id in (${apps}) and (user_id = ${userId} or access_view_use_id in (${uses}))`.execute(
+    kysely(tx),
+  );
 };
 
 /** Whether all columns that have a value here have it in the row, too. */

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { Membership } from '../../../entities/client.ts';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
@@ -80,10 +81,10 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     em.transactional(async (tx) => {
       const now = clock.now();
       const invitation = await close(tx, input, now);
-      const { details, clients } = await extendInvitee(tx, invitation, actor.id, now);
+      const { action, details } = await extendInvitee(tx, invitation, actor.id, now);
       const events = [acceptEvent(invitation, actor)];
       if (!isEmpty(details))
-        events.push({ action: 'user.update', actor, target: actor.email, clients, details });
+        events.push({ action, actor, target: actor.email, clients: [invitation.client_id], details });
       await audit.record(tx, events);
     });
 
@@ -190,9 +191,9 @@ const rethrowAsLoginRequired = (error: unknown): never => {
 };
 
 /**
- * Adds the invited access to an existing user. The invited data is only for those whose data the inviting client may change: people
- * without a role who belong to no other client.
- * @returns what changed of the user's data, and all clients of the user
+ * Adds the invited access to an existing user, and the invited data if they have no role in the inviting client. The data of people of
+ * other clients counts in the inviting client only.
+ * @returns what changed of the data, and how it is recorded
  */
 const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: number, now: Date) => {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
@@ -200,28 +201,43 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   if (!user) throw new Problem('account-inactive');
   const { client_id: clientId } = invitation;
   const { clientIds, ...roles } = await targets(tx).where('users.id', '=', userId).executeTakeFirstOrThrow();
-  const hasRole = !canAllOf(MEMBER, roles);
-  const isShared = clientIds.some((id) => id !== clientId);
-  const details = hasRole || isShared ? {} : await applyInvited(tx, user, invitation);
   await joinInvited(tx, invitation, userId);
-  if (!clientIds.includes(clientId)) await enqueueJoinNotices(tx, [userId], [clientId], now);
-  return { details, clients: [...new Set([...clientIds, clientId])] };
+  const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
+  membership.reactivate(now);
+  const isMember = clientIds.includes(clientId);
+  const isShared = clientIds.some((id) => id !== clientId);
+  const owner = isShared ? membership : user;
+  const hasRole = !canAllOf(MEMBER, { ...roles, adminOf: roles.adminOf.filter((id) => id === clientId) });
+  // A new member of another client must not bring the data of that client.
+  const known = isShared && !isMember ? {} : (membership.extra ?? user.extra);
+  const details = hasRole ? {} : applyInvited(owner, known, invitation);
+  if (isShared && !isMember) membership.extra ??= {};
+  await tx.flush();
+  if (!isMember) await enqueueJoinNotices(tx, [userId], [clientId], now);
+  return { action: isShared ? ('membership.update' as const) : ('user.update' as const), details };
 };
 
-/** Returns the changed columns, without values: they may be sensitive. */
-const applyInvited = async (tx: Em, user: User, invitation: InvitationByLink): Promise<Changes> => {
+/**
+ * Adds the invited data to that of the account or of a membership.
+ * @param known the `extra` that counts until now
+ * @returns the changed columns, without values: they may be sensitive
+ */
+const applyInvited = (
+  owner: User | Membership,
+  known: Record<string, unknown>,
+  invitation: InvitationByLink,
+): Changes => {
   const changes: Changes = {};
-  const extra = { ...user.extra, ...invitation.extra };
-  // The merged data may exceed the limit; then the user's data stays unchanged.
-  if (findJsonProblem(extra) === null && JSON.stringify(extra) !== JSON.stringify(user.extra)) {
-    user.extra = extra;
+  const extra = { ...known, ...invitation.extra };
+  // The merged data may exceed the limit; then the data stays unchanged.
+  if (findJsonProblem(extra) === null && JSON.stringify(extra) !== JSON.stringify(known)) {
+    owner.extra = extra;
     changes.extra = { from: null, to: null };
   }
-  if (invitation.is_demo_user && !user.isDemoUser) {
-    user.isDemoUser = true;
+  if (invitation.is_demo_user && !owner.isDemoUser) {
+    owner.isDemoUser = true;
     changes.is_demo_user = { from: false, to: true };
   }
-  await tx.flush();
   return changes;
 };
 

@@ -196,7 +196,8 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .selectFrom('users')
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
     .select(['client_id', 'email'])
-    .where('is_active', '=', true)
+    .where('users.is_active', '=', true)
+    .where('memberships.is_active', '=', true)
     .where(isManaged)
     .where(
       isAnyOf(

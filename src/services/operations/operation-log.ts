@@ -49,8 +49,11 @@ export type AccessChange = {
   joined: readonly number[];
 };
 
-/** What an update has changed that can be undone. `isActive`: the new value; null if it did not change. */
-export type UndoableChange = AccessChange & { isActive: boolean | null };
+/**
+ * What an update has changed that can be undone. `isActive`: the new value; null if it did not change. `membersOf`: ids of the clients
+ * whose memberships have it; empty if the account has it.
+ */
+export type UndoableChange = AccessChange & { isActive: boolean | null; membersOf: readonly number[] };
 
 export const idsOf = (apps: readonly { id: string }[]): string[] => apps.map(({ id }) => id);
 
@@ -66,10 +69,11 @@ export const recordChanges = async (
     .map((change) => ({ ...change, granted: idsOf(change.granted), revoked: idsOf(change.revoked) }));
   if (rows.length === 0) return;
   await sql`
-    insert into operation_changes (operation_id, user_id, granted, revoked, joined, is_active, changed_at)
-    select ${operationId}::uuid, "userId", granted, revoked, joined, "isActive", ${now}::timestamptz
+    insert into operation_changes
+      (operation_id, user_id, granted, revoked, joined, is_active, members_of, changed_at)
+    select ${operationId}::uuid, "userId", granted, revoked, joined, "isActive", "membersOf", ${now}::timestamptz
     from json_to_recordset(${JSON.stringify(rows)}::json) as changed
-      ("userId" int, granted varchar[], revoked varchar[], joined int[], "isActive" boolean)`.execute(
+      ("userId" int, granted varchar[], revoked varchar[], joined int[], "isActive" boolean, "membersOf" int[])`.execute(
     kysely(tx),
   );
 };

@@ -1,6 +1,7 @@
 import type { InferEntity } from '@mikro-orm/core';
 import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { Membership } from '../../../entities/client.ts';
 import { OperationChange, type UndoneChange } from '../../../entities/operation.ts';
 import type { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
@@ -41,8 +42,9 @@ export const createOperations = (unit: UnitOfWork) => {
       const user = await lockVisibleUser(tx, actor, email);
       const change = await lockChange(tx, id, user.id);
       if (!change) return; // another request has undone it
-      const is_active = isAsLeft(user, change) ? !change.isActive : undefined;
-      const changes = { grant: change.revoked, revoke: change.granted, is_active };
+      const is_active = (await isAsLeft(tx, user, change)) ? !change.isActive : undefined;
+      const { revoked: grant, granted: revoke, membersOf } = change;
+      const changes = { grant, revoke, is_active, ...(membersOf.length > 0 && { members_of: membersOf }) };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
@@ -129,10 +131,21 @@ const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operat
   return { reverted, skipped, is_finished };
 };
 
-/** Whether the operation was the last to activate or deactivate the locked user. */
-const isAsLeft = (user: User, { isActive, changedAt }: Change): boolean => {
-  const last = user.isActive ? user.lastActivated : user.lastDeactivated;
-  return user.isActive === isActive && last?.getTime() === changedAt.getTime();
+/** Whether the operation was the last to activate or deactivate the locked user, or their memberships. */
+const isAsLeft = async (tx: Em, user: User, { isActive, membersOf, changedAt }: Change): Promise<boolean> => {
+  if (membersOf.length === 0) {
+    const last = user.isActive ? user.lastActivated : user.lastDeactivated;
+    return user.isActive === isActive && last?.getTime() === changedAt.getTime();
+  }
+  const memberships = await tx.find(Membership, { user: user.id, client: { $in: membersOf } });
+  return (
+    memberships.length === membersOf.length &&
+    memberships.every(
+      (member) =>
+        member.isActive === isActive &&
+        (member.isActive ? member.joinedAt : member.endedAt)?.getTime() === changedAt.getTime(),
+    )
+  );
 };
 
 /**

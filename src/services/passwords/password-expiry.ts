@@ -72,7 +72,7 @@ export const enqueueExpiryNotices = async (
     ),
     deferred as (
       update memberships
-      set password_expiry_from = case when is_active then ${endOfNotice(now)}::timestamptz else ${UNTOLD} end
+      set password_expiry_from = case when affected.is_active then ${endOfNotice(now)}::timestamptz else ${UNTOLD} end
       from affected where ${givesNotice}::boolean
         and (memberships.client_id, memberships.user_id) = (affected.client_id, affected.user_id)
     )
@@ -81,7 +81,7 @@ export const enqueueExpiryNotices = async (
       ${now}::timestamptz + (row_number() over (order by user_id) - 1)
         * least(interval '1 second', interval '1 hour' / count(*) over ()),
       ${tracing.traceparent()}::varchar
-    from affected where is_active and not exists (select from outbox_mails queued
+    from affected where affected.is_active and not exists (select from outbox_mails queued
       where queued.kind = 'password-expiry' and queued.user_id = affected.user_id
         and queued.client_id = affected.client_id and queued.sent_at is null and queued.failed_at is null)
     order by user_id`.execute(kysely(tx));

@@ -11,6 +11,7 @@ import {
 import {
   auditEntryVisibleTo,
   clientVisibleTo,
+  isNotSuspended,
   userAppsManagedBy,
   userClientVisibleTo,
   userVisibleTo,
@@ -54,8 +55,11 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
         .execute(),
       users
         .clearSelect()
-        .select(['users.email', 'users.first_name', 'users.last_name', 'users.is_active'])
+        .select(['users.email', 'users.first_name', 'users.last_name'])
         .select([
+          condition`(users.is_active and ${isNotSuspended(sql`users.id`, sql`${client}::int`)})`.as(
+            'is_active',
+          ),
           isChangeable.as('is_changeable'),
           condition`exists (select from memberships m
             where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
@@ -88,7 +92,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
       await recordChanges(
         tx,
         operation.id,
-        changes.map((change) => ({ ...change, isActive: null })),
+        changes.map((change) => ({ ...change, isActive: null, membersOf: [] })),
         now,
       );
       const newMembers = changes.flatMap(({ userId, joined }) => (joined.length > 0 ? userId : []));

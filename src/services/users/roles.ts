@@ -4,6 +4,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import {
   type Actor,
   requireRecentPassword,
+  strangerRefusal,
   userAdminRefusal,
   userAppsRefusal,
   userUpdateRefusal,
@@ -64,8 +65,10 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       const { user, adminOf } = await lockUser(tx, actor, email);
       if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, email);
       const membership = await tx.findOne(Membership, { client: clientId, user: user.id });
-      if (membership) membership.isAdmin = isAdmin;
-      else tx.create(Membership, { client: clientId, user: user.id, isAdmin });
+      if (membership) {
+        membership.isAdmin = isAdmin;
+        if (isAdmin) membership.reactivate(clock.now());
+      } else tx.create(Membership, { client: clientId, user: user.id, isAdmin });
       await tx.flush();
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
@@ -86,6 +89,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       can_update: userUpdateRefusal(actor, user) === null,
       can_update_apps: userAppsRefusal(actor, user) === null,
       can_revoke: refusal === null,
+      can_deactivate: user.id !== actor.id && strangerRefusal(actor, user) === null,
       is_shared: refusal?.code === 'shared-user',
     };
   },

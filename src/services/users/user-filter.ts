@@ -7,7 +7,7 @@ import { clientVisibleTo, hasClientRole, userVisibleTo, type Viewer } from '../a
 import { usageVisibleTo } from '../apps/app-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { dayOf } from '../usage/usage-windows.ts';
-import { userRows } from './user-rows.ts';
+import { membershipColumns, userRows } from './user-rows.ts';
 
 /** Members have none of the other roles, of which a user may have several. */
 export const USER_ROLES = ['superuser', 'staff', 'client-admin', 'member'] as const;
@@ -69,7 +69,8 @@ export const usersMatching = async (em: Em, actor: Actor, filter: UserFilter, no
 
 const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder<boolean>[] => {
   const conditions: RawBuilder<boolean>[] = [];
-  if (filter.is_active !== undefined) conditions.push(sql`users.is_active = ${filter.is_active}`);
+  if (filter.is_active !== undefined)
+    conditions.push(sql`${membershipColumns(viewer).is_active} = ${filter.is_active}`);
   if (filter.search !== undefined) conditions.push(hasWords(SEARCHED, filter.search));
   if (filter.role !== undefined) conditions.push(hasRole(viewer, filter.role, filter.client));
   if (filter.last_login_before !== undefined) {

@@ -1,18 +1,55 @@
-import { type InferResult, sql } from 'kysely';
+import { type InferResult, type RawBuilder, sql } from 'kysely';
+import type { Membership } from '../../../entities/client.ts';
 import type { User } from '../../../entities/user.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
-import { userClientVisibleTo, userVisibleTo, VIEWS_ALL, type Viewer } from '../access/visibility.ts';
+import {
+  clientVisibleTo,
+  userClientVisibleTo,
+  userVisibleTo,
+  VIEWS_ALL,
+  type Viewer,
+} from '../access/visibility.ts';
 
-/** The columns of a user that people who see the user may see. */
+/** The columns of a user that people who see the user may see, besides `membershipColumns`. */
 const USER_COLUMNS = [
-  ...(['email', 'handle', 'first_name', 'last_name', 'extra', 'profile_color', 'profile_avatar'] as const),
-  ...(['is_active', 'is_demo_user', 'last_login', 'date_joined', 'last_activated'] as const),
-  ...(['last_deactivated', 'last_password_set'] as const),
+  ...(['email', 'handle', 'first_name', 'last_name', 'profile_color', 'profile_avatar'] as const),
+  ...(['last_login', 'date_joined', 'last_activated', 'last_password_set'] as const),
 ] as const;
+
+/** A JSON object that users see as it was stored. */
+type Extra = Record<string, unknown>;
+
+/**
+ * SQL: the columns of `users` that memberships override. Client admins see what counts in their clients, if possible by an active
+ * membership. All others, and users of themselves, see the account.
+ */
+export const membershipColumns = (viewer: Viewer) => {
+  const isOwn = canViewAll(viewer)
+    ? condition`false`
+    : condition`(m.user_id = users.id and users.id <> ${viewer.id} and ${clientVisibleTo(viewer, sql`m.client_id`)})`;
+  const overridden = <T>(column: string): RawBuilder<T> =>
+    canViewAll(viewer)
+      ? sql`${sql.ref(`users.${column}`)}`
+      : sql`coalesce((select ${sql.ref(`m.${column}`)} from memberships m
+          where ${isOwn} and ${sql.ref(`m.${column}`)} is not null
+          order by m.is_active desc, m.client_id limit 1), ${sql.ref(`users.${column}`)})`;
+  return {
+    extra: overridden<Extra>('extra'),
+    is_demo_user: overridden<boolean>('is_demo_user'),
+    is_active: canViewAll(viewer)
+      ? condition`users.is_active`
+      : condition`(users.is_active and (users.id = ${viewer.id}
+          or exists (select from memberships m where ${isOwn} and m.is_active)))`,
+    last_deactivated: canViewAll(viewer)
+      ? sql<Date | null>`users.last_deactivated`
+      : sql<Date | null>`greatest(users.last_deactivated,
+          (select max(m.ended_at) from memberships m where ${isOwn}))`,
+  };
+};
 
 /**
  * All users, ordered by id. `apps` (by age) and `clientadmin_of` hold only what the viewer may see; callers add the
@@ -21,11 +58,14 @@ const USER_COLUMNS = [
 export const userRows = (em: Em, viewer: Viewer) => {
   const isAppVisible = userClientVisibleTo(viewer, sql`users.id`, sql`a.client_id`);
   const isAdminVisible = userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`);
+  const { extra, is_active, is_demo_user, last_deactivated } = membershipColumns(viewer);
   return kysely(em)
     .selectFrom('users')
     .select('users.id')
     .select(USER_COLUMNS.map((column) => `users.${column}` as const))
+    .select([extra.as('extra'), is_active.as('is_active'), is_demo_user.as('is_demo_user')])
     .select([
+      last_deactivated.as('last_deactivated'),
       sql<string[]>`array(select a.id from app_grants g join apps a on a.id = g.app_id
         where g.user_id = users.id and ${isAppVisible} order by a.created_at, a.id)`.as('apps'),
       sql<number[]>`array(select m.client_id from memberships m
@@ -38,25 +78,40 @@ export const userRows = (em: Em, viewer: Viewer) => {
 
 export type UserRow = InferResult<ReturnType<typeof userRows>>[number];
 
-/** The row of a user whom a change has loaded or created, so that it is not read again. */
-export const rowOfUser = (user: User, seen: Pick<UserDetail, 'apps' | 'clientadmin_of'>): UserDetail => ({
+/**
+ * The row of a user whom a change has loaded or created, so that it is not read again.
+ * @param memberships by client, those that the viewer sees instead of the account: as `membershipColumns`
+ */
+export const rowOfUser = (
+  user: User,
+  seen: Pick<UserDetail, 'apps' | 'clientadmin_of'>,
+  memberships: readonly Membership[] = [],
+): UserDetail => ({
   id: user.id,
   email: user.email,
   handle: user.handle,
   first_name: user.firstName,
   last_name: user.lastName,
-  extra: user.extra,
-  is_active: user.isActive,
-  is_demo_user: user.isDemoUser,
   profile_color: user.profileColor,
   profile_avatar: user.profileAvatar ?? null,
   last_login: user.lastLogin ?? null,
   date_joined: user.dateJoined,
   last_activated: user.lastActivated ?? null,
-  last_deactivated: user.lastDeactivated ?? null,
   last_password_set: user.lastPasswordSet,
+  ...overriddenBy(memberships, user),
   ...seen,
 });
+
+const overriddenBy = (memberships: readonly Membership[], user: User) => {
+  const activeFirst = memberships.toSorted((a, b) => Number(b.isActive) - Number(a.isActive));
+  const ended = [user.lastDeactivated, ...memberships.map(({ endedAt }) => endedAt)].filter((time) => !!time);
+  return {
+    extra: activeFirst.find(({ extra }) => extra)?.extra ?? user.extra,
+    is_demo_user: activeFirst.find(({ isDemoUser }) => isDemoUser !== null)?.isDemoUser ?? user.isDemoUser,
+    is_active: user.isActive && (memberships.length === 0 || memberships.some(({ isActive }) => isActive)),
+    last_deactivated: ended.toSorted((a, b) => b.getTime() - a.getTime())[0] ?? null,
+  };
+};
 
 /** @throws Problem `not-found`, also for a user the viewer may not see */
 export const readUser = async (em: Em, viewer: Viewer, email: string): Promise<UserDetail> =>

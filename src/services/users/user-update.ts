@@ -1,3 +1,4 @@
+import { Membership } from '../../../entities/client.ts';
 import { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
@@ -7,12 +8,14 @@ import {
   administersClient,
   canViewAll,
   isSharedUser,
+  requireAccessAdmin,
   requireUserUpdatable,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { type Audit, type AuditEvent, isEmpty } from '../audit/audit.ts';
+import { type Audit, type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
+import { endLaunches } from '../gate/ticket-revocations.ts';
 import { type GrantableApp, idsOf, type UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -29,16 +32,16 @@ const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as c
  */
 export const RECORDED_FIELDS: readonly string[] = ['first_name', 'last_name', 'is_demo_user'];
 
-/** What all clients of a user share. */
-const SHARED_FIELDS = [...PROFILE_FIELDS, 'is_active'] as const;
-type SharedField = (typeof SHARED_FIELDS)[number];
+type ProfileField = (typeof PROFILE_FIELDS)[number];
 
-export type UserChanges = { [K in SharedField]?: UserDetail[K] | undefined } & {
+export type UserChanges = { [K in ProfileField | 'is_active']?: UserDetail[K] | undefined } & {
   /** Replaces the apps of the user, as far as the actor may change them. */
   apps?: string[] | undefined;
   /** Adds and removes single apps. Not to be combined with `apps`. */
   grant?: readonly string[] | undefined;
   revoke?: readonly string[] | undefined;
+  /** Changes the memberships in these clients instead of the account. */
+  members_of?: readonly number[] | undefined;
   /** What the caller has read of the user: the update fails if it has changed. */
   expected?: { [K in keyof UserDetail]?: UserDetail[K] | undefined } | undefined;
 };
@@ -52,23 +55,23 @@ export const createUserUpdates = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       async (tx) => (await updateUser({ tx, now: clock.now(), audit }, actor, email, changes)).user,
     ),
 
-  /** @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser` */
+  /**
+   * Deactivates a user, or suspends a shared user in the clients of the actor.
+   * @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser`
+   */
   deactivate: (actor: Actor, email: string): Promise<void> =>
     em.transactional(async (tx) => {
-      const { user, clientIds: clients } = await lockUser(tx, actor, email);
-      const wasActive = user.isActive;
-      await deactivate(tx, actor, user, clock.now());
-      if (!wasActive) return;
-      await tx.flush();
-      await lockAccessChange(tx, user.id, actor);
-      await audit.record(tx, [{ action: 'user.deactivate', actor, target: email, clients }]);
+      const deps = { tx, now: clock.now(), audit };
+      await updateUser(deps, actor, email, { is_active: false }, requireAccessAdmin);
     }),
 });
 
 type Deps = { tx: Em; now: Date; audit: Audit };
 
 /**
- * Changes a user: lock, check, change, record. The result is computed from what was read instead of being read again.
+ * Changes a user: lock, check, change, record. The result is computed from what was read instead of being read again. Of a user who
+ * also belongs to clients that the actor does not administer, it changes the memberships in the clients of the actor.
+ * @param requireMay who may change the user
  * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`, `last-superuser`,
  * `precondition-failed`, `invalid-input` on `apps`
  */
@@ -76,45 +79,136 @@ export const updateUser = async (
   { tx, now, audit }: Deps,
   actor: Actor,
   email: string,
-  requested: UserChanges,
+  changes: UserChanges,
+  requireMay = requireUserUpdatable,
 ): Promise<UserUpdate> => {
-  const { user, clientIds } = await lockUser(tx, actor, email, requireUserUpdatable);
-  const apps = await readKnownApps(tx, user.id, namedApps(requested));
-  // `requireUserUpdatable` has refused client admins, so the list is empty.
-  const before = rowOfUser(user, { apps: visibleApps(actor, user, apps), clientadmin_of: [] });
-  requireExpected(before, requested.expected);
-  // Which fields the actor may change, of those who may update the user.
-  const { is_active, ...changes } = permittedChanges(actor, before, clientIds, requested);
+  const { user, clientIds } = await lockUser(tx, actor, email, requireMay);
+  const memberships = await readOwnMemberships(tx, actor, user.id, changes.members_of);
+  const apps = await readKnownApps(tx, user.id, namedApps(changes));
+  const rowWith = (known: readonly KnownApp[]) =>
+    // Callers see a client admin only if they may not be updated.
+    rowOfUser(user, { apps: visibleApps(actor, user, known), clientadmin_of: [] }, memberships);
+  const before = rowWith(apps);
+  requireExpected(before, changes.expected);
 
-  if (is_active === true) user.activate(now);
-  if (is_active === false) await deactivate(tx, actor, user, now);
-  const activityChange = user.isActive === before.is_active ? null : user.isActive;
-  const profile = Object.fromEntries(PROFILE_FIELDS.map((field) => [field, changes[field]]));
-  const details = editEntity(tx, User, user, profile);
-  for (const field of Object.keys(details))
-    if (!RECORDED_FIELDS.includes(field)) details[field] = { from: null, to: null };
+  const isShared = changes.members_of !== undefined || isSharedUser(actor, { id: user.id, clientIds });
+  const active = memberships.filter(({ isActive }) => isActive);
+  if (isShared) editMemberships(user, memberships, changedFields(before, changes), now);
+  else await editAccount(tx, actor, user, memberships, changes, now);
+  const suspended = clientsOf(active.filter(({ isActive }) => !isActive));
+  const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes, suspended);
+  const after = rowWith(appsAfter);
   await tx.flush();
 
-  const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes);
-  const undoable = { userId: user.id, granted, revoked, joined, isActive: activityChange };
+  const isActive = after.is_active === before.is_active ? null : after.is_active;
+  const members = clientsOf(
+    memberships.filter((membership) => active.includes(membership) !== membership.isActive),
+  );
+  const undoable = {
+    userId: user.id,
+    granted,
+    revoked,
+    joined,
+    isActive,
+    membersOf: isShared ? members : [],
+  };
   await changeAccess(tx, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
-  if (activityChange === true) await enqueueReactivationNotice(tx, user.id, now);
-  if (activityChange === false) await lockAccessChange(tx, user.id, actor);
+  if (suspended.length > 0) await endLaunches(tx, user.id, suspended);
+  if (isActive === true && !isShared) await enqueueReactivationNotice(tx, user.id, now);
+  if (isActive === false) await lockAccessChange(tx, user.id, actor);
 
-  const about = { actor, target: user.email, clients: clientIds };
+  const details = recordedChanges(before, after);
+  const about = { actor, target: user.email, clients: isShared ? clientsOf(memberships) : clientIds };
   const events: AuditEvent[] = [];
-  if (!isEmpty(details)) events.push({ action: 'user.update', ...about, details });
+  if (!isEmpty(details))
+    events.push({ action: isShared ? 'membership.update' : 'user.update', ...about, details });
   // A separate entry, with the action that `DELETE` records.
-  if (activityChange !== null)
-    events.push({ action: activityChange ? 'user.reactivate' : 'user.deactivate', ...about });
+  if (isActive !== null) events.push({ action: activityAction(isActive, isShared), ...about });
   events.push(...grantEvents(actor, user.email, granted, revoked));
   await audit.record(tx, events);
-  return {
-    user: rowOfUser(user, { apps: visibleApps(actor, user, appsAfter), clientadmin_of: [] }),
-    isChanged: events.length > 0,
-    undoable,
-  };
+  return { user: after, isChanged: events.length > 0, undoable };
+};
+
+/**
+ * The memberships of a locked user that the actor sees and changes instead of the account, by client: those in `among`, or else in all
+ * clients that the actor administers. None for superusers, and for users themselves, who see the account.
+ */
+const readOwnMemberships = async (
+  tx: Em,
+  actor: Actor,
+  userId: number,
+  among: readonly number[] | undefined,
+): Promise<Membership[]> => {
+  const seesAccount = canViewAll(actor) || userId === actor.id;
+  const clients = (among ?? (seesAccount ? [] : actor.adminOf)).filter((id) => administersClient(actor, id));
+  if (clients.length === 0) return [];
+  return tx.find(Membership, { user: userId, client: { $in: clients } }, { orderBy: { client: 'asc' } });
+};
+
+const clientsOf = (memberships: readonly Membership[]): number[] =>
+  memberships.map(({ client }) => client.id);
+
+const activityAction = (isActive: boolean, isShared: boolean) => {
+  if (isShared) return isActive ? 'membership.reactivate' : 'membership.suspend';
+  return isActive ? 'user.reactivate' : 'user.deactivate';
+};
+
+/** The names of the changed fields, with the values that the audit trail records. */
+const recordedChanges = (before: UserDetail, after: UserDetail): Changes => {
+  const details = diffColumns(before, after, PROFILE_FIELDS);
+  for (const field of Object.keys(details))
+    if (!RECORDED_FIELDS.includes(field)) details[field] = { from: null, to: null };
+  return details;
+};
+
+/** Changes that are no changes may be sent along: callers send back whole objects. */
+const changedFields = (user: UserDetail, changes: UserChanges): UserChanges => {
+  const differs = (field: ProfileField | 'is_active'): boolean =>
+    changes[field] !== undefined && canonicalJson(changes[field]) !== canonicalJson(user[field]);
+  const fields = [...PROFILE_FIELDS, 'is_active' as const].filter(differs);
+  return Object.fromEntries(fields.map((field) => [field, changes[field]]));
+};
+
+/**
+ * The names are the person's own, and an inactive account belongs to all clients of the person.
+ * @throws Problem `shared-user`
+ */
+const editMemberships = (
+  user: User,
+  memberships: readonly Membership[],
+  changes: UserChanges,
+  now: Date,
+): void => {
+  const { first_name, last_name, is_active, extra, is_demo_user } = changes;
+  if (first_name !== undefined || last_name !== undefined || (is_active && !user.isActive))
+    throw new Problem('shared-user');
+  for (const membership of memberships) {
+    if (is_active === true) membership.reactivate(now);
+    if (is_active === false) membership.suspend(now);
+    membership.extra = extra ?? membership.extra ?? null;
+    membership.isDemoUser = is_demo_user ?? membership.isDemoUser ?? null;
+  }
+};
+
+/** What is set on the account counts in all clients of the actor. */
+const editAccount = async (
+  tx: Em,
+  actor: Actor,
+  user: User,
+  memberships: readonly Membership[],
+  changes: UserChanges,
+  now: Date,
+): Promise<void> => {
+  const { is_active, extra, is_demo_user } = changes;
+  if (is_active === true) user.activate(now);
+  if (is_active === false) await deactivate(tx, actor, user, now);
+  editEntity(tx, User, user, Object.fromEntries(PROFILE_FIELDS.map((field) => [field, changes[field]])));
+  for (const membership of memberships) {
+    if (is_active === true) membership.reactivate(now);
+    if (extra !== undefined) membership.extra = null;
+    if (is_demo_user !== undefined) membership.isDemoUser = null;
+  }
 };
 
 /**
@@ -122,30 +216,11 @@ export const updateUser = async (
  * `lockAccessChange` afterwards, when nothing else is left to lock.
  * @throws Problem `self-modification`, `last-superuser`
  */
-const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<void> => {
+export const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<void> => {
   if (user.id === actor.id) throw new Problem('self-modification');
   if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
   user.deactivate(now);
   await revokeCredentials(tx, user.id);
-};
-
-/**
- * Of a shared user, the actor may change the apps only. Values that are as they were may be sent along: callers send back whole
- * objects.
- * @throws Problem `shared-user`
- */
-const permittedChanges = (
-  actor: Actor,
-  user: UserDetail,
-  clientIds: number[],
-  changes: UserChanges,
-): UserChanges => {
-  if (!isSharedUser(actor, { id: user.id, clientIds })) return changes;
-  const differs = (field: SharedField): boolean =>
-    changes[field] !== undefined && canonicalJson(changes[field]) !== canonicalJson(user[field]);
-  if (SHARED_FIELDS.some(differs)) throw new Problem('shared-user');
-  const { apps, grant, revoke } = changes;
-  return { apps, grant, revoke };
 };
 
 /** The apps that the changes name. */
@@ -185,6 +260,7 @@ const visibleApps = (actor: Actor, user: User, apps: readonly KnownApp[]): strin
 /**
  * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
  * administer stay unchanged, so that admins of different clients do not undo each other's changes.
+ * @param suspended ids of clients whose apps the user loses
  * @throws Problem `invalid-input` on `apps`
  */
 const planApps = (
@@ -192,9 +268,10 @@ const planApps = (
   clientIds: readonly number[],
   apps: readonly KnownApp[],
   changes: UserChanges,
+  suspended: readonly number[],
 ) => {
   const named = namedApps(changes);
-  if (changes.apps === undefined && named.length === 0)
+  if (changes.apps === undefined && named.length === 0 && suspended.length === 0)
     return { granted: [], revoked: [], joined: [], appsAfter: apps };
   const changeable = apps.filter((app) => administersClient(actor, app.client_id));
   // Clients may send back granted apps that the actor may see but not change.
@@ -204,7 +281,7 @@ const planApps = (
   const unknown = named.filter((id) => !accepted.has(id));
   if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
 
-  const wanted = changeable.filter(wantsApp(changes));
+  const wanted = changeable.filter(wantsApp(changes)).filter((app) => !suspended.includes(app.client_id));
   const appsAfter = apps.map((app) =>
     changeable.includes(app) ? { ...app, is_granted: wanted.includes(app) } : app,
   );

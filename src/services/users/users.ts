@@ -11,7 +11,7 @@ import { reloadActor } from '../auth/identity.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type UserFilter, usersMatching } from './user-filter.ts';
-import { loadUser, type UserDetail, type UserRow, userRows } from './user-rows.ts';
+import { loadUser, membershipColumns, type UserDetail, type UserRow, userRows } from './user-rows.ts';
 
 /** Users of a table that are read together. */
 const TABLE_PAGE_SIZE = 1_000;
@@ -161,15 +161,18 @@ const pageOfUsers = (
     .selectFrom('users')
     .leftJoin(grantsOfPage(viewer).as('granted'), 'granted.user_id', 'users.id')
     .leftJoin(rolesOfPage(viewer).as('administered'), 'administered.user_id', 'users.id')
-    .select(columns.map((name) => columnOf(name).as(`output_${name}`)))
+    .select(columns.map((name) => columnOf(name, viewer).as(`output_${name}`)))
     .select('users.id')
     .orderBy('users.id');
 };
 
-const columnOf = (name: UserColumn): RawBuilder<unknown> => {
-  if (name === 'apps') return sql`coalesce(granted.apps, '[]')`;
-  if (name === 'clientadmin_of') return sql`coalesce(administered.client_ids, '[]')`;
-  return sql.ref(`users.${name}`);
+const columnOf = (name: UserColumn, viewer: Viewer): RawBuilder<unknown> => {
+  const computed: Partial<Record<UserColumn, RawBuilder<unknown>>> = {
+    ...membershipColumns(viewer),
+    apps: sql`coalesce(granted.apps, '[]')`,
+    clientadmin_of: sql`coalesce(administered.client_ids, '[]')`,
+  };
+  return computed[name] ?? sql.ref(`users.${name}`);
 };
 
 const isOfPage = (userId: RawBuilder<number>) => condition`${userId} = any(array(select id from users))`;

@@ -27,6 +27,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutInvitations(app)),
   ...(await aboutMails(app)),
   ...(await aboutManyUsers(app)),
+  ...(await aboutMemberships(app)),
   ...aboutTenants,
   ...(await aboutErasures(app)),
   ...aboutApps,
@@ -43,6 +44,18 @@ const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
     { line: `DELETE /jb/users/${GRACE}/sessions/${session?.id}/`, as: ROOT },
     { line: `GET /jb/users/${GRACE}/tokens/`, as: ROOT },
     { line: `DELETE /jb/users/${GRACE}/tokens/${id}/`, as: ROOT },
+  ];
+};
+
+const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
+  const email = 'member@acme.test';
+  await app.as(ROOT).users.create({ email, apps: [SALES] });
+  const path = `/jb/clients/1/users/${email}/`;
+  return [
+    { line: `GET /jb/users/${email}/memberships/`, as: ROOT },
+    { line: `PATCH ${path}`, as: ACME, body: { extra: { region: 'north' } } },
+    { line: `GET ${path}removal/`, as: ACME },
+    { line: `DELETE ${path}`, as: ACME },
   ];
 };
 

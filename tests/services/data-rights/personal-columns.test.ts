@@ -19,6 +19,7 @@ const REPLACED: Columns = {
   erasures: ['address', 'pattern', 'needles', 'scanned_table', 'transaction_id'],
   idempotent_responses: ['key', 'fingerprint', 'response', 'checkpoint'],
   invitations: ['email', 'extra'],
+  memberships: ['extra'],
   outbox_mails: ['recipient', 'request_address', 'last_error'],
   rate_limits: ['key'],
   saved_filters: ['name', 'hash'],

@@ -1,0 +1,16 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Memberships that each client changes for itself. No row is written: `joined_at` of older ones stays null. */
+export class MembershipsOfClients extends Migration {
+  override up(): void {
+    this.addSql(`
+      alter table memberships
+        add column is_active boolean not null default true,
+        add column extra json null,
+        add column is_demo_user boolean null,
+        add column joined_at timestamptz(3) null,
+        add column ended_at timestamptz(3) null`);
+    this.addSql(`alter table memberships alter column joined_at set default now()`);
+    this.addSql(`alter table operation_changes add column members_of int[] not null default '{}'`);
+  }
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { routesOf } from './procedure-meta.ts';
+import { EmailKey, Extra, IdKey, Instant, Output } from './schemas/fields.ts';
+import { adminProcedure, protectedProcedure, router } from './trpc.ts';
+
+const route = routesOf('Memberships');
+
+const MembershipOutput = Output('Membership', {
+  /** Id of the client. */
+  client: z.int(),
+  client_name: z.string(),
+  is_admin: z.boolean(),
+  /** False if the user is suspended in this client. An inactive account opens nothing, whatever this says. */
+  is_active: z.boolean(),
+  /** What the apps of the client get instead of the `extra` of the account; null: that of the account. */
+  extra: z.record(z.string(), z.unknown()).nullable(),
+  /** Null: that of the account. */
+  is_demo_user: z.boolean().nullable(),
+  /** When the membership began, or was last reactivated. */
+  joined_at: Instant,
+  /** When it was suspended; null while it is active. */
+  ended_at: Instant.nullable(),
+});
+
+const Member = z.object({ id: IdKey, email: EmailKey });
+
+export const membershipsRouter = router({
+  list: route(protectedProcedure, 'GET', '/jb/users/{email}/memberships/', {
+    summary: 'List the clients of a user',
+    description: 'Client admins see the memberships in their clients, users all of their own.',
+    problems: ['not-found'],
+  })
+    .input(z.object({ email: EmailKey }))
+    .output(z.array(MembershipOutput))
+    .query(({ ctx, input }) => ctx.services.memberships.list(ctx.actor, input.email)),
+
+  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/users/{email}/', {
+    summary: 'Change a membership',
+    description:
+      'Changes what counts in this client and nothing elsewhere, also of people who belong to no other client. `is_active: false` suspends the member: their apps of the client are revoked and their launches end.',
+    problems: ['not-found', 'forbidden', 'client-admin-locked', 'shared-user'],
+    example: { extra: { region: 'north' } },
+  })
+    .input(
+      Member.extend({
+        is_active: z.boolean().optional(),
+        extra: Extra.optional(),
+        is_demo_user: z.boolean().optional(),
+      }),
+    )
+    .output(MembershipOutput)
+    .mutation(({ ctx, input: { id, email, ...changes } }) =>
+      ctx.services.memberships.update(ctx.actor, id, email, changes),
+    ),
+
+  previewRemoval: route(adminProcedure, 'GET', '/jb/clients/{id}/users/{email}/removal/', {
+    summary: 'Show what the removal of a member would end',
+    description: 'Changes nothing.',
+    problems: ['not-found', 'forbidden', 'client-admin-locked', 'self-modification'],
+  })
+    .input(Member)
+    .output(
+      Output('MembershipRemoval', {
+        /** The apps of the client that the user loses, oldest first. */
+        apps: z.array(Output('RevokedApp', { id: z.string(), label: z.string() })),
+        /** Active access views of the client that open an app as this user, and would open it no more. */
+        access_views: z.int(),
+        /** Whether the user belongs to no other client, so that the account is deactivated. */
+        deactivates_account: z.boolean(),
+      }),
+    )
+    .query(({ ctx, input }) => ctx.services.memberships.previewRemoval(ctx.actor, input.id, input.email)),
+
+  remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/users/{email}/', {
+    summary: 'Remove a member from a client',
+    description:
+      'Ends the membership, revokes the apps of the client and ends their launches. A user who belongs to no other client, and is neither staff nor superuser, is deactivated.',
+    problems: ['not-found', 'forbidden', 'client-admin-locked', 'self-modification', 'last-superuser'],
+    status: 204,
+  })
+    .input(Member)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.memberships.remove(ctx.actor, input.id, input.email)),
+});

@@ -1,0 +1,144 @@
+import { type InferResult, sql } from 'kysely';
+import { Membership } from '../../../entities/client.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, requireAccessAdmin, requireClientAdmin, type TargetRoles } from '../access/actor.ts';
+import { lockAccessChange } from '../access/locks.ts';
+import { can } from '../access/permissions.ts';
+import { userClientVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import type { AuditEvent } from '../audit/audit.ts';
+import { readClient } from '../clients/clients.ts';
+import { endLaunches } from '../gate/ticket-revocations.ts';
+import { supersedeOperations } from '../operations/operation-log.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { changeAccess, grantEvents } from './app-grants.ts';
+import { lockUser, readTarget } from './user-locks.ts';
+import { deactivate, type UserChanges, updateUser } from './user-update.ts';
+
+type MembershipChanges = Pick<UserChanges, 'is_active' | 'extra' | 'is_demo_user'>;
+
+/** Which clients a user belongs to, and what counts in each of them. */
+export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
+  /**
+   * The memberships of a user, as far as the actor may see them.
+   * @throws Problem `not-found`
+   */
+  list: async (actor: Actor, email: string): Promise<MembershipRow[]> => {
+    const { id } = await kysely(em)
+      .selectFrom('users')
+      .select('id')
+      .where('email', '=', email)
+      .where(userVisibleTo(actor))
+      .executeTakeFirstOrThrow(() => notFound('user'));
+    return membershipsOf(em, id)
+      .where(userClientVisibleTo(actor, sql`m.user_id`, sql`m.client_id`))
+      .execute();
+  },
+
+  /**
+   * Changes what counts in one client, also of people who belong to no other.
+   * @throws Problem as `updateUser`
+   */
+  update: (actor: Actor, client: number, email: string, changes: MembershipChanges): Promise<MembershipRow> =>
+    em.transactional(async (tx) => {
+      await readClient(tx, actor, client);
+      requireClientAdmin(actor, client);
+      const { id, clientIds } = await readTarget(tx, actor, email);
+      if (!clientIds.includes(client)) throw notFound('membership');
+      const deps = { tx, now: clock.now(), audit };
+      await updateUser(deps, actor, email, { ...changes, members_of: [client] });
+      return membershipsOf(tx, id)
+        .where('m.client_id', '=', client)
+        .executeTakeFirstOrThrow(() => notFound('membership'));
+    }),
+
+  /**
+   * What `remove` would end.
+   * @throws as `remove`
+   */
+  previewRemoval: async (actor: Actor, clientId: number, email: string) => {
+    await readClient(em, actor, clientId);
+    requireClientAdmin(actor, clientId);
+    const user = await readTarget(em, actor, email);
+    requireRemovable(actor, clientId, user);
+    const { count } = await kysely(em)
+      .selectFrom('access_views')
+      .innerJoin('apps', 'apps.id', 'access_views.app_id')
+      .select((query) => query.fn.countAll<number>().as('count'))
+      .where('access_views.user_id', '=', user.id)
+      .where('access_views.is_active', '=', true)
+      .where('apps.client_id', '=', clientId)
+      .executeTakeFirstOrThrow();
+    const apps = await grantedApps(em, user.id, clientId);
+    return { apps, access_views: count, deactivates_account: isLastMembership(user) };
+  },
+
+  /**
+   * Ends a membership with its grants and launches. A user who belongs to no other client, and has no role, is deactivated.
+   * @throws Problem `not-found`, `forbidden`, `client-admin-locked`, `self-modification`
+   */
+  remove: (actor: Actor, clientId: number, email: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      await readClient(tx, actor, clientId);
+      requireClientAdmin(actor, clientId);
+      const { user, ...target } = await lockUser(tx, actor, email, requireAccessAdmin);
+      requireRemovable(actor, clientId, target);
+      const apps = await grantedApps(tx, user.id, clientId);
+      const revoked = apps.map(({ id }) => ({ id, client_id: clientId }));
+      const change = { userId: user.id, granted: [], revoked };
+      await changeAccess(tx, [{ ...change, joined: [] }]);
+      // An undo must not bring the membership back, nor end a later one.
+      await supersedeOperations(tx, [{ ...change, joined: [clientId] }]);
+      await endLaunches(tx, user.id, [clientId]);
+      await tx.nativeDelete(Membership, { client: clientId, user: user.id });
+      const isDeactivated = isLastMembership(target) && user.isActive;
+      if (isDeactivated) await deactivate(tx, actor, user, clock.now());
+      await tx.flush();
+      await lockAccessChange(tx, user.id, actor);
+
+      const about = { actor, target: user.email };
+      const events: AuditEvent[] = [
+        ...grantEvents(actor, user.email, [], revoked),
+        { action: 'membership.remove', ...about, clients: [clientId] },
+      ];
+      if (isDeactivated) events.push({ action: 'user.deactivate', ...about, clients: [clientId] });
+      await audit.record(tx, events);
+    }),
+});
+
+/** @throws Problem `not-found`, `forbidden`, `self-modification`, `client-admin-locked` */
+const requireRemovable = (actor: Actor, clientId: number, target: TargetRoles): void => {
+  const { id, clientIds, adminOf } = target;
+  if (!clientIds.includes(clientId)) throw notFound('membership');
+  requireAccessAdmin(actor, target);
+  if (id === actor.id) throw new Problem('self-modification');
+  if (adminOf.includes(clientId) && !can(actor, 'administer')) throw new Problem('client-admin-locked');
+};
+
+const isLastMembership = ({ clientIds, isSuperuser, isStaff }: TargetRoles): boolean =>
+  clientIds.length === 1 && !isSuperuser && !isStaff;
+
+const membershipsOf = (em: Em, userId: number) =>
+  kysely(em)
+    .selectFrom('memberships as m')
+    .innerJoin('users', 'users.id', 'm.user_id')
+    .innerJoin('clients', 'clients.id', 'm.client_id')
+    .select(['m.client_id as client', 'clients.name as client_name', 'm.is_admin', 'm.is_active'])
+    .select(['m.extra', 'm.is_demo_user', 'm.ended_at'])
+    .select(sql<Date>`coalesce(m.joined_at, users.date_joined)`.as('joined_at'))
+    .where('m.user_id', '=', userId)
+    .orderBy('m.client_id');
+
+type MembershipRow = InferResult<ReturnType<typeof membershipsOf>>[number];
+
+/** The apps of the client that are granted to the user, oldest first. */
+const grantedApps = (tx: Em, userId: number, clientId: number) =>
+  kysely(tx)
+    .selectFrom('app_grants as g')
+    .innerJoin('apps', 'apps.id', 'g.app_id')
+    .select(['apps.id', 'apps.label'])
+    .where('g.user_id', '=', userId)
+    .where('apps.client_id', '=', clientId)
+    .orderBy('apps.created_at')
+    .orderBy('apps.id')
+    .execute();

@@ -1,0 +1,276 @@
+import * as assert from 'uvu/assert';
+import { claimsIn, setApp } from '../support/access-views.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { ACME, ADA, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
+
+const memberships = appSuite('memberships');
+
+let created = 0;
+
+/** A new person of both clients, with an app of each. */
+const addShared = async (app: TestApp): Promise<string> => {
+  created += 1;
+  const email = `both-${created}@globex.test`;
+  await app.as(ROOT).users.create({ email, apps: [FLEET, SALES], extra: { region: 'all' } });
+  return email;
+};
+
+const accountOf = (app: TestApp, email: string) => app.as(ROOT).users.get({ email });
+const opens = async (app: TestApp, email: string): Promise<string[]> =>
+  (await app.as(email).apps.list({})).map(({ id }) => id);
+const claimsOf = async (app: TestApp, email: string, app_id: string) =>
+  claimsIn((await app.as(email).apps.openTicket({ app_id })).ticket);
+
+memberships('are listed for superusers, and for client admins those in their clients', async ({ app }) => {
+  const email = await addShared(app);
+
+  const all = await app.as(ROOT).memberships.list({ email });
+  assert.equal(
+    all.map(({ joined_at, ...membership }) => membership),
+    [
+      { client: 1, client_name: 'Acme Analytics' },
+      { client: 2, client_name: 'Globex Data' },
+    ].map((client) => ({
+      ...client,
+      is_admin: false,
+      is_active: true,
+      extra: null,
+      is_demo_user: null,
+      ended_at: null,
+    })),
+  );
+  const clientsFor = async (who: string) =>
+    (await app.as(who).memberships.list({ email })).map(({ client }) => client);
+  assert.equal(await clientsFor(ACME), [1]);
+  assert.equal(await clientsFor(GLOBEX), [2]);
+  assert.equal(await clientsFor(email), [1, 2]);
+  await rejectsWith(clientsFor(ADA), 'not-found');
+});
+
+memberships(
+  'are suspended by the admin of one client of a person, without an effect elsewhere',
+  async ({ app }) => {
+    const email = await addShared(app);
+    const account = await accountOf(app, email);
+    await app.as(ACME).users.deactivate({ email });
+
+    assert.is((await app.as(ACME).users.get({ email })).is_active, false);
+    assert.equal((await app.as(ACME).users.get({ email })).apps, []);
+    assert.is((await app.as(GLOBEX).users.get({ email })).is_active, true);
+    assert.equal(await accountOf(app, email), { ...account, apps: [FLEET] });
+    assert.equal(await opens(app, email), [FLEET]);
+    await rejectsWith(app.as(email).apps.openTicket({ app_id: SALES }), 'not-found');
+    const [ofAcme, ofGlobex] = await app.as(ROOT).memberships.list({ email });
+    assert.equal([ofAcme?.is_active, ofAcme?.ended_at], [false, app.clock.now()]);
+    assert.equal([ofGlobex?.is_active, ofGlobex?.ended_at], [true, null]);
+  },
+);
+
+memberships('that are suspended keep an app closed that is granted again', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(ACME).users.update({ email, is_active: false });
+  await app.as(ACME).users.update({ email, apps: [SALES] });
+
+  assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES]);
+  assert.equal(await opens(app, email), [FLEET]);
+  await rejectsWith(app.as(email).apps.openTicket({ app_id: SALES }), 'not-found');
+  const matrix = await app.as(ACME).access.matrix({ id: 1, search: email });
+  assert.is(matrix.users[0]?.is_active, false);
+
+  await app.as(ACME).users.update({ email, is_active: true });
+  assert.equal((await opens(app, email)).toSorted(), [FLEET, SALES].toSorted());
+});
+
+memberships('that are suspended end launches and tickets', async ({ app }) => {
+  await setApp(app, { launch_url: 'https://sales.example.com/' });
+  const email = await addShared(app);
+  const { ticket } = await app.as(email).apps.openTicket({ app_id: SALES });
+  const other = await app.as(email).apps.openTicket({ app_id: FLEET });
+  await app.as(email).apps.launch({ app_slug: 'sales' });
+  const codes = () =>
+    app.db().selectFrom('launch_codes').select('app_id').where('app_id', '=', SALES).execute();
+  assert.is((await codes()).length, 1);
+
+  await app.as(ACME).users.deactivate({ email });
+
+  assert.equal(await codes(), []);
+  assert.is((await app.as(ROOT).tickets.introspect({ token: ticket })).active, false);
+  assert.is((await app.as(ROOT).tickets.introspect({ token: other.ticket })).active, true);
+});
+
+memberships('have data of their own for the apps of their client', async ({ app }) => {
+  const email = await addShared(app);
+  const changes = { extra: { region: 'north' }, is_demo_user: true };
+  const updated = await app.as(ACME).users.update({ email, ...changes });
+
+  assert.equal([updated.extra, updated.is_demo_user], [{ region: 'north' }, true]);
+  const other = await app.as(GLOBEX).users.get({ email });
+  assert.equal([other.extra, other.is_demo_user], [{ region: 'all' }, false]);
+  const [sales, fleet] = [await claimsOf(app, email, SALES), await claimsOf(app, email, FLEET)];
+  assert.equal([sales.data_permissions, sales.is_demo_user], [{ region: 'north' }, true]);
+  assert.equal([fleet.data_permissions, fleet.is_demo_user], [{ region: 'all' }, false]);
+});
+
+memberships('stay as they are if a caller sends back what it has read', async ({ app }) => {
+  const email = await addShared(app);
+  const { first_name, last_name, extra, is_active, is_demo_user, apps } = await app
+    .as(ACME)
+    .users.get({ email });
+  await app.as(ACME).users.update({ email, first_name, last_name, extra, is_active, is_demo_user, apps });
+
+  const [ofAcme] = await app.as(ROOT).memberships.list({ email });
+  assert.equal([ofAcme?.extra, ofAcme?.is_demo_user], [null, null]);
+});
+
+memberships('are what lists and filters of a client admin show', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(ACME).users.update({ email, is_active: false, extra: { region: 'north' } });
+  const inactive = (who: string) => app.as(who).users.count({ search: email, is_active: false });
+
+  assert.equal(
+    [await inactive(ACME), await inactive(GLOBEX), await inactive(ROOT)],
+    [{ count: 1 }, { count: 0 }, { count: 0 }],
+  );
+  for (const path of ['/jb/users/', '/jb/clients/1/users/', '/jb/users/?limit=1000']) {
+    const users: { email: string }[] = (await app.send(`GET ${path}`, { as: ACME })).json();
+    const { is_active, extra } = Object(users.find((user) => user.email === email));
+    assert.equal([is_active, extra], [false, { region: 'north' }], path);
+  }
+  const people = await app.as(GLOBEX).users.people({ search: email });
+  assert.is(people[0]?.is_active, true);
+});
+
+memberships('suspended and reactivated in bulk are as before after an undo', async ({ app }) => {
+  const email = await addShared(app);
+  const suspension = await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'deactivate' });
+  assert.is(suspension.results[0]?.status, 'ok');
+  assert.is((await app.as(ACME).users.get({ email })).is_active, false);
+
+  const undone = await app.as(ACME).operations.undo({ id: suspension.operation });
+
+  assert.equal([undone.reverted, undone.skipped], [2, []]);
+  const user = await app.as(ACME).users.get({ email });
+  assert.equal([user.is_active, user.apps], [true, [SALES]]);
+});
+
+memberships(
+  'that were suspended again after an operation are not reactivated by its undo',
+  async ({ app }) => {
+    const email = await addShared(app);
+    const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'deactivate' });
+    await app.as(ACME).users.update({ email, is_active: true });
+    app.clock.advance(1_000);
+    await app.as(ACME).users.update({ email, is_active: false });
+
+    const { skipped } = await app.as(ACME).operations.undo({ id: operation });
+
+    assert.ok(skipped.some(({ app_id, problem }) => app_id === null && problem.code === 'changed-since'));
+    assert.is((await app.as(ACME).users.get({ email })).is_active, false);
+  },
+);
+
+memberships('cannot reactivate an account that a superuser has deactivated', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(ROOT).users.deactivate({ email });
+
+  assert.is((await app.as(ACME).users.get({ email })).is_active, false);
+  await rejectsWith(app.as(ACME).users.update({ email, is_active: true }), 'shared-user');
+});
+
+memberships('of the only client left are changed with the account', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(ACME).users.update({ email, is_active: false, extra: { region: 'north' } });
+  await app.as(GLOBEX).memberships.remove({ id: 2, email });
+
+  const before = await app.as(ACME).users.get({ email });
+  assert.equal([before.is_active, before.extra], [false, { region: 'north' }]);
+  const after = await app.as(ACME).users.update({ email, is_active: true, extra: { region: 'south' } });
+  assert.equal([after.is_active, after.extra], [true, { region: 'south' }]);
+  const { is_active, extra } = await accountOf(app, email);
+  assert.equal([is_active, extra], [true, { region: 'south' }]);
+});
+
+memberships('are removed with what the preview has named', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(ACME).accessViews.create({ app: 'sales', user_email: email });
+  const preview = await app.as(ACME).memberships.previewRemoval({ id: 1, email });
+  assert.equal(preview, {
+    apps: [{ id: SALES, label: 'Sales' }],
+    access_views: 1,
+    deactivates_account: false,
+  });
+
+  await app.as(ACME).memberships.remove({ id: 1, email });
+
+  await rejectsWith(app.as(ACME).users.get({ email }), 'not-found');
+  assert.equal(await opens(app, email), [FLEET]);
+  await rejectsWith(app.as(ACME).memberships.remove({ id: 1, email }), 'not-found');
+  const entries = await app.as(ROOT).audit.list({ target: email, limit: 2 });
+  assert.equal(entries.map(({ action, clients }) => [action, clients]).toSorted(), [
+    ['membership.remove', [1]],
+    ['user.change-apps', [1]],
+  ]);
+});
+
+memberships('that are removed as the last one deactivate the account', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(GLOBEX).memberships.remove({ id: 2, email });
+  assert.is((await app.as(ACME).memberships.previewRemoval({ id: 1, email })).deactivates_account, true);
+  const token = await app.tokenOf(email);
+
+  await app.as(ACME).memberships.remove({ id: 1, email });
+
+  assert.is((await accountOf(app, email)).is_active, false);
+  await rejectsWith(app.as(null).tokens.verify({ token }), 'invalid-token');
+});
+
+memberships(
+  'of client admins are removed by superusers only, and nobody removes their own',
+  async ({ app }) => {
+    const email = await addShared(app);
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
+
+    await rejectsWith(app.as(ACME).memberships.remove({ id: 1, email }), 'client-admin-locked');
+    await rejectsWith(app.as(ACME).memberships.remove({ id: 1, email: ACME }), 'self-modification');
+    await rejectsWith(app.as(ACME).memberships.remove({ id: 1, email: ROOT }), 'not-found');
+    await rejectsWith(app.as(GLOBEX).memberships.remove({ id: 1, email }), 'not-found');
+    await app.as(ROOT).memberships.remove({ id: 1, email });
+  },
+);
+
+memberships(
+  'lose the admin role when they are suspended, and are active again as an admin',
+  async ({ app }) => {
+    const email = await addShared(app);
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
+    await app.as(ACME).users.deactivate({ email });
+    assert.equal((await accountOf(app, email)).clientadmin_of, []);
+    await rejectsWith(app.as(email).users.list({}), 'forbidden');
+
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
+
+    const [ofAcme] = await app.as(ROOT).memberships.list({ email });
+    assert.equal([ofAcme?.is_admin, ofAcme?.is_active], [true, true]);
+  },
+);
+
+memberships('have one outcome if both clients suspend and grant at the same time', async ({ app }) => {
+  const email = await addShared(app);
+  const calls = Array.from({ length: 24 }, (_, index) => {
+    const [who, own] = index % 2 === 0 ? [ACME, SALES] : [GLOBEX, FLEET];
+    const changes = index % 3 === 0 ? { is_active: index % 4 < 2 } : { apps: [own] };
+    return app.as(who).users.update({ email, ...changes });
+  });
+  for (const outcome of await Promise.allSettled(calls)) assert.is(outcome.status, 'fulfilled');
+
+  for (const membership of await app.as(ROOT).memberships.list({ email })) {
+    const [who, own] = membership.client === 1 ? [ACME, SALES] : [GLOBEX, FLEET];
+    const { is_active, apps } = await app.as(who).users.get({ email });
+    assert.is(is_active, membership.is_active);
+    assert.is((await opens(app, email)).includes(own), is_active && apps.includes(own));
+  }
+  assert.is((await accountOf(app, email)).is_active, true);
+});
+
+memberships.run();
