@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
-import { instant } from './columns.ts';
+import { index, instant } from './columns.ts';
 import { User } from './user.ts';
 
 /** The package last loaded into an app; `{}` before the first load. Times are ISO 8601. */
@@ -52,14 +52,26 @@ export const Stack = defineEntity({
   },
 });
 
-/** Gives a user access to an app. */
+/** Gives a user access to an app, until it expires. */
 export const AppGrant = defineEntity({
   name: 'AppGrant',
   tableName: 'app_grants',
-  indexes: [{ properties: ['app', 'user'] }],
+  indexes: [
+    { properties: ['app', 'user'] },
+    index('app_grants_expiring', 'app_grants (expires_at) where expires_at is not null'),
+  ],
   properties: {
     user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
     app: () => p.manyToOne(App).primary().deleteRule('cascade').updateRule('no action'),
+    /**
+     * The user who granted it; null in old rows. Without a foreign key, whose check would lock their row after those of the changed
+     * users.
+     */
+    grantedBy: p.integer().nullable(),
+    grantedAt: instant().nullable(),
+    /** From then on the grant counts no more; null if it does not end. */
+    expiresAt: instant().nullable(),
+    reason: p.string().length(500).default(''),
   },
 });
 

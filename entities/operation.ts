@@ -8,6 +8,14 @@ export type UndoneChange = {
   skipped: { app_id: string | null; problem: { code: string; detail: string } }[];
 };
 
+/** Terms of a grant. Times are ISO 8601. */
+export type GrantTerms = {
+  granted_by: number | null;
+  granted_at: string | null;
+  expires_at: string | null;
+  reason: string;
+};
+
 /** A change of many users, whose audit entries have its id in `details.operation`. */
 export const Operation = defineEntity({
   name: 'Operation',
@@ -33,6 +41,8 @@ export const OperationChange = defineEntity({
     /** Ids of apps that nothing else has granted or revoked since. */
     granted: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
     revoked: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
+    /** Who had granted the revoked apps, why and until when, by their ids. */
+    revokedTerms: p.json<Record<string, GrantTerms>>().columnType('json').nullable(),
     /** Ids of apps that the operation granted or revoked, and something else after it. The undo leaves them. */
     superseded: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
     /** Ids of the clients that the user became a member of, unless something else has confirmed it since. */

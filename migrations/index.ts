@@ -20,6 +20,7 @@ import { FailedLoginsMail } from './0018-failed-logins-mail.ts';
 import { PasswordExpiryNotice } from './0019-password-expiry-notice.ts';
 import { OperationOutcomes } from './0020-operation-outcomes.ts';
 import { MembershipsOfClients } from './0021-memberships-of-clients.ts';
+import { GrantsThatEnd } from './0022-grants-that-end.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -95,5 +96,10 @@ export const migrations: Entry[] = [
     name: '0021-memberships-of-clients',
     class: MembershipsOfClients,
     locks: { memberships: 'ACCESS EXCLUSIVE', operation_changes: 'ACCESS EXCLUSIVE' },
+  },
+  {
+    name: '0022-grants-that-end',
+    class: GrantsThatEnd,
+    locks: { app_grants: 'ACCESS EXCLUSIVE', operation_changes: 'ACCESS EXCLUSIVE' },
   },
 ];

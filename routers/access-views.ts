@@ -8,7 +8,7 @@ import type {
   AccessViewUseEncoder,
 } from '../src/services/gate/access-views.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AnyObject, EmailKey, Extra, Instant, InstantKey, Output, Slug, Text } from './schemas/fields.ts';
+import { AnyObject, EmailKey, Expiry, Extra, Instant, Output, Slug, Text } from './schemas/fields.ts';
 import { createRowEncoder, type ListFormat, listOf, streamFormat } from './schemas/lists.ts';
 import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -119,15 +119,6 @@ const StackSlug = Text(64)
   .transform((slug) => slug || null);
 
 const LanguageCode = z.string().regex(/^([a-z]{2})?$/, 'Must be two lower-case letters, or empty.');
-
-/** A time in a body, or null for none. */
-const Expiry = z
-  .union(
-    [InstantKey, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
-    'Must be a time such as 2026-01-31T12:00:00Z.',
-  )
-  .nullable()
-  .meta({ json: { anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] } });
 
 /** The app by its slug, and the user by their address, under either name. */
 const subject = {

@@ -37,6 +37,9 @@ const UserGrantOutput = Output('UserGrant', {
   granted_at: Instant.nullable(),
   /** Email address of the administrator, or of the inviter. */
   granted_by: z.string().nullable(),
+  /** When the grant ends; null if it does not. */
+  expires_at: Instant.nullable(),
+  reason: z.string(),
 });
 
 export const accessRouter = router({
@@ -61,8 +64,8 @@ export const accessRouter = router({
     ),
 
   listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/access/', {
-    summary: 'List who granted the apps of a user, and when',
-    description: 'Null if neither the audit trail nor an accepted invitation says so.',
+    summary: 'List who granted the apps of a user, when, and until when',
+    description: 'Null if neither the grant, the audit trail nor an accepted invitation says so.',
   })
     .input(z.object({ email: EmailKey }))
     .output(z.array(UserGrantOutput))

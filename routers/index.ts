@@ -4,6 +4,7 @@ import { appPackagesRouter, appsRouter } from './apps.ts';
 import { attentionRouter } from './attention.ts';
 import { auditRouter } from './audit.ts';
 import { brandingRouter, clientsRouter } from './clients.ts';
+import { grantsRouter } from './grants.ts';
 import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
 import { membershipsRouter } from './memberships.ts';
@@ -28,6 +29,7 @@ export const appRouter = router({
   users: usersRouter,
   roles: rolesRouter,
   memberships: membershipsRouter,
+  grants: grantsRouter,
   invitations: invitationsRouter,
   apps: appsRouter,
   usage: usageRouter,

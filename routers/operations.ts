@@ -7,7 +7,7 @@ import {
   MAX_BULK_USERS,
 } from '../src/services/operations/bulk-update.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppIds, EmailKey, Id, Instant, Output, Slug } from './schemas/fields.ts';
+import { AppIds, EmailKey, Expiry, Id, Instant, Output, Slug } from './schemas/fields.ts';
 import { userBodyConditions } from './schemas/users.ts';
 import { adminProcedure, router } from './trpc.ts';
 
@@ -29,17 +29,20 @@ export const BulkInput = z.object({
   action: z.enum(BULK_ACTIONS),
   /** Required by `grant-apps` and `revoke-apps`. */
   apps: AppIds.default([]),
+  /** With `grant-apps`: when the new grants end. */
+  expires_at: Expiry.optional(),
   operation: OperationId.optional(),
   cursor: EmailKey.optional(),
 });
 
 /** @throws Problem `invalid-input` */
 export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest => {
-  const { emails, filter, action, apps, operation, cursor } = input;
+  const { emails, filter, action, apps, expires_at: expiresAt, operation, cursor } = input;
   const changesApps = action === 'grant-apps' || action === 'revoke-apps';
   if (changesApps !== apps.length > 0)
     throw invalid({ apps: [changesApps ? 'This field is required.' : `Not supported by ${action}.`] });
-  const change = { action, apps };
+  if (expiresAt && action !== 'grant-apps') throw invalid({ expires_at: [`Not supported by ${action}.`] });
+  const change = { action, apps, ...(expiresAt && { expires_at: expiresAt.toISOString() }) };
   if (emails && filter) throw invalid({ filter: ['Cannot be combined with emails.'] });
   if (emails && cursor !== undefined) throw invalid({ cursor: ['Requires a filter.'] });
   if (emails) return { selection: { emails }, change, operation };

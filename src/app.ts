@@ -46,6 +46,7 @@ import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { createSharedParts } from './services/shared-parts.ts';
 import type { ServiceDeps } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
+import { pruneGrants } from './services/users/grants.ts';
 
 type AppDeps = {
   config: Config;
@@ -228,6 +229,7 @@ const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resou
     }),
   signingKeys: () => signingKeys.maintain(createAudit(NO_ORIGIN, clock)),
   tickets: () => pruneTickets(orm.em.fork()),
+  grants: () => pruneGrants(orm.em.fork(), createAudit(NO_ORIGIN, clock)),
   embeds: () => pruneEmbeds(orm.em.fork()),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
   audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),

@@ -159,3 +159,12 @@ export const BodyInstant = z
     'Must be a time such as 2026-01-31T12:00:00Z.',
   )
   .meta({ json: { type: 'string', format: 'date-time' } });
+
+/** A time in a body, or null for none. */
+export const Expiry = z
+  .union(
+    [InstantKey, z.iso.datetime({ offset: true }).transform((text) => new Date(text))],
+    'Must be a time such as 2026-01-31T12:00:00Z.',
+  )
+  .nullable()
+  .meta({ json: { anyOf: [{ type: 'string', format: 'date-time' }, { type: 'null' }] } });

@@ -40,6 +40,7 @@ import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
+import { createGrants } from './users/grants.ts';
 import { createMemberships } from './users/memberships.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
@@ -75,6 +76,7 @@ const factories = {
   userCreation: createUserCreation,
   userUpdates: createUserUpdates,
   memberships: createMemberships,
+  grants: createGrants,
   roles: createRoles,
   erasures: createErasures,
   userExports: createUserExports,

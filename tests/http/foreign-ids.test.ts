@@ -33,6 +33,7 @@ const KNOWN: Ids = {
 /** Bodies and queries without which a path fails before its lookup. */
 const QUERIES: Record<string, string> = { 'passwords.previewExpiry': '?days=90' };
 const BODIES: Record<string, unknown> = {
+  'grants.create': { email: ADA },
   'clients.invite': { email: EDSGER, initial_apps: ['Hb7cW2ke'] },
   'users.update': { apps: ['Hb7cW2ke'] },
   'invitations.update': { initial_apps: ['Hb7cW2ke'] },

@@ -41,6 +41,12 @@ export const REFERENCES: { line: string; of: readonly [string, string]; body?: u
     of: ['2', MISSING_ID],
     body: { filter: { client: 'ID' }, action: 'reactivate' },
   },
+  {
+    line: 'POST /jb/apps/zylTKNVx/grants/',
+    of: [EDSGER, 'unknown@globex.test'],
+    body: { email: 'ID' },
+  },
+  { line: 'GET /jb/apps/zylTKNVx/grants/?cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
   { line: 'GET /jb/clients/1/users/?limit=5&cursor=ID', of: [EDSGER, 'unknown@globex.test'] },
   { line: 'GET /jb/clients/1/apps/?limit=5&cursor=ID', of: FLEET },
   { line: 'GET /jb/apps/?limit=5&cursor=ID', of: FLEET },

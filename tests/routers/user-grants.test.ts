@@ -8,6 +8,8 @@ const grants = appSuite('grants of a user');
 
 const FLEET = 'Hb7cW2ke';
 
+const ENDLESS = { expires_at: null, reason: '' };
+
 const grantOf = async (app: TestApp, who: string, email: string, id: string) =>
   (await app.as(who).access.listByUser({ email })).find((grant) => grant.app === id);
 
@@ -25,8 +27,8 @@ grants('say who granted an app, and when, for the latest grant', async ({ app })
   const listed = await app.as(ACME).access.listByUser({ email: GRACE });
 
   assert.equal(listed, [
-    { app: SALES, granted_at, granted_by: ACME },
-    { app: CHURN, granted_at: app.clock.now(), granted_by: ROOT },
+    { app: SALES, granted_at, granted_by: ACME, ...ENDLESS },
+    { app: CHURN, granted_at: app.clock.now(), granted_by: ROOT, ...ENDLESS },
   ]);
 });
 
@@ -43,6 +45,7 @@ grants('name the inviter of an accepted invitation', async ({ app }) => {
     app: SALES,
     granted_at: app.clock.now(),
     granted_by: ACME,
+    ...ENDLESS,
   });
 });
 
@@ -53,7 +56,7 @@ grants('are unknown if nothing recorded them', async ({ app }) => {
   assert.ok(apps.length > 0);
   assert.equal(
     listed,
-    apps.map((id) => ({ app: id, granted_at: null, granted_by: null })),
+    apps.map((id) => ({ app: id, granted_at: null, granted_by: null, ...ENDLESS })),
   );
 });
 

@@ -19,6 +19,8 @@ const LABELS: Record<Action, string> = {
   'client.remove-admin': 'Removed a client admin',
   'client.reopen': 'Reopened a client',
   'client.update': 'Changed a client',
+  'grant.expire': 'An app grant expired',
+  'grant.update': 'Changed the end of an app grant',
   'invitation.accept': 'Accepted an invitation',
   'invitation.copy-link': 'Copied an invitation link',
   'invitation.create': 'Invited a person',

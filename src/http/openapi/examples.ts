@@ -125,6 +125,7 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   },
   AccessApp: { id: APP },
   Membership: { client_name: 'Acme Analytics', extra: null, is_demo_user: null },
+  Grant: { reason: 'Year-end closing' },
   RevokedApp: { id: APP },
   MembershipRemoval: { apps: [{ id: APP, label: 'Sales' }], access_views: 0 },
   AttentionApp: { id: APP },

@@ -1,4 +1,5 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { condition } from '../../db/kysely.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import type { AuditAction } from '../audit/audit.ts';
@@ -77,6 +78,10 @@ export const userAppsManagedBy = (manager: Roles): Condition => sql`
   (not exists (select from memberships m where m.user_id = users.id and m.is_admin)
     and ${can(manager, 'administer') ? ALWAYS : sql`not (users.is_superuser or users.is_staff)`})`;
 
+/** SQL: a table of the grants that count now. Those that have expired may still be stored. */
+export const LIVE_GRANTS = sql<Selectable<Database['app_grants']>>`
+  (select * from app_grants where coalesce(expires_at > now(), true))`;
+
 /**
  * Rows of `apps` that the viewer may see: those of clients that they administer, and those of open clients that are granted
  * to them and in which they are not suspended.
@@ -85,7 +90,7 @@ export const appVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`(${clientVisibleTo(viewer, sql`apps.client_id`)} or exists (
-        select from app_grants g join clients c on c.id = apps.client_id and c.is_open
+        select from ${LIVE_GRANTS} g join clients c on c.id = apps.client_id and c.is_open
         where g.app_id = apps.id and g.user_id = ${viewer.id}
           and ${isNotSuspended(sql`g.user_id`, sql`apps.client_id`)}))`;
 

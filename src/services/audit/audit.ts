@@ -20,6 +20,8 @@ export const AUDIT_ACTIONS = [
   'client.remove-admin',
   'client.reopen',
   'client.update',
+  'grant.expire',
+  'grant.update',
   'invitation.accept',
   'invitation.copy-link',
   'invitation.create',

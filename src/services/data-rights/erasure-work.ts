@@ -110,6 +110,7 @@ export const SEARCHED: Partial<Record<keyof Database, readonly string[]>> = {
   access_views: ['data_permissions', 'selections', 'flags'],
   access_view_uses: ['data_permissions', 'selections'],
   api_tokens: ['name'],
+  app_grants: ['reason'],
   apps: ['label', 'description', 'help_html', 'footer_html', 'maintenance_message', 'package_info'],
   audit_entries: ['actor_email', 'target', 'details'],
   clients: [
@@ -126,6 +127,7 @@ export const SEARCHED: Partial<Record<keyof Database, readonly string[]>> = {
   fetched_packages: ['manifest', 'fetched_by'],
   invitations: ['extra'],
   loaded_packages: ['loaded_by'],
+  memberships: ['extra'],
   outbox_mails: ['last_error'],
   saved_filters: ['name'],
   sites: ['name'],

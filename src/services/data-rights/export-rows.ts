@@ -71,7 +71,7 @@ export const EXPORT_PARTS = {
       kysely(em)
         .selectFrom('app_grants as g')
         .innerJoin('apps', 'apps.id', 'g.app_id')
-        .select(['g.app_id', 'apps.slug', 'apps.label'])
+        .select(['g.app_id', 'apps.slug', 'apps.label', 'g.granted_at', 'g.expires_at', 'g.reason'])
         .where('g.user_id', '=', person.id),
       'g.app_id',
     ),

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { LIVE_GRANTS } from '../access/visibility.ts';
 
 /**
  * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
@@ -34,6 +35,7 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>) 
       sql<string | null>`trim(users.first_name || ' ' || users.last_name)`.as('name'),
       isClientAdmin.as('is_client_admin'),
       hasAccess.as('has_access'),
+      accessEndsAt.as('access_ends_at'),
     ])
     .select(['access_views.id as view_id', 'access_views.is_active as view_is_active'])
     .select(['access_views.is_one_time', 'access_views.expires_at', 'access_views.by_superuser'])
@@ -62,7 +64,12 @@ const isClientAdmin = condition`coalesce(memberships.is_admin, false)`;
 /** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
 const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
   or coalesce(memberships.is_active, true)
-    and exists (select from app_grants g where g.user_id = users.id and g.app_id = apps.id))`;
+    and exists (select from ${LIVE_GRANTS} g where g.user_id = users.id and g.app_id = apps.id))`;
+
+/** SQL: when the access of a user without a role ends; null if it does not. */
+const accessEndsAt = sql<Date | null>`
+  case when not (users.is_superuser or users.is_staff or ${isClientAdmin}) then (
+    select g.expires_at from ${LIVE_GRANTS} g where g.user_id = users.id and g.app_id = apps.id) end`;
 
 /** A stack of an app, also one that its package no longer has, and that it therefore does not offer. */
 export const stackBySlug = (em: Em, appId: string, slug: string) =>

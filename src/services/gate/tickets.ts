@@ -100,6 +100,7 @@ type Issue = { baseUrl: string; ticketSeconds: number; now: Date; stackSlug: str
 /** The claims of a new ticket. */
 export const claimsOf = (opening: Opening, issue: Issue): TicketClaims => {
   const iat = Math.floor(issue.now.getTime() / 1000);
+  const accessEnd = opening.access_ends_at ? Math.floor(opening.access_ends_at.getTime() / 1000) : Infinity;
   return {
     iss: issue.baseUrl,
     aud: opening.app_slug,
@@ -119,7 +120,7 @@ export const claimsOf = (opening: Opening, issue: Issue): TicketClaims => {
     language_code: opening.language_code ?? '',
     jti: randomUUID(),
     iat,
-    exp: iat + issue.ticketSeconds,
+    exp: Math.min(iat + issue.ticketSeconds, accessEnd),
     issued_ms: opening.issued_ms,
   };
 };

@@ -150,7 +150,13 @@ const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now:
       .innerJoin('clients', 'clients.id', 'invitations.client_id')
       .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
       .leftJoin('users as invitee', 'invitee.email', 'invitations.email')
-      .select(['invitations.id', 'invitations.client_id', 'invitations.email', 'invitations.extra'])
+      .select([
+        'invitations.id',
+        'invitations.client_id',
+        'invitations.inviter_id',
+        'invitations.email',
+        'invitations.extra',
+      ])
       .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
       .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
       .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
@@ -180,7 +186,7 @@ const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInv
   user.lastLogin = now;
   await tx.flush().catch(rethrowAsLoginRequired);
   await setPassword(tx, { userId: user.id, hash, now });
-  await joinInvited(tx, invitation, user.id);
+  await joinInvited(tx, invitation, user.id, now);
   return user;
 };
 
@@ -201,7 +207,7 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   if (!user) throw new Problem('account-inactive');
   const { client_id: clientId } = invitation;
   const { clientIds, ...roles } = await targets(tx).where('users.id', '=', userId).executeTakeFirstOrThrow();
-  await joinInvited(tx, invitation, userId);
+  await joinInvited(tx, invitation, userId, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
   membership.reactivate(now);
   const isMember = clientIds.includes(clientId);
@@ -242,7 +248,8 @@ const applyInvited = (
 };
 
 /** The user is new or locked. */
-const joinInvited = async (tx: Em, { id, client_id }: InvitationByLink, userId: number) => {
+const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number, now: Date) => {
+  const { id, client_id } = invitation;
   const apps = await kysely(tx)
     .selectFrom('invitation_apps')
     .innerJoin('apps', 'apps.id', 'invitation_apps.app_id')
@@ -250,5 +257,7 @@ const joinInvited = async (tx: Em, { id, client_id }: InvitationByLink, userId: 
     .where('invitation_id', '=', id)
     .execute();
   const joined = [...new Set([client_id, ...apps.map((app) => app.client_id)])];
-  await changeAccess(tx, [{ userId, granted: apps, revoked: [], joined }]);
+  await changeAccess(tx, { by: invitation.inviter_id, now }, [
+    { userId, granted: apps, revoked: [], joined },
+  ]);
 };

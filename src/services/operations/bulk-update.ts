@@ -12,6 +12,7 @@ import { renewInvitation } from '../invitations/invite.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
+import { requireFuture } from '../users/grants.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { type Listing, listingQuery } from '../users/users.ts';
@@ -26,7 +27,8 @@ export const BULK_ACTIONS = [
   'send-password-link',
 ] as const;
 
-type BulkChange = { action: (typeof BULK_ACTIONS)[number]; apps: string[] };
+/** `expires_at`: when new grants end, in ISO 8601. */
+type BulkChange = { action: (typeof BULK_ACTIONS)[number]; apps: string[]; expires_at?: string };
 
 /** Either addresses, or a filter and the address after which its next part starts. */
 type Selection =
@@ -62,6 +64,8 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
 
   const openPlan = async (tx: Em, actor: Actor, request: BulkRequest): Promise<Plan> => {
     const { selection, change } = request;
+    if (change.expires_at !== undefined)
+      requireFuture({ expires_at: new Date(change.expires_at) }, clock.now());
     await requireGrantable(tx, actor, change);
     const { emails, next } = await selectUsers(tx, actor, selection, clock.now());
     const { id, undoUntil } = await openOperation(tx, actor, request, clock.now());
@@ -142,7 +146,8 @@ const resultOf = async (email: string, change: () => Promise<boolean>): Promise<
 };
 
 /** Returns whether the user was changed. */
-const createRowUpdate = (unit: UnitOfWork, operationId: string, { action, apps }: BulkChange) => {
+const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChange) => {
+  const { action, apps } = change;
   const changes: Record<Exclude<BulkChange['action'], 'send-password-link'>, UserChanges> = {
     'grant-apps': { grant: apps },
     'revoke-apps': { revoke: apps },
@@ -156,11 +161,19 @@ const createRowUpdate = (unit: UnitOfWork, operationId: string, { action, apps }
     return row.em.transactional(async (tx) => {
       const now = unit.clock.now();
       const deps = { tx, now, audit: unit.audit };
-      const { isChanged, undoable } = await updateUser(deps, actor, email, changes[action]);
+      const terms = termsOf(actor, change, now);
+      const { isChanged, undoable } = await updateUser(deps, actor, email, { ...changes[action], terms });
       await recordChanges(tx, operationId, [undoable], now);
       return isChanged;
     });
   };
+};
+
+/** Undefined without an end: the terms are then those of `changeAccess`. */
+const termsOf = (actor: Actor, { apps, expires_at }: BulkChange, now: Date) => {
+  if (expires_at === undefined) return undefined;
+  const terms = { granted_by: actor.id, granted_at: now.toISOString(), expires_at, reason: '' };
+  return Object.fromEntries(apps.map((id) => [id, terms]));
 };
 
 /** Password mails to one address in an hour that admins may cause. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { Operation } from '../../../entities/operation.ts';
+import { type GrantTerms, Operation } from '../../../entities/operation.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -38,7 +38,8 @@ const undoEnd = (startedAt: Date): Date => new Date(startedAt.getTime() + UNDO_M
 /** The primary key of `operation_changes`: an operation changes each user once. */
 export const CHANGED_ONCE = 'operation_changes_pkey';
 
-export type GrantableApp = { id: string; client_id: number };
+/** `terms`: of a grant that was revoked, or is to be given; without them, the actor grants the app without an end. */
+export type GrantableApp = { id: string; client_id: number; terms?: GrantTerms | undefined };
 
 /** What a change does to the access of a locked user. */
 export type AccessChange = {
@@ -66,16 +67,21 @@ export const recordChanges = async (
 ): Promise<void> => {
   const rows = changes
     .filter((change) => appsAndClients(change).length > 0 || change.isActive !== null)
-    .map((change) => ({ ...change, granted: idsOf(change.granted), revoked: idsOf(change.revoked) }));
+    .map((change) => ({
+      ...change,
+      granted: idsOf(change.granted),
+      revoked: idsOf(change.revoked),
+      terms: Object.fromEntries(change.revoked.map(({ id, terms }) => [id, terms])),
+    }));
   if (rows.length === 0) return;
   await sql`
     insert into operation_changes
-      (operation_id, user_id, granted, revoked, joined, is_active, members_of, changed_at)
-    select ${operationId}::uuid, "userId", granted, revoked, joined, "isActive", "membersOf", ${now}::timestamptz
+      (operation_id, user_id, granted, revoked, revoked_terms, joined, is_active, members_of, changed_at)
+    select ${operationId}::uuid, "userId", granted, revoked, terms, joined, "isActive", "membersOf",
+      ${now}::timestamptz
     from json_to_recordset(${JSON.stringify(rows)}::json) as changed
-      ("userId" int, granted varchar[], revoked varchar[], joined int[], "isActive" boolean, "membersOf" int[])`.execute(
-    kysely(tx),
-  );
+      ("userId" int, granted varchar[], revoked varchar[], terms json, joined int[], "isActive" boolean,
+        "membersOf" int[])`.execute(kysely(tx));
 };
 
 const appsAndClients = ({ granted, revoked, joined }: AccessChange) => [...granted, ...revoked, ...joined];

@@ -6,6 +6,7 @@ import { OperationChange, type UndoneChange } from '../../../entities/operation.
 import type { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
+import { LIVE_GRANTS } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
@@ -32,6 +33,8 @@ const CHANGED_SINCE: RowProblem = {
   detail: 'It was changed again after the operation.',
 };
 
+const EXPIRED: RowProblem = { code: 'expired', detail: 'The grant would have ended by now.' };
+
 /** Undoes changes of many users. */
 export const createOperations = (unit: UnitOfWork) => {
   const { em, clock, audit, idempotency } = unit;
@@ -43,13 +46,16 @@ export const createOperations = (unit: UnitOfWork) => {
       const change = await lockChange(tx, id, user.id);
       if (!change) return; // another request has undone it
       const is_active = (await isAsLeft(tx, user, change)) ? !change.isActive : undefined;
-      const { revoked: grant, granted: revoke, membersOf } = change;
-      const changes = { grant, revoke, is_active, ...(membersOf.length > 0 && { members_of: membersOf }) };
+      const { granted: revoke, membersOf } = change;
+      const grant = change.revoked.filter((app) => !hasExpired(change, app, clock.now()));
+      const terms = change.revokedTerms ?? {};
+      const members_of = membersOf.length > 0 ? membersOf : undefined;
+      const changes = { grant, terms, revoke, is_active, members_of };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
       await leaveClients(user, change).execute(kysely(tx));
-      change.undone = undoneBy(undoable, change);
+      change.undone = undoneBy(undoable, change, clock.now());
       await tx.flush();
     });
 
@@ -154,7 +160,7 @@ const isAsLeft = async (tx: Em, user: User, { isActive, membersOf, changedAt }: 
  */
 const leaveClients = ({ id }: User, { joined }: Change) => sql`
   delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[])
-    and not exists (select from app_grants g join apps a on a.id = g.app_id
+    and not exists (select from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`;
 
 /** The ids of the apps, and null for the activation. */
@@ -165,9 +171,20 @@ const changesIn = ({ granted, revoked, superseded, isActive }: Change): (string 
   ...(isActive === null ? [] : [null]),
 ];
 
-const undoneBy = ({ granted, revoked, isActive }: UndoableChange, change: Change): UndoneChange => {
+/** Whether the revoked grant of the app would have ended by now. */
+const hasExpired = ({ revokedTerms }: Change, appId: string, now: Date): boolean => {
+  const expiresAt = revokedTerms?.[appId]?.expires_at;
+  return typeof expiresAt === 'string' && new Date(expiresAt) <= now;
+};
+
+const undoneBy = (undoable: UndoableChange, change: Change, now: Date): UndoneChange => {
+  const { granted, revoked, isActive } = undoable;
   const reverted = new Set<string | null>(idsOf([...granted, ...revoked]));
   if (isActive !== null) reverted.add(null);
   const left = changesIn(change).filter((id) => !reverted.has(id));
-  return { reverted: reverted.size, skipped: left.map((app_id) => ({ app_id, problem: CHANGED_SINCE })) };
+  const skipped = left.map((app_id) => ({
+    app_id,
+    problem: app_id !== null && hasExpired(change, app_id, now) ? EXPIRED : CHANGED_SINCE,
+  }));
+  return { reverted: reverted.size, skipped };
 };

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { GrantTerms } from '../../../entities/operation.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import {
@@ -12,6 +13,7 @@ import {
   auditEntryVisibleTo,
   clientVisibleTo,
   isNotSuspended,
+  LIVE_GRANTS,
   userAppsManagedBy,
   userClientVisibleTo,
   userVisibleTo,
@@ -25,7 +27,7 @@ import {
 } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { changeAccess, grantEvents } from './app-grants.ts';
+import { changeAccess, GRANT_TERMS, grantEvents } from './app-grants.ts';
 import { lockSuperusers, targets } from './user-locks.ts';
 import { type Listing, listingQuery } from './users.ts';
 
@@ -33,7 +35,13 @@ import { type Listing, listingQuery } from './users.ts';
 export type Cell = { email: string; app_id: string; granted: boolean };
 
 /** When and by whom an app was granted; null if the audit trail does not go back so far, as after an import. */
-export type UserGrant = { app: string; granted_at: Date | null; granted_by: string | null };
+export type UserGrant = {
+  app: string;
+  granted_at: Date | null;
+  granted_by: string | null;
+  expires_at: Date | null;
+  reason: string;
+};
 
 /** Who has which app: the members of a client as rows and its apps as columns. */
 export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -63,7 +71,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
           isChangeable.as('is_changeable'),
           condition`exists (select from memberships m
             where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
-          sql<string[]>`array(select a.id from app_grants g join apps a on a.id = g.app_id
+          sql<string[]>`array(select a.id from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
             where g.user_id = users.id and a.client_id = ${client} order by a.created_at, a.id)`.as('apps'),
         ])
         .limit(limit + 1)
@@ -88,7 +96,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
       const changes = planCells(cells, targets, apps);
       const now = clock.now();
       const operation = await startOperation(tx, actor, `access of client ${client}`, now);
-      await changeAccess(tx, changes);
+      await changeAccess(tx, { by: actor.id, now }, changes);
       await recordChanges(
         tx,
         operation.id,
@@ -151,17 +159,18 @@ const planCells = (cells: readonly Cell[], targets: Targets, apps: Apps): CellCh
   const changes = new Map<string, CellChanges>();
   for (const { email, app_id, granted } of cells) {
     const [target, app] = [targets.get(email), apps.get(app_id)];
-    if (!target || !app || target.apps.has(app_id) === granted) continue;
+    if (!target || !app || target.grants.has(app_id) === granted) continue;
     const change = changes.get(email) ?? { email, userId: target.id, granted: [], revoked: [], joined: [] };
     changes.set(email, change);
-    (granted ? change.granted : change.revoked).push(app);
+    if (granted) change.granted.push(app);
+    else change.revoked.push({ ...app, terms: target.grants.get(app_id) });
     if (granted && !target.clientIds.includes(app.client_id)) change.joined = [app.client_id];
   }
   return [...changes.values()];
 };
 
-/** A locked user with their roles and their apps of the client. */
-type Target = TargetRoles & { apps: Set<string> };
+/** A locked user with their roles and their grants of the client, by the ids of the apps. */
+type Target = TargetRoles & { grants: ReadonlyMap<string, GrantTerms> };
 
 /**
  * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.
@@ -180,8 +189,9 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
   const rows = await targets(tx)
     .select([
-      sql<string[]>`array(select g.app_id from app_grants g join apps a on a.id = g.app_id
-        where g.user_id = users.id and a.client_id = ${client})`.as('apps'),
+      sql<Record<string, GrantTerms> | null>`(select json_object_agg(g.app_id, ${GRANT_TERMS})
+        from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+        where g.user_id = users.id and a.client_id = ${client})`.as('grants'),
     ])
     .where(isAnyOf('users.id', ids, 'int'))
     .execute();
@@ -191,14 +201,21 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
     .where('client_id', '=', client)
     .execute();
   return {
-    targets: new Map(rows.map((row): [string, Target] => [row.email, { ...row, apps: new Set(row.apps) }])),
+    targets: new Map(
+      rows.map((row): [string, Target] => [
+        row.email,
+        { ...row, grants: new Map(Object.entries(row.grants ?? {})) },
+      ]),
+    ),
     apps: new Map(apps.map((app) => [app.id, app])),
   };
 };
 
 const grantsOf = (actor: Actor, { id, email }: { id: number; email: string }) => sql<UserGrant>`
-  select a.id as app, latest.granted_at, latest.granted_by
-  from app_grants g join apps a on a.id = g.app_id left join (
+  select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
+    coalesce(granter.email, latest.granted_by) as granted_by, g.expires_at, g.reason
+  from ${LIVE_GRANTS} g join apps a on a.id = g.app_id left join users granter on granter.id = g.granted_by
+  left join (
     select distinct on (app_id) app_id, granted_at, granted_by from (
       select app_id, occurred_at, actor_email
       from audit_entries, json_array_elements_text(details -> 'granted') as granted (app_id)

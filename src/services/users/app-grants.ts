@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { GrantTerms } from '../../../entities/operation.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
@@ -26,15 +27,33 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 
-/** Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again. */
-export const changeAccess = async (tx: Em, changes: readonly AccessChange[]): Promise<void> => {
+/** SQL: the terms of a grant `g`. */
+export const GRANT_TERMS = sql<GrantTerms>`json_build_object('granted_by', g.granted_by,
+  'granted_at', g.granted_at, 'expires_at', g.expires_at, 'reason', g.reason)`;
+
+/** What grants without other terms get. */
+export type Granting = { by: number; now: Date };
+
+/**
+ * Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again: this
+ * changes nothing, unless the grant had expired.
+ */
+export const changeAccess = async (
+  tx: Em,
+  { by, now }: Granting,
+  changes: readonly AccessChange[],
+): Promise<void> => {
   const rows = changes
     .filter(({ granted, revoked, joined }) => granted.length + revoked.length + joined.length > 0)
-    .map((change) => ({ ...change, granted: idsOf(change.granted), revoked: idsOf(change.revoked) }));
+    .map((change) => ({ ...change, revoked: idsOf(change.revoked) }));
   if (rows.length === 0) return;
+  const terms: GrantTerms = { granted_by: by, granted_at: now.toISOString(), expires_at: null, reason: '' };
+  const grants = changes.flatMap(({ userId, granted }) =>
+    granted.map((app) => ({ user_id: userId, app_id: app.id, ...(app.terms ?? terms) })),
+  );
   await supersedeOperations(tx, changes);
   const changed = sql`json_to_recordset(${JSON.stringify(rows)}::json)
-    as changed ("userId" int, granted varchar[], revoked varchar[], joined int[])`;
+    as changed ("userId" int, revoked varchar[], joined int[])`;
   await sql`
     with revoked as (
       delete from app_grants g using ${changed}
@@ -44,8 +63,12 @@ export const changeAccess = async (tx: Em, changes: readonly AccessChange[]): Pr
       insert into memberships (client_id, user_id) select unnest(joined), "userId" from ${changed}
       on conflict do nothing
     )
-    insert into app_grants (user_id, app_id) select "userId", unnest(granted) from ${changed}
-    on conflict do nothing`.execute(kysely(tx));
+    insert into app_grants as current (user_id, app_id, granted_by, granted_at, expires_at, reason)
+    select * from json_to_recordset(${JSON.stringify(grants)}::json) as granted
+      (user_id int, app_id varchar, granted_by int, granted_at timestamptz, expires_at timestamptz, reason varchar)
+    on conflict (user_id, app_id) do update set granted_by = excluded.granted_by,
+      granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
+      where current.expires_at <= now()`.execute(kysely(tx));
 };
 
 /** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */

@@ -86,7 +86,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       const apps = await grantedApps(tx, user.id, clientId);
       const revoked = apps.map(({ id }) => ({ id, client_id: clientId }));
       const change = { userId: user.id, granted: [], revoked };
-      await changeAccess(tx, [{ ...change, joined: [] }]);
+      await changeAccess(tx, { by: actor.id, now: clock.now() }, [{ ...change, joined: [] }]);
       // An undo must not bring the membership back, nor end a later one.
       await supersedeOperations(tx, [{ ...change, joined: [clientId] }]);
       await endLaunches(tx, user.id, [clientId]);

@@ -44,7 +44,9 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
         tx.create(OutboxMail, { kind: 'password-setup', traceparent: tracing.traceparent(), ...mail });
       }
       await tx.flush();
-      await changeAccess(tx, [{ userId: user.id, granted: apps, revoked: [], joined: [...clients] }]);
+      await changeAccess(tx, { by: actor.id, now }, [
+        { userId: user.id, granted: apps, revoked: [], joined: [...clients] },
+      ]);
       const event: AuditEvent = { action: 'user.create', actor, target: user.email, clients: [...clients] };
       await audit.record(tx, [event, ...grantEvents(actor, user.email, apps)]);
       await duplicateLimit.check(tx, actor.id);

@@ -1,4 +1,5 @@
 import { Membership } from '../../../entities/client.ts';
+import type { GrantTerms } from '../../../entities/operation.ts';
 import { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
@@ -12,6 +13,7 @@ import {
   requireUserUpdatable,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
+import { LIVE_GRANTS } from '../access/visibility.ts';
 import { type Audit, type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
@@ -19,7 +21,7 @@ import { endLaunches } from '../gate/ticket-revocations.ts';
 import { type GrantableApp, idsOf, type UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { changeAccess, grantEvents, unknownApp } from './app-grants.ts';
+import { changeAccess, GRANT_TERMS, grantEvents, unknownApp } from './app-grants.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
@@ -40,6 +42,8 @@ export type UserChanges = { [K in ProfileField | 'is_active']?: UserDetail[K] | 
   /** Adds and removes single apps. Not to be combined with `apps`. */
   grant?: readonly string[] | undefined;
   revoke?: readonly string[] | undefined;
+  /** Of the apps to grant, by their ids. */
+  terms?: Readonly<Record<string, GrantTerms>> | undefined;
   /** Changes the memberships in these clients instead of the account. */
   members_of?: readonly number[] | undefined;
   /** What the caller has read of the user: the update fails if it has changed. */
@@ -112,7 +116,7 @@ export const updateUser = async (
     isActive,
     membersOf: isShared ? members : [],
   };
-  await changeAccess(tx, [undoable]);
+  await changeAccess(tx, { by: actor.id, now }, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
   if (suspended.length > 0) await endLaunches(tx, user.id, suspended);
   if (isActive === true && !isShared) await enqueueReactivationNotice(tx, user.id, now);
@@ -235,15 +239,11 @@ const readKnownApps = (tx: Em, userId: number, appIds: readonly string[]): Promi
   kysely(tx)
     .selectFrom('apps')
     .select(['apps.id', 'apps.client_id'])
-    .select(
-      condition`exists (select from app_grants g where g.user_id = ${userId} and g.app_id = apps.id)`.as(
-        'is_granted',
-      ),
+    .leftJoin(LIVE_GRANTS.as('g'), (join) =>
+      join.onRef('g.app_id', '=', 'apps.id').on('g.user_id', '=', userId),
     )
-    .where(
-      condition`apps.id in (select g.app_id from app_grants g where g.user_id = ${userId}
-        union all select unnest(${[...appIds]}::varchar[]))`,
-    )
+    .select([condition`g.app_id is not null`.as('is_granted'), GRANT_TERMS.as('terms')])
+    .where(condition`(g.app_id is not null or apps.id = any(${[...appIds]}::varchar[]))`)
     .orderBy('apps.created_at')
     .orderBy('apps.id')
     .execute();
@@ -286,7 +286,9 @@ const planApps = (
     changeable.includes(app) ? { ...app, is_granted: wanted.includes(app) } : app,
   );
   return {
-    granted: wanted.filter((app) => !app.is_granted),
+    granted: wanted
+      .filter((app) => !app.is_granted)
+      .map(({ id, client_id }) => ({ id, client_id, terms: changes.terms?.[id] })),
     revoked: changeable.filter((app) => app.is_granted && !wanted.includes(app)),
     /** Ids of clients. */
     joined: [...new Set(wanted.map((app) => app.client_id))].filter((id) => !clientIds.includes(id)),

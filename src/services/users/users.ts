@@ -5,7 +5,13 @@ import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
-import { isNotErased, userClientVisibleTo, userVisibleTo, type Viewer } from '../access/visibility.ts';
+import {
+  isNotErased,
+  LIVE_GRANTS,
+  userClientVisibleTo,
+  userVisibleTo,
+  type Viewer,
+} from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import { reloadActor } from '../auth/identity.ts';
 import { readClient } from '../clients/clients.ts';
@@ -118,7 +124,7 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
       .innerJoin('memberships', 'memberships.user_id', 'users.id')
       .where('memberships.client_id', '=', client)
       .where(isNotErased);
-    const isGranted = condition`exists (select from app_grants g
+    const isGranted = condition`exists (select from ${LIVE_GRANTS} g
       where g.user_id = users.id and g.app_id = ${appId})`;
     return {
       users: asUsers(appId === undefined ? members : members.where(isGranted)),
@@ -127,7 +133,10 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
   }
   const visible = users.where(userVisibleTo(actor));
   if (appId === undefined) return { users: visible, key: 'users' };
-  const granted = visible.innerJoin('app_grants', 'app_grants.user_id', 'users.id').where(isNotErased);
+  const granted = visible
+    .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
+    .where(condition`coalesce(app_grants.expires_at > now(), true)`)
+    .where(isNotErased);
   return { users: asUsers(granted.where('app_grants.app_id', '=', appId)), key: 'app_grants' };
 };
 
@@ -180,7 +189,7 @@ const isOfPage = (userId: RawBuilder<number>) => condition`${userId} = any(array
 /** `apps` is JSON, oldest first. */
 const grantsOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
   select g.user_id, '["' || string_agg(g.app_id, '","' order by a.created_at, a.id) || '"]' as apps
-  from app_grants g join apps a on a.id = g.app_id
+  from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
   where ${isOfPage(sql`g.user_id`)} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}
   group by g.user_id)`;
 

@@ -15,6 +15,7 @@ import type { Row } from '../walk-rows.ts';
 
 export type Step = Omit<Row, 'shape' | 'status'>;
 
+const END = '2030-01-31T12:00:00Z';
 const NEW_PASSWORD = 'Violet-harbor-92-kite';
 const LOGIN = { username: ADA, password: DEMO_PASSWORD };
 
@@ -55,6 +56,10 @@ const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
     { line: `GET /jb/users/${email}/memberships/`, as: ROOT },
     { line: `PATCH ${path}`, as: ACME, body: { extra: { region: 'north' } } },
     { line: `GET ${path}removal/`, as: ACME },
+    { line: `POST /jb/apps/${CHURN}/grants/`, as: ACME, body: { email, reason: 'Audit' } },
+    { line: `GET /jb/apps/${CHURN}/grants/`, as: ACME },
+    { line: `PATCH /jb/apps/${CHURN}/grants/${email}/`, as: ACME, body: { expires_at: END } },
+    { line: `DELETE /jb/apps/${CHURN}/grants/${email}/`, as: ACME },
     { line: `DELETE ${path}`, as: ACME },
   ];
 };

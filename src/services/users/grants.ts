@@ -1,0 +1,153 @@
+import { type InferResult, sql } from 'kysely';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
+import { invalid, notFound } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin, requireUserUpdatable } from '../access/actor.ts';
+import { isNotErased, LIVE_GRANTS, userVisibleTo } from '../access/visibility.ts';
+import { appRow, requireViewableApp } from '../apps/app-rows.ts';
+import { diffColumns, isEmpty } from '../audit/audit.ts';
+import { supersedeOperations } from '../operations/operation-log.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { lockUser } from './user-locks.ts';
+import { type UserChanges, updateUser } from './user-update.ts';
+
+/** `expires_at` null: without an end. */
+export type GrantEnd = { expires_at: Date | null; reason: string };
+type GrantChanges = { [K in keyof GrantEnd]?: GrantEnd[K] | undefined };
+
+/** Who was granted an app, by whom, why and until when. */
+export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
+  /** Changes the grants of a user by the rules of `users.update`, for one app that the actor manages. */
+  const change = async (tx: Em, actor: Actor, appId: string, email: string, changes: UserChanges) => {
+    const { client_id } = await appRow(tx, actor, appId);
+    requireClientAdmin(actor, client_id);
+    return updateUser({ tx, now: clock.now(), audit }, actor, email, changes);
+  };
+
+  return {
+    /**
+     * Who has the app, by email address.
+     * @throws Problem `not-found`, `forbidden` if the actor may open the app only, `invalid-input` on `cursor`
+     */
+    list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
+      await requireViewableApp(em, actor, appId);
+      const grants = grantsOf(em, appId).where(userVisibleTo(actor)).where(isNotErased);
+      if (page.cursor === undefined) return readPage(grants, 'users.email', page);
+      const { email } = await cursorRow(grants.where('users.email', '=', page.cursor));
+      return readPage(grants.where('users.email', '>', email), 'users.email', page);
+    },
+
+    /**
+     * Grants the app to a user.
+     * @throws Problem as `updateUser`, `invalid-input` on `email` if the user has it, and on `expires_at`
+     */
+    create: (actor: Actor, appId: string, email: string, end: GrantEnd): Promise<GrantRow> =>
+      em.transactional(async (tx) => {
+        const now = clock.now();
+        requireFuture(end, now);
+        const terms = {
+          granted_by: actor.id,
+          granted_at: now.toISOString(),
+          expires_at: end.expires_at?.toISOString() ?? null,
+          reason: end.reason,
+        };
+        const granting = { grant: [appId], terms: { [appId]: terms } };
+        const { isChanged } = await change(tx, actor, appId, email, granting);
+        if (!isChanged)
+          throw invalid({ email: ['This user already has the app. Change the end of the grant instead.'] });
+        return readGrant(tx, appId, email);
+      }),
+
+    /**
+     * Changes when a grant ends, and why it was given.
+     * @throws Problem `not-found`, those of `updateUser`, `invalid-input` on `expires_at`
+     */
+    update: (actor: Actor, appId: string, email: string, changes: GrantChanges): Promise<GrantRow> =>
+      em.transactional(async (tx) => {
+        const now = clock.now();
+        requireFuture(changes, now);
+        const { client_id } = await appRow(tx, actor, appId);
+        requireClientAdmin(actor, client_id);
+        const { user } = await lockUser(tx, actor, email, requireUserUpdatable);
+        const before = await readGrant(tx, appId, email);
+        const { expires_at = before.expires_at, reason = before.reason } = changes;
+        const details = diffColumns(before, { ...before, expires_at, reason }, ['expires_at', 'reason']);
+        if (isEmpty(details)) return before;
+        await kysely(tx)
+          .updateTable('app_grants')
+          .set({ expires_at, reason })
+          .where('user_id', '=', user.id)
+          .where('app_id', '=', appId)
+          .execute();
+        const granted = [{ id: appId, client_id }];
+        await supersedeOperations(tx, [{ userId: user.id, granted, revoked: [], joined: [] }]);
+        const about = { actor, target: user.email, clients: [client_id] };
+        await audit.record(tx, [{ action: 'grant.update', ...about, details: { app: appId, ...details } }]);
+        return { ...before, expires_at, reason };
+      }),
+
+    /** @throws Problem `not-found`, those of `updateUser` */
+    remove: (actor: Actor, appId: string, email: string): Promise<void> =>
+      em.transactional(async (tx) => {
+        const { isChanged } = await change(tx, actor, appId, email, { revoke: [appId] });
+        if (!isChanged) throw notFound('grant');
+      }),
+  };
+};
+
+/** @throws Problem `invalid-input` on `expires_at` */
+export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => {
+  if (expires_at && expires_at <= now) throw invalid({ expires_at: ['Must be in the future.'] });
+};
+
+/** The grants of an app that count now. */
+const grantsOf = (em: Em, appId: string) =>
+  kysely(em)
+    .selectFrom(LIVE_GRANTS.as('g'))
+    .innerJoin('users', 'users.id', 'g.user_id')
+    .leftJoin('users as granter', 'granter.id', 'g.granted_by')
+    .select(['users.email', 'users.first_name', 'users.last_name', 'granter.email as granted_by'])
+    .select(['g.granted_at', 'g.expires_at', 'g.reason'])
+    .where('g.app_id', '=', appId)
+    .orderBy('users.email');
+
+export type GrantRow = InferResult<ReturnType<typeof grantsOf>>[number];
+
+/** @throws Problem `not-found` */
+const readGrant = (em: Em, appId: string, email: string): Promise<GrantRow> =>
+  grantsOf(em, appId)
+    .where('users.email', '=', email)
+    .executeTakeFirstOrThrow(() => notFound('grant'));
+
+/** Grants of one transaction. */
+const BATCH = 1_000;
+
+/** Deletes grants that have expired, and records it. They have not counted since. */
+export const pruneGrants = async (em: Em, audit: UnitOfWork['audit']): Promise<void> => {
+  const pruneBatch = async (tx: Em): Promise<number> => {
+    const { rows } = await sql<{ email: string; app_id: string; client_id: number }>`
+      with expired as (
+        select user_id, app_id from app_grants where expires_at <= now()
+        order by expires_at limit ${BATCH} for update skip locked
+      ),
+      deleted as (
+        delete from app_grants g using expired
+        where (g.user_id, g.app_id) = (expired.user_id, expired.app_id)
+        returning g.user_id, g.app_id
+      )
+      select users.email, deleted.app_id, apps.client_id
+      from deleted join users on users.id = deleted.user_id join apps on apps.id = deleted.app_id`.execute(
+      kysely(tx),
+    );
+    const events = rows.map(({ email, app_id, client_id }) => ({
+      action: 'grant.expire' as const,
+      actor: null,
+      target: email,
+      clients: [client_id],
+      details: { revoked: [app_id] },
+    }));
+    await audit.record(tx, events);
+    return rows.length;
+  };
+  while ((await em.transactional(pruneBatch)) === BATCH);
+};
