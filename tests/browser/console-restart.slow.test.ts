@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { fillLogin, launchChromium, waitForHeading } from '../support/browser.ts';
+import { fillLogin, launchChromium, openTab, waitForHeading } from '../support/browser.ts';
 import { waitForData } from '../support/console.ts';
 import { startService } from '../support/service-process.ts';
 import { freePort } from '../support/tcp.ts';
@@ -28,7 +28,7 @@ restart('says that the service is away, and goes on without a reload when it is 
   const settings = { DATA_DIR: folder.path, PORT, BASE_URL: `http://localhost:${PORT}` };
   const before = await startService('demo', settings);
   await using chromium = await launchChromium();
-  const page = await chromium.newPage({ baseURL: settings.BASE_URL });
+  const page = await openTab(chromium, { baseURL: settings.BASE_URL });
   await openPerson(page);
   await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
   await waitForHeading(page, 'Audit trail');
@@ -58,7 +58,7 @@ restart('shows why a screen that was never open cannot be loaded, and opens it w
   const settings = { DATA_DIR: folder.path, PORT, BASE_URL: `http://localhost:${PORT}` };
   const before = await startService('demo', settings);
   await using chromium = await launchChromium();
-  const page = await chromium.newPage({ baseURL: settings.BASE_URL });
+  const page = await openTab(chromium, { baseURL: settings.BASE_URL });
   await openPerson(page);
 
   await before.kill('SIGTERM');

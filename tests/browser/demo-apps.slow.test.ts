@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { fillLogin, launchChromium, waitForHeading } from '../support/browser.ts';
+import { fillLogin, launchChromium, openTab, waitForHeading } from '../support/browser.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { makeDataDir } from '../support/test-server.ts';
@@ -23,8 +23,7 @@ demoApps.after(({ closing }) => closing?.disposeAsync());
 
 /** Opens a path in a fresh profile and logs in. */
 const openAs = async ({ browser, service }: Context, email: string, path: string): Promise<Page> => {
-  const page = await browser.newPage();
-  page.setDefaultTimeout(15_000);
+  const page = await openTab(browser);
   await page.goto(service.address + path);
   await fillLogin(page, email, PASSWORD);
   return page;
@@ -68,7 +67,7 @@ demoApps('open from the list of apps on the home page of a user', async (context
 });
 
 demoApps('lead to Steward if the browser has no session', async (context) => {
-  const page = await context.browser.newPage();
+  const page = await openTab(context.browser);
   await page.goto(`${context.service.address}/demo-apps/sales/`);
   await page.getByRole('link', { name: 'Open it again' }).click();
   await fillLogin(page, 'grace@acme.test', PASSWORD);

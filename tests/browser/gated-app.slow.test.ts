@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
-import { fillLogin, launchChromium } from '../support/browser.ts';
+import { fillLogin, launchChromium, openTab } from '../support/browser.ts';
 import { findPythonWithRequests } from '../support/environment.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { startService } from '../support/service-process.ts';
@@ -86,7 +86,7 @@ gated.before(async (context) => {
 gated.after((context) => context[Symbol.asyncDispose]?.());
 
 gated('greets the person who logs in, at the page that they wanted', async ({ browser, steward, site }) => {
-  const page = await browser.newPage();
+  const page = await openTab(browser);
   await page.goto(`${site}/sales/`);
   assert.is(new URL(page.url()).origin, steward);
   await fillLogin(page, 'ada@acme.test', PASSWORD);
@@ -128,7 +128,7 @@ else
       const allowed = { embed_origins: [portal.origin] };
       assert.is((await service.send('PATCH /jb/clients/1/gate/', { token, body: allowed })).status, 200);
 
-      const page = await browser.newPage();
+      const page = await openTab(browser);
       await page.goto(portal.origin);
       const frame = page.frameLocator('iframe');
       await frame.getByRole('heading', { name: 'Hello, guest' }).waitFor();

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { launchChromium, waitForHeading } from '../support/browser.ts';
+import { launchChromium, openTab, waitForHeading } from '../support/browser.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
@@ -58,7 +58,7 @@ mailed('a mailed invitation creates a user with the chosen password', async ({ s
   assert.match(mail.html ?? '', /Sales/);
 
   const link = linkIn(mail.text);
-  const page = await (await browser.newContext()).newPage();
+  const page = await openTab(browser);
   await page.goto(link);
   await page.getByLabel('First name').fill('Mary');
   await page.getByLabel('Choose a password').fill(password);
@@ -67,7 +67,7 @@ mailed('a mailed invitation creates a user with the chosen password', async ({ s
 
   const own = await service.logIn(email, password);
   const apps = await service.send('GET /jb/apps/', { token: own.token });
-  const second = await (await browser.newContext()).newPage();
+  const second = await openTab(browser);
   await second.goto(link);
 
   assert.is(apps.json[0].slug, 'sales');
@@ -89,7 +89,7 @@ mailed('a mail is counted once the SMTP server has accepted it', async ({ servic
 mailed('a mailed link resets a forgotten password', async ({ service, smtp, browser }) => {
   const email = 'grace@acme.test';
   const password = 'maple-sundial-44-crane';
-  const page = await (await browser.newContext()).newPage();
+  const page = await openTab(browser);
   await page.goto(`${service.address}/login/`);
   await page.getByRole('link', { name: 'Forgot your password?' }).click();
   await page.getByLabel('Email address').fill(email);

@@ -1,5 +1,5 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { fillLogin, launchChromium } from '../support/browser.ts';
+import type { Browser, Page } from 'playwright-core';
+import { fillLogin, launchChromium, openTab } from '../support/browser.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
@@ -7,7 +7,6 @@ import { DEMO_PASSWORD } from '../support/test-server.ts';
 
 export const ADMIN = 'admin@acme.test';
 const VIEWPORT = { width: 1280, height: 720 };
-const TIMEOUT_MS = 30_000;
 
 /** A demo service with a mail server, and the console in the browser of an admin. */
 export type Tour = {
@@ -57,14 +56,7 @@ export const startTour = async ({ save }: Options, closing: AsyncDisposableStack
 };
 
 const openConsole = async (browser: Browser, baseURL: string, email: string): Promise<Page> => {
-  const context: BrowserContext = await browser.newContext({
-    baseURL,
-    viewport: VIEWPORT,
-    colorScheme: 'light',
-    reducedMotion: 'reduce',
-  });
-  context.setDefaultTimeout(TIMEOUT_MS);
-  const page = await context.newPage();
+  const page = await openTab(browser, { baseURL, viewport: VIEWPORT, colorScheme: 'light' });
   await page.goto('/console/');
   await fillLogin(page, email, DEMO_PASSWORD);
   return page;

@@ -1,5 +1,11 @@
 import { access } from 'node:fs/promises';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CHROMIUM } from './environment.ts';
@@ -7,7 +13,8 @@ import { suite } from './suite.ts';
 import { DEMO_PASSWORD, startTestApp, type TestApp } from './test-app.ts';
 
 const HOSTS = ['localhost:8000', 'globex.localhost:8000'];
-const TIMEOUT_MS = 15_000;
+/** Only ends what hangs: on a busy machine, a page can take many times as long as on an idle one. */
+const TIMEOUT_MS = 60_000;
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0';
 
 type Context = { app: TestApp; browser: TestBrowser };
@@ -71,10 +78,16 @@ export const launchChromium = async (hostRules = ''): Promise<Browser> => {
   return chromium.launch({ executablePath: CHROMIUM, args });
 };
 
-const openPage = async (browser: Browser, expected?: RegExp) => {
-  const context = await browser.newContext({ baseURL: `http://${HOSTS[0]}` });
+/** A page in a fresh profile. Without transitions, as a button could move between the press and the release of a click. */
+export const openTab = async (browser: Browser, options: BrowserContextOptions = {}): Promise<Page> => {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
   context.setDefaultTimeout(TIMEOUT_MS);
-  const page = await context.newPage();
+  return context.newPage();
+};
+
+const openPage = async (browser: Browser, expected?: RegExp) => {
+  const page = await openTab(browser, { baseURL: `http://${HOSTS[0]}` });
+  const context = page.context();
   const errors: string[] = [];
   const navigations = new Set<string>();
   // Chromium logs every response with an error status. That is expected of pages, but not of what they load.
