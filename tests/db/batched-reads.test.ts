@@ -1,19 +1,23 @@
 import { type Compilable, CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import type pg from 'pg';
 import * as assert from 'uvu/assert';
+import type { Connection } from '../../src/config/connection.ts';
 import { createRead, type Read } from '../../src/db/batched-reads.ts';
 import { isAnyOf } from '../../src/db/kysely.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase, createTestPool } from '../support/test-database.ts';
+import { queryOnce } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
-type Context = { pool: pg.Pool; read: Read; drop: () => Promise<void> };
+type Context = { connection: Connection; pool: pg.Pool; read: Read; drop: () => Promise<void> };
 const reads = suite<Context>('reads by small statements');
 
 reads.before(async (context) => {
   const { connection, drop } = await createTestDatabase('empty');
   // One connection: what a failure leaves behind meets the next read.
-  context.pool = createTestPool(connection, { max: 1, limitMs: 2_000 });
+  context.pool = createTestPool(connection, { max: 1 });
   context.read = createRead(context.pool);
+  context.connection = connection;
   context.drop = drop;
 });
 reads.after(async ({ pool, drop }) => {
@@ -27,6 +31,14 @@ const query = (text: string, values: readonly unknown[] = []): Compilable<Half> 
 });
 const half = (of: number, by = 2) =>
   query('select $1::int / $2::int as half, pg_backend_pid() as pid', [of, by]);
+
+/** Ends a session from another one, once it runs `pg_sleep`. */
+const endWhileAsleep = async ({ connection }: Context, pid: number | undefined): Promise<void> => {
+  const statement = `
+    select pg_terminate_backend(pid) as "isEnded" from pg_stat_activity
+    where pid = ${pid} and wait_event = 'PgSleep'`;
+  await until('it sleeps', async () => (await queryOnce(connection, statement))[0]?.isEnded === true);
+};
 
 reads(
   'go together if they start in one event-loop tick, and each gets its own rows',
@@ -57,13 +69,15 @@ reads('do not fail because another one in the batch fails', async ({ read, pool 
   assert.is(pool.totalCount, 1);
 });
 
-reads('fail from the one that loses their connection, and the next have another', async ({ read, pool }) => {
+reads('fail from the one that loses their connection, and the next have another', async (context) => {
+  const { read, pool } = context;
   const [row] = await read(half(2));
-  const ended = query('select pg_terminate_backend($1::int), pg_sleep(1)', [row?.pid]);
-  const outcomes = await Promise.allSettled([read(half(4)), read(ended), read(half(6))]);
+  const outcomes = Promise.allSettled([read(half(4)), read(query('select pg_sleep(60)')), read(half(6))]);
+  // Not by a statement of the batch: the server could then end the session while later ones are still being sent.
+  await endWhileAsleep(context, row?.pid);
 
   assert.equal(
-    outcomes.map(({ status }) => status),
+    (await outcomes).map(({ status }) => status),
     ['fulfilled', 'rejected', 'rejected'],
   );
   assert.is((await read(half(8)))[0]?.half, 4);
@@ -85,8 +99,10 @@ reads('plan a statement with a list of keys only a few times', async ({ read, po
   assert.equal(rows, [{ generic_plans: 6, custom_plans: 5 }]);
 });
 
-reads('fail if the server does not answer in time', async ({ read }) => {
-  const [outcome] = await Promise.allSettled([read(query('select pg_sleep(60)'))]);
+reads('fail if the server does not answer in time', async ({ connection }) => {
+  const pool = createTestPool(connection, { max: 1, limitMs: 500 });
+  const [outcome] = await Promise.allSettled([createRead(pool)(query('select pg_sleep(60)'))]);
+  await pool.end();
 
   assert.match(String(outcome.status === 'rejected' && outcome.reason), /timeout/);
 });
