@@ -31,7 +31,7 @@ races(
   'replaces what is written by a transaction that started before the erasure and commits after it',
   async ({ app }) => {
     await addPerson(app);
-    let erasing: Promise<{ is_finished: boolean }> | undefined;
+    let erasing: Promise<unknown> | undefined;
 
     await app.orm.em.fork().transactional(async (tx) => {
       const entry = { actor: { email: PERSON }, target: PERSON, action: 'login.session' as const };
@@ -47,7 +47,7 @@ races(
       assert.is((await unfinished.execute()).length, 1);
     });
 
-    assert.is((await erasing)?.is_finished, true);
+    await erasing;
     assert.equal(await rowsWith(app, TRACES), []);
   },
 );
@@ -55,7 +55,7 @@ races(
 races('waits for a report that is being written, and keeps its count', async ({ app }) => {
   await app.as(ACME).usage.record({ app_id: SALES, entries: [{ email: GRACE, action: 'OPEN' }] });
   const statsBefore = await app.as(ROOT).usage.series({ app_id: SALES, window: 1 });
-  let erasing: Promise<{ is_finished: boolean }> | undefined;
+  let erasing: Promise<unknown> | undefined;
 
   await app.orm.em.fork().transactional(async (tx) => {
     await writeUsage(tx, SALES, [logEntry(0, GRACE)], app.clock.now());
