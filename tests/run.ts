@@ -33,7 +33,7 @@ const { values, positionals: parts } = parseArgs({
     dir: { type: 'string', default: import.meta.dirname },
     one: { type: 'boolean', default: false },
     first: { type: 'string', multiple: true, default: [] },
-    'timeout-seconds': { type: 'string', default: '120' },
+    'timeout-seconds': { type: 'string', default: '900' },
   },
 });
 

@@ -14,7 +14,7 @@ const ANSWER_MS = 20_000;
 /** For a readiness probe, which must respond within 3 s. */
 const READY_MS = 8_000;
 /** For connection attempts that began during the outage, and for the mail worker. */
-const RECOVERY_MS = 20_000;
+const RECOVERY_MS = 60_000;
 
 type Context = {
   database: Awaited<ReturnType<typeof startExternalDatabase>>;

@@ -62,7 +62,8 @@ const isSent = async ({ orm }: Context, email: string): Promise<boolean> => {
 away('warns once, continues when the database is back, and receives notifications again', async (context) => {
   const { database, orm, smtp, connection } = context;
   const log: string[] = [];
-  const settings = { smtpUrl: smtp.url, log, retryMs: 50, pollMs: 300_000 };
+  const pollMs = 300_000;
+  const settings = { smtpUrl: smtp.url, log, retryMs: 50, pollMs };
   const worker = openWorker({ em: orm.em, clock: systemClock, connection }, settings);
   worker.start();
   await oweMail(context, 'first@guest.test');
@@ -78,13 +79,10 @@ away('warns once, continues when the database is back, and receives notification
       .catch(() => []);
     return rows.length > 0;
   });
-  const started = performance.now();
   await oweMail(context, 'second@guest.test');
-  await until('the second is sent', () => isSent(context, 'second@guest.test'));
-  const ms = performance.now() - started;
+  await until('the second is sent', () => isSent(context, 'second@guest.test'), pollMs / 2);
   await worker.stop();
 
-  assert.ok(ms < 10_000, `${Math.round(ms)} ms`);
   assert.ok(log.filter((line) => line.includes('do not arrive')).length === 1, log.join(''));
   assert.ok(log.filter((line) => line.includes('cannot work with')).length <= 1, log.join(''));
   assert.equal(smtp.recipients(), ['first@guest.test', 'second@guest.test']);

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { until } from '../support/time.ts';
 
 const RUNNER = join(import.meta.dirname, '../run.ts');
 const FIXTURES = join(import.meta.dirname, '../fixtures/runner');
@@ -30,7 +30,7 @@ const isAlive = (pid: number): boolean => {
 
 /** A killed process exists until its parent, or the system for an orphan, has reaped it. */
 const endsSoon = async (pid: number): Promise<boolean> => {
-  for (let tries = 0; tries < 500 && isAlive(pid); tries++) await sleep(10);
+  await until('it has ended', () => !isAlive(pid)).catch(() => undefined);
   return !isAlive(pid);
 };
 

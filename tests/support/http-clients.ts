@@ -7,7 +7,8 @@ import { addressOf, type TestApp } from './test-app.ts';
 
 export type RestOptions = { token?: string; body?: unknown; headers?: Record<string, string> };
 
-const REQUEST_TIMEOUT_MS = 30_000;
+/** Only ends what hangs: a busy machine can take many times as long as an idle one. */
+const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Sends requests to a listening service, over real sockets. */
 export const createRestClient = (address: string) => {

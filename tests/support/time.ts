@@ -15,12 +15,14 @@ export const createTestClock = () => {
 };
 
 const INTERVAL_MS = 25;
+/** Only ends what hangs: a busy machine can take many times as long as an idle one. */
+const TIMEOUT_MS = 60_000;
 
 /** Polls until `isSo` returns true. At the deadline it fails with `what`. */
 export const until = async (
   what: string,
   isSo: () => boolean | Promise<boolean>,
-  timeoutMs = 20_000,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<void> => {
   const deadline = Date.now() + timeoutMs;
   while (!(await isSo())) {
@@ -30,7 +32,7 @@ export const until = async (
 };
 
 /** Repeats a check until it passes. At the deadline it fails as the check last did. */
-export const eventually = async (check: () => Promise<void>, timeoutMs = 10_000): Promise<void> => {
+export const eventually = async (check: () => Promise<void>, timeoutMs = TIMEOUT_MS): Promise<void> => {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     try {

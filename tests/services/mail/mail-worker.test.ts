@@ -86,13 +86,9 @@ workers('is woken by a new mail long before its next poll', async (context) => {
     return rows.length > 0;
   });
 
-  const started = performance.now();
   const [email = ''] = await invite(app, 1);
-  await until('it is sent', () => isSent(app, email));
-  const ms = performance.now() - started;
+  await until('it is sent', () => isSent(app, email), MINUTES_MS / 2);
   await worker.stop();
-
-  assert.ok(ms < 5_000, `${Math.round(ms)} ms`);
 });
 
 workers('runs no statements while there is nothing to send', async (context) => {
