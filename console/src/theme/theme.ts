@@ -39,6 +39,13 @@ const SERIF =
 const SANS =
   'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif';
 
+/** Buttons that take something away for good. */
+const DANGER = {
+  background: 'var(--mantine-color-error)',
+  hover: 'color-mix(in srgb, var(--mantine-color-error) 88%, var(--mantine-color-text))',
+  color: 'var(--console-card)',
+};
+
 export const theme = createTheme({
   colors: { green: GREEN, dark: DARK },
   primaryColor: 'green',
@@ -47,7 +54,10 @@ export const theme = createTheme({
   variantColorResolver: (input) => {
     const colors = defaultVariantColorsResolver(input);
     const isAccent = input.variant === 'filled' && (input.color === undefined || input.color === 'green');
-    return isAccent ? { ...colors, color: 'var(--mantine-primary-color-contrast)' } : colors;
+    if (isAccent) return { ...colors, color: 'var(--mantine-primary-color-contrast)' };
+    if (input.color !== 'red') return colors;
+    if (input.variant === 'subtle') return { ...colors, color: DANGER.background };
+    return input.variant === 'filled' ? { ...colors, ...DANGER } : colors;
   },
   fontFamily: SANS,
   headings: { fontFamily: SERIF, fontWeight: '600' },
