@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, JsonInput, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -8,6 +8,8 @@ import type { App } from '../apps/app-of.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { objectFault } from '../components/json-object.ts';
+import { ObjectInput } from '../components/object-input.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { LIFETIMES, NEW_VIEW, toInput } from './new-view.ts';
@@ -21,7 +23,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const form = useForm({
     initialValues: NEW_VIEW,
-    validate: { data_permissions: (text) => (isObject(text) ? null : 'Must be a JSON object, or empty.') },
+    validate: { data_permissions: objectFault },
     onValuesChange: () => setIdempotencyKey(newIdempotencyKey()),
   });
   const stacks = useQuery({ ...trpc.apps.stacks.queryOptions({ app_id: app.id }), enabled: isOpen });
@@ -76,11 +78,9 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
             data={stacks.data?.map(({ slug, label }) => ({ value: slug, label })) ?? []}
             {...form.getInputProps('stack_slug')}
           />
-          <JsonInput
+          <ObjectInput
             label="Data permissions"
             description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. Empty: those of the person."
-            autosize
-            minRows={2}
             {...form.getInputProps('data_permissions')}
           />
           <TextInput
@@ -107,14 +107,4 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
       {prompt}
     </Dialog>
   );
-};
-
-const isObject = (text: string): boolean => {
-  if (text.trim() === '') return true;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
 };
