@@ -73,6 +73,9 @@ export const isAction = (value: unknown): value is Action => typeof value === 's
 /** Entries of a newer service may have further actions. */
 export const labelOf = (action: string): string => labels.get(action) ?? action;
 
+/** Such an entry changed what counts in its client, and says nothing without the name of the client. */
+export const isOfMembership = (action: string): boolean => action.startsWith('membership.');
+
 export const ACTION_OPTIONS = Object.entries(LABELS)
   .map(([value, label]) => ({ value, label }))
   .toSorted((a, b) => a.label.localeCompare(b.label));

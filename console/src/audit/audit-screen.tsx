@@ -4,13 +4,14 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { useLinesOf } from '../components/changes.tsx';
+import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { queryOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
-import { labelOf } from './audit-actions.ts';
+import { isOfMembership, labelOf } from './audit-actions.ts';
 import { type AuditFilter, withTimes } from './audit-filter.ts';
 import { AuditFilters } from './audit-filters.tsx';
 import { ActorLink, type Entry, TargetLink } from './audit-links.tsx';
@@ -79,8 +80,10 @@ const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
 
 /** What was changed in short, which leads to all of it. */
 const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) => {
-  const { action, target, details } = entry;
-  const text = useLinesOf()(details).join(', ') || 'Details';
+  const { action, target, details, clients } = entry;
+  const nameOfClient = useClientName();
+  const where = isOfMembership(action) ? clients.map(nameOfClient) : [];
+  const text = [...where, ...useLinesOf()(details)].join(', ') || 'Details';
   return (
     <UnstyledButton
       display="block"
