@@ -52,18 +52,39 @@ permissions('the profile of a client admin is read-only, and says why', async ({
 });
 
 permissions(
-  'a person of other clients offers only the apps, and the page says why',
-  async ({ app, browser }) => {
-    await app.as(ROOT).users.create({ email: 'both@acme.test', first_name: 'Bo', apps: [SALES, FLEET] });
+  'staff who administer one client change its membership of a person apart from the account',
+  async (context) => {
+    const { app, browser } = context;
+    const email = 'both@acme.test';
+    await app.as(ROOT).users.create({ email, first_name: 'Bo', apps: [SALES, FLEET] });
     await using visit = await browser.open();
     const { page } = visit;
-    await openConsole(page, '/console/people/both@acme.test', ACME);
+    await openConsole(page, `/console/people/${email}`, GRACE);
     await waitForHeading(page, 'Bo');
-    await page.getByText('This person also belongs to clients that you do not administer').waitFor();
+    await page.getByText('You can change their apps, and their membership under Clients.').waitFor();
     await waitForData(page);
     assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['Save apps']);
     assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
+    await page.getByRole('button', { name: 'Suspend in' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('Suspended in Acme Analytics.').waitFor();
+
+    const found = (await app.as(ROOT).memberships.list({ email })).map(({ is_active }) => is_active);
+    assert.equal(found, [false, true]);
   },
 );
+
+permissions('a person of other clients offers no logins, and the page says why', async ({ app, browser }) => {
+  const email = 'shared@acme.test';
+  await app.as(ROOT).users.create({ email, first_name: 'Sam', apps: [SALES, FLEET] });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/people/${email}`, ACME);
+  await waitForHeading(page, 'Sam');
+  await page.getByText('What you change here counts in Acme Analytics only.').waitFor();
+  await waitForData(page);
+  assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['Save', 'Save apps']);
+  assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
+});
 
 permissions.run();

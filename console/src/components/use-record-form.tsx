@@ -1,4 +1,4 @@
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import { type FormErrors, type UseFormReturnType, useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
@@ -21,6 +21,8 @@ type Options<T extends object, F extends keyof T & string> = {
   /** How the audit trail names such changes of the record. */
   history: ChangeQuery;
   onSaved: (record: T) => void;
+  /** Why values cannot be sent, by field. */
+  validate?: (values: Pick<T, F>) => FormErrors;
   /** A value in words, if it is no text, number or boolean. */
   describe?: ((value: T[F]) => string) | undefined;
 };
@@ -33,10 +35,10 @@ const SAVED = 'saved';
  * version.
  */
 export const useRecordForm = <T extends object, F extends keyof T & string>(options: Options<T, F>) => {
-  const { name, record, labels, read, save, history, onSaved, describe } = options;
+  const { name, record, labels, read, save, history, onSaved, describe, validate = () => ({}) } = options;
   type Values = Pick<T, F>;
   const [conflict, setConflict] = useState<Conflict<T, F> | null>(null);
-  const form = useForm<Values>({ initialValues: pick(record, labels) });
+  const form = useForm<Values>({ initialValues: pick(record, labels), validate });
   useFollow(form, record, pick(record, labels));
   useDraft(name, form);
 

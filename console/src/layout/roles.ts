@@ -10,6 +10,9 @@ export type Roles = {
 export const canView = ({ is_superuser, is_staff, admin_of }: Roles): boolean =>
   is_superuser || is_staff || admin_of.length > 0;
 
+/** Who sees all clients and people. */
+export const canViewAll = ({ is_superuser, is_staff }: Roles): boolean => is_superuser || is_staff;
+
 /** Who may change people, apps and clients. */
 export const canAdminister = ({ is_superuser, admin_of }: Roles): boolean =>
   is_superuser || admin_of.length > 0;

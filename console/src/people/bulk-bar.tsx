@@ -17,8 +17,9 @@ const ACTIONS = {
 } satisfies Record<BulkChange['action'], string>;
 
 const CONSEQUENCES: Partial<Record<BulkChange['action'], string>> = {
-  deactivate: 'They are logged out at once and cannot log in until they are reactivated.',
-  reactivate: 'They may log in again.',
+  deactivate:
+    'They are logged out at once and cannot log in until they are reactivated. People of other clients too are suspended in yours: they lose your apps, and may still log in.',
+  reactivate: 'They may log in again. Those who were suspended need their apps again.',
   'send-password-link': 'Each of them gets a mail with a link to set a password.',
 };
 

@@ -25,13 +25,12 @@ export const PersonApps = ({ person, isReadOnly, showsGrants }: Props) => {
   const grants = useQuery(trpc.access.listByUser.queryOptions({ email }, { enabled: showsGrants }));
   const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
   const describe = (ids: string[]): string => ids.map(labelOf).join(', ');
-  const { form, update, buttons, dialog } = usePersonForm(
-    'apps',
-    person,
-    LABELS,
-    'user.change-apps',
+  const { form, update, buttons, dialog } = usePersonForm(person, {
+    name: 'apps',
+    labels: LABELS,
+    action: 'user.change-apps',
     describe,
-  );
+  });
   return (
     <form className="card" aria-labelledby="apps" onSubmit={form.onSubmit((values) => update.mutate(values))}>
       <Stack align="flex-start">

@@ -11,6 +11,7 @@ export const prefetchPerson = async (email: string): Promise<void> => {
   await Promise.all([
     queryClient.prefetchQuery({ ...trpc.users.get.queryOptions({ email }), retry: false }),
     queryClient.prefetchQuery({ ...trpc.users.permissions.queryOptions({ email }), retry: false }),
+    queryClient.prefetchQuery({ ...trpc.memberships.list.queryOptions({ email }), retry: false }),
     queryClient.prefetchQuery({ ...trpc.apps.list.queryOptions({}), retry: false }),
   ]);
 };

@@ -1,24 +1,51 @@
-import { Stack, Switch, TextInput, Title } from '@mantine/core';
+import { Stack, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
+import { ObjectInput } from '../components/object-input.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useSession } from '../layout/use-session.ts';
+import type { PersonState } from './person-state.ts';
+import { SuspendModal } from './suspend-modal.tsx';
 import { type Person, usePersonForm } from './use-person-form.ts';
 
-const LABELS = [
-  ['first_name', 'First name'],
-  ['last_name', 'Last name'],
-  ['is_active', 'Active: may log in'],
-  ['is_demo_user', 'Demo account'],
-] as const;
+const labelsOf = (active: string) =>
+  [
+    ['first_name', 'First name'],
+    ['last_name', 'Last name'],
+    ['is_active', active],
+    ['is_demo_user', 'Demo account'],
+    ['extra', 'Extra data'],
+  ] as const;
 
-type Props = { person: Person; isReadOnly: boolean };
+type Props = {
+  person: Person;
+  state: PersonState;
+  /** What the user changes here: the account, or only what counts in some clients. */
+  changes: 'account' | 'memberships' | 'nothing';
+  /** Names of these clients. */
+  clients: string;
+};
 
-export const ProfileForm = ({ person, isReadOnly }: Props) => {
-  const { form, update, problem, buttons, dialog } = usePersonForm('profile', person, LABELS, 'user.update');
+/** Looks like no field to type in. */
+const READ_ONLY = { readOnly: true, variant: 'filled' } as const;
+
+export const ProfileForm = ({ person, state, changes, clients }: Props) => {
+  const [isReadOnly, isShared] = [changes === 'nothing', changes === 'memberships'];
+  const activeLabel = isShared ? `Active in ${clients}` : 'Active: may log in';
+  const { form, update, problem, buttons, dialog } = usePersonForm(person, {
+    name: 'profile',
+    labels: labelsOf(activeLabel),
+    action: isShared ? 'membership.update' : 'user.update',
+  });
   const [isAsking, setAsking] = useState(false);
+  const areNamesReadOnly = isReadOnly || isShared;
   const isSelf = useSession().user.email === person.email;
+  const question = {
+    isOpen: isAsking,
+    onConfirm: () => update.mutate(form.getValues()),
+    onClose: () => setAsking(false),
+  };
   return (
     <form
       className="card"
@@ -34,19 +61,26 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
           Profile
         </Title>
         <ProblemAlert error={problem} />
+        {isShared && (
+          <Text size="sm">Only superusers, and admins of all clients of this person, change the name.</Text>
+        )}
         <TextInput
           label="First name"
-          readOnly={isReadOnly}
+          {...(areNamesReadOnly && READ_ONLY)}
           // Accepting an invitation requires it. Some people were added without one.
-          required={person.first_name !== ''}
+          required={person.first_name !== '' && !isShared}
           pattern=".*\S.*"
           {...form.getInputProps('first_name')}
         />
-        <TextInput label="Last name" readOnly={isReadOnly} {...form.getInputProps('last_name')} />
+        <TextInput
+          label="Last name"
+          {...(areNamesReadOnly && READ_ONLY)}
+          {...form.getInputProps('last_name')}
+        />
         <Switch
-          label="Active: may log in"
-          disabled={isReadOnly || isSelf}
-          description={isSelf && 'You cannot deactivate your own account.'}
+          label={activeLabel}
+          disabled={isReadOnly || isSelf || (isShared && state === 'inactive')}
+          description={activeHint({ isSelf, isShared, state, clients, isActive: person.is_active })}
           {...form.getInputProps('is_active', { type: 'checkbox' })}
         />
         <Switch
@@ -55,18 +89,39 @@ export const ProfileForm = ({ person, isReadOnly }: Props) => {
           disabled={isReadOnly}
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />
+        <ObjectInput
+          label="Extra data"
+          description="What apps learn about this person: a JSON object, such as {&quot;region&quot;: &quot;North&quot;}, or empty."
+          {...(isReadOnly && READ_ONLY)}
+          {...form.getInputProps('extra')}
+        />
         {!isReadOnly && <FormButtons {...buttons} />}
       </Stack>
-      <ConfirmModal
-        isOpen={isAsking}
-        title={`Deactivate ${person.email}?`}
-        action="Deactivate"
-        onConfirm={() => update.mutate(form.getValues())}
-        onClose={() => setAsking(false)}
-      >
-        They are logged out at once and cannot log in until they are reactivated.
-      </ConfirmModal>
+      {isShared ? (
+        <SuspendModal {...question} email={person.email} clients={clients} />
+      ) : (
+        <ConfirmModal {...question} title={`Deactivate ${person.email}?`} action="Deactivate">
+          They are logged out at once and cannot log in until they are reactivated.
+        </ConfirmModal>
+      )}
       {dialog}
     </form>
   );
+};
+
+type Facts = {
+  isSelf: boolean;
+  isShared: boolean;
+  state: PersonState;
+  clients: string;
+  isActive: boolean;
+};
+
+/** What the switch itself does not say. */
+const activeHint = ({ isSelf, isShared, state, clients, isActive }: Facts): string | undefined => {
+  if (isSelf) return 'You cannot deactivate your own account.';
+  if (isShared && state === 'inactive') return 'The account is inactive. Only superusers reactivate it.';
+  if (!isShared && state === 'suspended' && !isActive)
+    return `May log in, but is suspended in ${clients}, and opens no app there.`;
+  return undefined;
 };

@@ -1,33 +1,65 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { type Inputs, type Outputs, steward, trpc } from '../api.ts';
 import type { FieldLabels } from '../components/form-fields.ts';
+import { objectFault, objectText, parseObject } from '../components/json-object.ts';
 import { useRecordForm } from '../components/use-record-form.tsx';
 
 export type Person = Outputs['users']['get'];
-type Field = Extract<keyof NonNullable<Inputs['users']['update']['expected']>, keyof Person>;
+type Input = Inputs['users']['update'];
+
+/** A person as forms show them: free-form data is edited as text. */
+type PersonFields = Omit<Person, 'extra'> & { extra: string };
+type Field = Extract<keyof NonNullable<Input['expected']>, keyof Person>;
+
+const formFieldsOf = (person: Person): PersonFields => ({ ...person, extra: objectText(person.extra) });
+
+const personOf = (fields: PersonFields): Person => ({ ...fields, extra: parseObject(fields.extra) });
+
+/** As the procedure takes them. */
+const inputOf = ({ extra, ...fields }: Partial<Pick<PersonFields, Field>>) => ({
+  ...fields,
+  ...(extra !== undefined && { extra: parseObject(extra) }),
+});
+
+type Options<F extends Field> = {
+  /** Unique on the screen. */
+  name: string;
+  labels: FieldLabels<F>;
+  /** How the audit trail names such changes. */
+  action: 'user.update' | 'user.change-apps' | 'membership.update';
+  describe?: (value: PersonFields[F]) => string;
+};
 
 /** A form for some fields of a person. */
 export const usePersonForm = <F extends Field>(
-  name: string,
   person: Person,
-  labels: FieldLabels<F>,
-  action: 'user.update' | 'user.change-apps',
-  describe?: (value: Person[F]) => string,
+  { name, labels, action, describe }: Options<F>,
 ) => {
   const { email } = person;
   const queryClient = useQueryClient();
   const query = trpc.users.get.queryOptions({ email }, { staleTime: 0 });
   return useRecordForm({
     name,
-    record: person,
+    record: useMemo(() => formFieldsOf(person), [person]),
     labels,
     describe,
+    validate: ({ extra = '' }: Partial<PersonFields>) => ({ extra: objectFault(extra) }),
     history: { action, target: email },
-    read: () => queryClient.fetchQuery(query),
-    save: (input) => steward.api.users.update.mutate({ email, ...input }),
+    read: async () => formFieldsOf(await queryClient.fetchQuery(query)),
+    save: async ({ expected, ...changes }) => {
+      const input: Input = { email, ...inputOf(changes), expected: inputOf(expected) };
+      return formFieldsOf(await steward.api.users.update.mutate(input));
+    },
     onSaved: (updated) => {
-      queryClient.setQueryData(query.queryKey, updated);
-      for (const filter of [trpc.users.list, trpc.users.people, trpc.audit.list, trpc.access])
+      queryClient.setQueryData(query.queryKey, personOf(updated));
+      for (const filter of [
+        trpc.users.list,
+        trpc.users.people,
+        trpc.memberships,
+        trpc.audit.list,
+        trpc.access,
+      ])
         void queryClient.invalidateQueries(filter.pathFilter());
     },
   });

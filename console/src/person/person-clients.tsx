@@ -1,0 +1,188 @@
+import { Badge, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type Outputs, trpc } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
+import { fieldLabel, valueText } from '../components/detail-words.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { StatusBadge } from '../components/status-badge.tsx';
+import { administers, canViewAll } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import type { Membership, PersonState } from './person-state.ts';
+import { RemoveMemberModal } from './remove-member-modal.tsx';
+import { SuspendModal } from './suspend-modal.tsx';
+
+type Props = {
+  email: string;
+  memberships: Membership[];
+  state: PersonState;
+  may: Outputs['users']['permissions'];
+};
+
+type Question = { kind: 'suspend' | 'remove'; membership: Membership };
+
+/** The clients that a person belongs to, as far as the user sees them, and what counts in each. */
+export const PersonClients = ({ email, memberships, state, may }: Props) => {
+  const [question, setQuestion] = useState<Question | null>(null);
+  const close = (): void => setQuestion(null);
+  const { update, finishRemoval } = useChanges(email, memberships);
+  const asked = question?.membership;
+  return (
+    <Stack className="card" mt="md" component="section" aria-labelledby="clients">
+      <Title order={2} size="h3" id="clients">
+        Clients
+      </Title>
+      <ProblemAlert error={update.error} />
+      {memberships.length === 0 && <Text c="dimmed">This person belongs to no client.</Text>}
+      <Stack component="ul" m={0} p={0} className="divided">
+        {memberships.map((membership) => (
+          <Group component="li" key={membership.client} justify="space-between">
+            <Facts membership={membership} isInactive={state === 'inactive'} />
+            <Actions
+              membership={membership}
+              may={may}
+              isInactive={state === 'inactive'}
+              onReactivate={() => update.mutate({ id: membership.client, email, is_active: true })}
+              onAsk={(kind) => setQuestion({ kind, membership })}
+            />
+          </Group>
+        ))}
+      </Stack>
+      <SuspendModal
+        isOpen={question?.kind === 'suspend'}
+        email={email}
+        clients={asked?.client_name ?? ''}
+        onConfirm={() => asked && update.mutate({ id: asked.client, email, is_active: false })}
+        onClose={close}
+      />
+      <RemoveMemberModal
+        email={email}
+        membership={question?.kind === 'remove' ? question.membership : null}
+        onRemoved={finishRemoval}
+        onClose={close}
+      />
+    </Stack>
+  );
+};
+
+const useChanges = (email: string, memberships: Membership[]) => {
+  const { roles } = useSession();
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const refresh = (refetchType: 'active' | 'none') =>
+    Promise.all(
+      [trpc.users, trpc.memberships, trpc.access, trpc.audit].map((router) =>
+        queryClient.invalidateQueries({ ...router.pathFilter(), refetchType }),
+      ),
+    );
+  const update = useMutation(
+    trpc.memberships.update.mutationOptions({
+      onSuccess: async ({ client_name, is_active }) => {
+        await refresh('active');
+        const message = is_active
+          ? `Reactivated in ${client_name}. Grant the apps again.`
+          : `Suspended in ${client_name}.`;
+        notifications.show({ message });
+      },
+    }),
+  );
+  const finishRemoval = async ({ client, client_name }: Membership): Promise<void> => {
+    const others = memberships.filter((other) => other.client !== client);
+    const staysVisible = canViewAll(roles) || others.some((other) => administers(roles, other.client));
+    // Nothing more can be read of a person whom the user no longer sees.
+    await refresh(staysVisible ? 'active' : 'none');
+    if (!staysVisible) await navigate({ to: '/people', search: {} });
+    notifications.show({ message: `${email} no longer belongs to ${client_name}.` });
+  };
+  return { update, finishRemoval };
+};
+
+type FactsProps = { membership: Membership; isInactive: boolean };
+
+const Facts = ({ membership, isInactive }: FactsProps) => {
+  const { client, client_name, is_admin, is_active, joined_at, ended_at } = membership;
+  const { roles } = useSession();
+  const word = is_active ? (isInactive ? 'Inactive' : 'Active') : 'Suspended';
+  return (
+    <Stack gap={4} flex="1 1 16rem" miw={0}>
+      <Group gap="sm">
+        {canViewAll(roles) || administers(roles, client) ? (
+          <Link className="text-link" to="/clients/$id" params={{ id: String(client) }}>
+            {client_name}
+          </Link>
+        ) : (
+          <Text span fw={600}>
+            {client_name}
+          </Text>
+        )}
+        <StatusBadge label={word} color={word === 'Active' ? 'green' : 'gray'} />
+        {is_admin && (
+          <Badge variant="default" tt="none">
+            Client admin
+          </Badge>
+        )}
+      </Group>
+      <Text size="sm" c="dimmed">
+        {is_active ? 'Member since ' : 'Suspended since '}
+        <DateText date={is_active ? joined_at : ended_at} />
+      </Text>
+      <Overrides membership={membership} />
+    </Stack>
+  );
+};
+
+const NO_APPS: ReadonlyMap<string, string> = new Map();
+
+/** What the apps of the client get instead of the values of the account. */
+const Overrides = ({ membership: { extra, is_demo_user } }: { membership: Membership }) => {
+  const lines = Object.entries({ is_demo_user, extra }).flatMap(([field, value]) =>
+    value === null ? [] : `${fieldLabel(field)}: ${valueText(value, NO_APPS)}`,
+  );
+  return lines.length === 0 ? null : (
+    <Text size="sm" c="dimmed" lineClamp={3} className="break-words">
+      Only for this client: {lines.join('; ')}
+    </Text>
+  );
+};
+
+type ActionsProps = {
+  membership: Membership;
+  may: Outputs['users']['permissions'];
+  isInactive: boolean;
+  onReactivate: () => void;
+  onAsk: (kind: Question['kind']) => void;
+};
+
+/** By the rules of the service. A membership of an inactive account is neither suspended nor reactivated. */
+const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsProps) => {
+  const { client, client_name: name, is_active, is_admin } = membership;
+  const { roles } = useSession();
+  if (!administers(roles, client) || !may.can_deactivate) return null;
+  return (
+    <Group gap="xs">
+      {may.can_update_apps && !isInactive && (
+        <Button
+          variant="default"
+          size="compact-sm"
+          aria-label={`${is_active ? 'Suspend' : 'Reactivate'} in ${name}`}
+          onClick={() => (is_active ? onAsk('suspend') : onReactivate())}
+        >
+          {is_active ? 'Suspend' : 'Reactivate'}
+        </Button>
+      )}
+      {(!is_admin || roles.is_superuser) && (
+        <Button
+          variant="subtle"
+          color="red"
+          size="compact-sm"
+          aria-label={`Remove from ${name}`}
+          onClick={() => onAsk('remove')}
+        >
+          Remove
+        </Button>
+      )}
+    </Group>
+  );
+};

@@ -1,0 +1,236 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
+
+const memberships = browserSuite('memberships in the console');
+
+const EXTRA = { region: 'all' };
+let created = 0;
+
+/** A new person of both clients, with an app of each; returns the address and the screen. */
+const addShared = async (app: TestApp, first_name = 'Bo') => {
+  created += 1;
+  const email = `both-${created}@globex.test`;
+  await app
+    .as(ROOT)
+    .users.create({ email, first_name, last_name: 'Shared', apps: [FLEET, SALES], extra: EXTRA });
+  return { email, path: `/console/people/${email}` };
+};
+
+const openPerson = async (page: Page, path: string, as: string): Promise<void> => {
+  await openConsole(page, path, as);
+  await waitForHeading(page, 'Bo Shared');
+};
+
+const clientsOf = (page: Page) => page.getByRole('region', { name: 'Clients' });
+const rowOf = (page: Page, client: string) =>
+  clientsOf(page).getByRole('listitem').filter({ hasText: client });
+const profileOf = (page: Page) => page.getByRole('form', { name: 'Profile' });
+
+/** A person whose membership in Acme is suspended and overrides the account. */
+const addSuspended = async (app: TestApp, name: string) => {
+  const person = await addShared(app, name);
+  const changes = { id: 1, email: person.email, extra: { region: ['North', 'South'] }, is_demo_user: true };
+  await app.as(ACME).memberships.update({ ...changes, is_active: false });
+  return person;
+};
+
+testAppearance(memberships, {
+  'console-person-shared': async (page, app) => {
+    const { path } = await addShared(app, 'Cleo');
+    await showing(path, 'Cleo Shared')(page, app);
+  },
+  'console-person-suspended': async (page, app) => {
+    const { path } = await addSuspended(app, 'Dana');
+    await showing(path, 'Dana Shared', ROOT)(page, app);
+  },
+  'console-remove-member': async (page, app) => {
+    const { path, email } = await addShared(app, 'Finn');
+    await app.as(ACME).accessViews.create({ app: 'sales', user_email: email });
+    await showing(path, 'Finn Shared')(page, app);
+    await page.getByRole('button', { name: 'Remove from Acme Analytics' }).click();
+    await page.getByRole('dialog').getByText('1 access view').waitFor();
+  },
+});
+
+memberships('are suspended by an admin, and another client notices nothing', async ({ app, browser }) => {
+  const { email, path } = await addShared(app);
+  const seen = async () => [
+    await app.as(GLOBEX).users.get({ email }),
+    await app.as(GLOBEX).memberships.list({ email }),
+    await app.as(GLOBEX).audit.list({ target: email }),
+  ];
+  const before = await seen();
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, path, ACME);
+  await profileOf(page).getByText('admins of all clients of this person, change the name').waitFor();
+  assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
+  await page.getByRole('switch', { name: 'Active in Acme Analytics' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: `Suspend ${email} in Acme Analytics?` });
+  await dialog.getByText('other clients notice nothing').waitFor();
+  await dialog.getByRole('button', { name: 'Suspend' }).click();
+  await page.getByText('Saved.').waitFor();
+  await rowOf(page, 'Acme Analytics').getByText('Suspended', { exact: true }).waitFor();
+  assert.is(await page.locator('main').getByText('Inactive', { exact: true }).count(), 0);
+  assert.equal(await seen(), before);
+  await page.getByText('Suspended a member').waitFor();
+
+  await openPerson(page, path, GLOBEX);
+  await rowOf(page, 'Globex Data').getByText('Active', { exact: true }).waitFor();
+  assert.is(await clientsOf(page).getByRole('listitem').count(), 1);
+  assert.is(await page.getByText('Suspended').count(), 0);
+});
+
+memberships('have data of their own, which a text that is no object does not change', async (context) => {
+  const { app, browser } = context;
+  const { email, path } = await addShared(app);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, path, ACME);
+  const extra = page.getByLabel('Extra data');
+  assert.equal(JSON.parse(await extra.inputValue()), EXTRA);
+  const save = profileOf(page).getByRole('button', { name: 'Save' });
+  await extra.fill('{"region": ');
+  await save.click();
+  await page.getByText('Must be a JSON object, or empty.').waitFor();
+  assert.equal((await app.as(ACME).users.get({ email })).extra, EXTRA);
+  await extra.fill('{"region": "north"}');
+  await page.getByRole('switch', { name: 'Demo account' }).click();
+  await save.click();
+  await page.getByText('Saved.').waitFor();
+  await rowOf(page, 'Acme Analytics')
+    .getByText('Only for this client: Demo account: yes; Extra data: {"region":"north"}')
+    .waitFor();
+
+  const [ofAcme, account] = [
+    await app.as(ACME).users.get({ email }),
+    await app.as(ROOT).users.get({ email }),
+  ];
+  assert.equal([ofAcme.extra, ofAcme.is_demo_user], [{ region: 'north' }, true]);
+  assert.equal([account.extra, account.is_demo_user], [EXTRA, false]);
+});
+
+memberships('are removed after a preview, and the person leaves the list', async ({ app, browser }) => {
+  const { email, path } = await addShared(app);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, path, ACME);
+  await page.getByRole('button', { name: 'Remove from Acme Analytics' }).click();
+  const dialog = page.getByRole('dialog', { name: `Remove ${email} from Acme Analytics?` });
+  await dialog.getByRole('listitem').filter({ hasText: 'Sales' }).waitFor();
+  assert.is(await dialog.getByRole('listitem').count(), 1);
+  await dialog.getByText('The account and other clients stay as they are.').waitFor();
+  assert.is((await app.as(ACME).memberships.list({ email })).length, 1);
+  await dialog.getByRole('button', { name: 'Remove from client' }).click();
+  await waitForHeading(page, 'People');
+  await page.getByText(`${email} no longer belongs to Acme Analytics.`).waitFor();
+  await page.getByRole('link', { name: 'Ada Lovelace' }).waitFor();
+  assert.is(await page.getByText(email, { exact: true }).count(), 0);
+
+  const left = await app.as(ROOT).memberships.list({ email });
+  assert.equal(
+    left.map(({ client }) => client),
+    [2],
+  );
+});
+
+memberships('that are the last ones say that the account is deactivated', async ({ app, browser }) => {
+  const { email, path } = await addShared(app);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, path, ROOT);
+  await page.getByRole('button', { name: 'Remove from Acme Analytics' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove from client' }).click();
+  await rowOf(page, 'Acme Analytics').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Remove from Globex Data' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('They belong to no other client: the account is deactivated').waitFor();
+  await dialog.getByRole('button', { name: 'Remove and deactivate' }).click();
+  await page.getByText('This person belongs to no client.').waitFor();
+  await page.locator('main').getByText('Inactive', { exact: true }).waitFor();
+
+  assert.is((await app.as(ROOT).users.get({ email })).is_active, false);
+});
+
+memberships('of all clients are shown to superusers, with links, and change one by one', async (context) => {
+  const { app, browser } = context;
+  const { email, path } = await addSuspended(app, 'Bo');
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, path, ROOT);
+  await rowOf(page, 'Globex Data').getByText('Active', { exact: true }).waitFor();
+  const acme = rowOf(page, 'Acme Analytics');
+  await acme.getByText('Suspended', { exact: true }).waitFor();
+  await acme.getByText('Demo account: yes').waitFor();
+  assert.is(await page.getByRole('switch', { name: 'Active: may log in' }).isChecked(), true);
+  await acme.getByRole('button', { name: 'Reactivate' }).click();
+  await page.getByText('Reactivated in Acme Analytics.').waitFor();
+  await acme.getByText('Active', { exact: true }).waitFor();
+  const found = (await app.as(ROOT).memberships.list({ email })).map(({ is_active }) => is_active);
+  assert.equal(found, [true, true]);
+  await rowOf(page, 'Globex Data').getByRole('link').click();
+
+  await waitForHeading(page, 'Globex Data');
+});
+
+memberships('are suspended and reactivated with the keyboard alone', async ({ app, browser }) => {
+  const { email, path } = await addShared(app);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, path, ACME);
+  const isFocused = (name: string) =>
+    page.getByRole('button', { name, exact: true }).and(page.locator(':focus'));
+  await page.getByRole('link', { name: 'Acme Analytics' }).focus();
+  await page.keyboard.press('Tab');
+  await isFocused('Suspend in Acme Analytics').waitFor();
+  await page.keyboard.press('Enter');
+  await isFocused('Cancel').waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByText('Suspended in Acme Analytics.').waitFor();
+  await isFocused('Reactivate in Acme Analytics').waitFor();
+  assert.is((await app.as(ACME).users.get({ email })).is_active, false);
+  await page.keyboard.press('Enter');
+  await page.getByText('Reactivated in Acme Analytics.').waitFor();
+  await isFocused('Suspend in Acme Analytics').waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await isFocused('Cancel').waitFor();
+  await page.keyboard.press('Escape');
+
+  await isFocused('Remove from Acme Analytics').waitFor();
+});
+
+memberships('of an inactive account are only removed, and the switch says why', async ({ app, browser }) => {
+  const { email, path } = await addShared(app);
+  await app.as(ROOT).users.deactivate({ email });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, path, ACME);
+  await page.getByText('The account is inactive. Only superusers reactivate it.').waitFor();
+  assert.ok(await page.getByRole('switch', { name: 'Active in' }).isDisabled());
+  assert.equal(await clientsOf(page).getByRole('button').allInnerTexts(), ['Remove']);
+});
+
+memberships('of admins, and of the user, are not offered to admins', async ({ app, browser }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: true });
+  await using visit = await browser.open();
+  const { page } = visit;
+  for (const [email, name] of [
+    [GRACE, 'Grace Hopper'],
+    [ACME, 'Alex Acme'],
+  ] as const) {
+    await openConsole(page, `/console/people/${email}`, ACME);
+    await waitForHeading(page, name);
+    await clientsOf(page).getByText('Client admin', { exact: true }).waitFor();
+    assert.is(await clientsOf(page).getByRole('button').count(), 0, email);
+  }
+});
+
+memberships.run();
