@@ -10,6 +10,7 @@ import { mailRouter } from './mail.ts';
 import { membershipsRouter } from './memberships.ts';
 import { operationsRouter } from './operations.ts';
 import { passwordsRouter } from './passwords.ts';
+import { profileRouter } from './profile.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sessionsRouter } from './sessions.ts';
 import { environmentRouter, sitesRouter } from './sites.ts';
@@ -27,6 +28,7 @@ export const appRouter = router({
   sites: sitesRouter,
   clients: clientsRouter,
   users: usersRouter,
+  profile: profileRouter,
   roles: rolesRouter,
   memberships: membershipsRouter,
   grants: grantsRouter,

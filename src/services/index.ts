@@ -42,6 +42,7 @@ import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
 import { createGrants } from './users/grants.ts';
 import { createMemberships } from './users/memberships.ts';
+import { createProfiles } from './users/profile.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
 import { createUserUpdates } from './users/user-update.ts';
@@ -75,6 +76,7 @@ const factories = {
   users: createUsers,
   userCreation: createUserCreation,
   userUpdates: createUserUpdates,
+  profiles: createProfiles,
   memberships: createMemberships,
   grants: createGrants,
   roles: createRoles,

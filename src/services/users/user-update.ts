@@ -122,7 +122,7 @@ export const updateUser = async (
   if (isActive === true && !isShared) await enqueueReactivationNotice(tx, user.id, now);
   if (isActive === false) await lockAccessChange(tx, user.id, actor);
 
-  const details = recordedChanges(before, after);
+  const details = recordedValues(diffColumns(before, after, PROFILE_FIELDS));
   const about = { actor, target: user.email, clients: isShared ? clientsOf(memberships) : clientIds };
   const events: AuditEvent[] = [];
   if (!isEmpty(details))
@@ -159,12 +159,13 @@ const activityAction = (isActive: boolean, isShared: boolean) => {
 };
 
 /** The names of the changed fields, with the values that the audit trail records. */
-const recordedChanges = (before: UserDetail, after: UserDetail): Changes => {
-  const details = diffColumns(before, after, PROFILE_FIELDS);
-  for (const field of Object.keys(details))
-    if (!RECORDED_FIELDS.includes(field)) details[field] = { from: null, to: null };
-  return details;
-};
+export const recordedValues = (changes: Changes): Changes =>
+  Object.fromEntries(
+    Object.entries(changes).map(([field, change]) => [
+      field,
+      RECORDED_FIELDS.includes(field) ? change : { from: null, to: null },
+    ]),
+  );
 
 /** Changes that are no changes may be sent along: callers send back whole objects. */
 const changedFields = (user: UserDetail, changes: UserChanges): UserChanges => {

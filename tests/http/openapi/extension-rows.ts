@@ -29,6 +29,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutMails(app)),
   ...(await aboutManyUsers(app)),
   ...(await aboutMemberships(app)),
+  ...aboutProfiles,
   ...aboutTenants,
   ...(await aboutErasures(app)),
   ...aboutApps,
@@ -47,6 +48,8 @@ const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
     { line: `DELETE /jb/users/${GRACE}/tokens/${id}/`, as: ROOT },
   ];
 };
+
+const aboutProfiles: Step[] = [{ line: 'PATCH /jb/profile/', as: ADA, body: { profile_color: '2A9D8F' } }];
 
 const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
   const email = 'member@acme.test';
