@@ -6,6 +6,7 @@ import { BackupSchema } from './backup.ts';
 import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
 import { ErasureSchema } from './erasure.ts';
+import { Group, GroupApp, GroupMember } from './group.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationApp, InvitationSchema } from './invitation.ts';
 import { Operation, OperationChange } from './operation.ts';
@@ -49,6 +50,9 @@ export const entities = [
   ErasureSchema,
   Operation,
   OperationChange,
+  Group,
+  GroupMember,
+  GroupApp,
   AccessView,
   AccessViewUse,
   EmbedSession,

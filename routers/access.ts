@@ -24,8 +24,10 @@ const AccessMatrixOutput = Output('AccessMatrix', {
       is_changeable: z.boolean(),
       /** Whether the user opens all apps as an admin of the client. */
       is_admin: z.boolean(),
-      /** Ids of the client's apps that the user was granted. */
+      /** Ids of the client's apps that the user has, by a grant or by groups. */
       apps: z.array(z.string()),
+      /** Those of them that groups give: they are revoked by changing the group. */
+      apps_by_group: z.array(z.string()),
     }),
   ),
   next_cursor: z.string().nullable(),

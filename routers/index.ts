@@ -5,6 +5,7 @@ import { attentionRouter } from './attention.ts';
 import { auditRouter } from './audit.ts';
 import { brandingRouter, clientsRouter } from './clients.ts';
 import { grantsRouter } from './grants.ts';
+import { groupsRouter } from './groups.ts';
 import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
 import { membershipsRouter } from './memberships.ts';
@@ -32,6 +33,7 @@ export const appRouter = router({
   roles: rolesRouter,
   memberships: membershipsRouter,
   grants: grantsRouter,
+  groups: groupsRouter,
   invitations: invitationsRouter,
   apps: appsRouter,
   usage: usageRouter,

@@ -63,6 +63,8 @@ export const membershipsRouter = router({
       Output('MembershipRemoval', {
         /** The apps of the client that the user loses, oldest first. */
         apps: z.array(Output('RevokedApp', { id: z.string(), label: z.string() })),
+        /** Names of the groups that the user leaves, with the apps that these give. */
+        groups: z.array(z.string()),
         /** Active access views of the client that open an app as this user, and would open it no more. */
         access_views: z.int(),
         /** Whether the user belongs to no other client, so that the account is deactivated. */

@@ -41,6 +41,7 @@ import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
 import { createGrants } from './users/grants.ts';
+import { createGroups } from './users/groups.ts';
 import { createMemberships } from './users/memberships.ts';
 import { createProfiles } from './users/profile.ts';
 import { createRoles } from './users/roles.ts';
@@ -79,6 +80,7 @@ const factories = {
   profiles: createProfiles,
   memberships: createMemberships,
   grants: createGrants,
+  groups: createGroups,
   roles: createRoles,
   erasures: createErasures,
   userExports: createUserExports,

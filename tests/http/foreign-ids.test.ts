@@ -34,6 +34,7 @@ const KNOWN: Ids = {
 const QUERIES: Record<string, string> = { 'passwords.previewExpiry': '?days=90' };
 const BODIES: Record<string, unknown> = {
   'grants.create': { email: ADA },
+  'groups.create': { name: 'Team' },
   'clients.invite': { email: EDSGER, initial_apps: ['Hb7cW2ke'] },
   'users.update': { apps: ['Hb7cW2ke'] },
   'invitations.update': { initial_apps: ['Hb7cW2ke'] },
@@ -84,11 +85,13 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
         .executeTakeFirstOrThrow()
     ).id;
   const view = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
+  const group = await app.as(GLOBEX).groups.create({ id: 2, name: 'Fleet managers', members: [EDSGER] });
   const { operation } = await app.as(GLOBEX).users.bulkUpdate({ emails: [EDSGER], action: 'reactivate' });
   return {
     ...KNOWN,
     'access_views key': [view.key, 'f'.repeat(32)],
     'accessviews key': [view.key, 'f'.repeat(32)],
+    group_id: [String(group.id), MISSING_ID],
     'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],
     'mails id': [String(theirs?.id), MISSING_ID],

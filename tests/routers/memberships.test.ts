@@ -197,6 +197,7 @@ memberships('are removed with what the preview has named', async ({ app }) => {
   const preview = await app.as(ACME).memberships.previewRemoval({ id: 1, email });
   assert.equal(preview, {
     apps: [{ id: SALES, label: 'Sales' }],
+    groups: [],
     access_views: 1,
     deactivates_account: false,
   });

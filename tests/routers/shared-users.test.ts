@@ -106,7 +106,8 @@ const wrong = { password: 'not the password' };
 
 /** Makes the user an active member of Acme again, with an app. */
 const rejoin = async (app: TestApp): Promise<void> => {
-  await app.as(ROOT).users.update({ email: SHARED, apps: [FLEET, SALES] });
+  const { apps } = await app.as(ROOT).users.get({ email: SHARED });
+  await app.as(ROOT).users.update({ email: SHARED, apps: [...new Set([...apps, FLEET, SALES])] });
   await app.as(ROOT).memberships.update({ id: 1, email: SHARED, is_active: true });
 };
 
@@ -240,6 +241,39 @@ const CALLS: Record<string, Call[]> = {
     },
     { call: (app) => app.as(ACME).memberships.remove({ id: 2, email: SHARED }), code: 'not-found' },
   ],
+  'grants.create': [
+    { call: (app) => app.as(ACME).grants.create({ app_id: CHURN, email: SHARED }) },
+    { call: (app) => app.as(ACME).grants.create({ app_id: FLEET, email: SHARED }), code: 'not-found' },
+  ],
+  'grants.update': [
+    { call: (app) => app.as(ACME).grants.update({ app_id: SALES, email: SHARED, reason: 'Audit' }) },
+    {
+      call: (app) => app.as(ACME).grants.update({ app_id: FLEET, email: SHARED, reason: 'x' }),
+      code: 'not-found',
+    },
+  ],
+  'grants.remove': [
+    { call: (app) => app.as(ACME).grants.remove({ app_id: SALES, email: SHARED }) },
+    { call: (app) => app.as(ACME).grants.remove({ app_id: FLEET, email: SHARED }), code: 'not-found' },
+  ],
+  'groups.create': [
+    {
+      call: (app) => app.as(ACME).groups.create({ id: 1, name: 'Team', members: [SHARED], apps: [CHURN] }),
+    },
+    {
+      call: (app) => app.as(ACME).groups.create({ id: 1, name: 'Other', members: [SHARED], apps: [FLEET] }),
+      code: 'invalid-input',
+    },
+  ],
+  'groups.update': [
+    {
+      call: async (app) => {
+        const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Changing' });
+        await app.as(ACME).groups.update({ id: 1, group_id: id, members: [SHARED] });
+        await app.as(ACME).groups.remove({ id: 1, group_id: id });
+      },
+    },
+  ],
   'invitations.create': [
     {
       call: (app) => app.as(ACME).invitations.create({ items: [{ email: SHARED, extra: { rows: 'all' } }] }),
@@ -314,6 +348,7 @@ const NAMES_NO_PERSON = [
   'clients.previewInvitation',
   'clients.update',
   'clients.updateGate',
+  'groups.remove',
   'invitations.accept',
   'invitations.bulkUpdate',
   'invitations.copyLink',

@@ -82,6 +82,17 @@ export const userAppsManagedBy = (manager: Roles): Condition => sql`
 export const LIVE_GRANTS = sql<Selectable<Database['app_grants']>>`
   (select * from app_grants where coalesce(expires_at > now(), true))`;
 
+/** SQL: a table of the groups that give an app to a user: those of clients in which the user is not suspended. */
+export const GROUP_ACCESS = sql<{ user_id: number; app_id: string; group_id: number; name: string }>`
+  (select gm.user_id, ga.app_id, gr.id as group_id, gr.name
+    from group_members gm join groups gr on gr.id = gm.group_id join group_apps ga on ga.group_id = gm.group_id
+      join memberships m on m.client_id = gr.client_id and m.user_id = gm.user_id and m.is_active)`;
+
+/** SQL: a table of who has which app, by a grant or by groups. Roles and suspended memberships are not in it. */
+export const APP_ACCESS = sql<{ user_id: number; app_id: string }>`
+  (select user_id, app_id from ${LIVE_GRANTS} granted
+    union select user_id, app_id from ${GROUP_ACCESS} by_group)`;
+
 /**
  * Rows of `apps` that the viewer may see: those of clients that they administer, and those of open clients that are granted
  * to them and in which they are not suspended.
@@ -90,7 +101,7 @@ export const appVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`(${clientVisibleTo(viewer, sql`apps.client_id`)} or exists (
-        select from ${LIVE_GRANTS} g join clients c on c.id = apps.client_id and c.is_open
+        select from ${APP_ACCESS} g join clients c on c.id = apps.client_id and c.is_open
         where g.app_id = apps.id and g.user_id = ${viewer.id}
           and ${isNotSuspended(sql`g.user_id`, sql`apps.client_id`)}))`;
 

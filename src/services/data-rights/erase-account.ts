@@ -115,6 +115,7 @@ const replaceUser = async (tx: Em, { userId: id, pseudonym }: RunningErasure, no
 const OWNED_TABLES = [
   'saved_filters',
   'app_grants',
+  'group_members',
   'memberships',
   'idempotent_responses',
   'launch_codes',

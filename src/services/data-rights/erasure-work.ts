@@ -124,6 +124,7 @@ export const SEARCHED: Partial<Record<keyof Database, readonly string[]>> = {
     ],
     ...['login_subtitle', 'home_location', 'subtitle_404', 'message_404', 'subtitle_500', 'message_500'],
   ],
+  groups: ['name'],
   fetched_packages: ['manifest', 'fetched_by'],
   invitations: ['extra'],
   loaded_packages: ['loaded_by'],

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { LIVE_GRANTS } from '../access/visibility.ts';
+import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS } from '../access/visibility.ts';
 
 /**
  * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
@@ -64,11 +64,12 @@ const isClientAdmin = condition`coalesce(memberships.is_admin, false)`;
 /** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
 const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
   or coalesce(memberships.is_active, true)
-    and exists (select from ${LIVE_GRANTS} g where g.user_id = users.id and g.app_id = apps.id))`;
+    and exists (select from ${APP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id))`;
 
-/** SQL: when the access of a user without a role ends; null if it does not. */
+/** SQL: when the access of a user whom neither a role nor a group gives it ends; null if it does not. */
 const accessEndsAt = sql<Date | null>`
-  case when not (users.is_superuser or users.is_staff or ${isClientAdmin}) then (
+  case when not (users.is_superuser or users.is_staff or ${isClientAdmin}
+    or exists (select from ${GROUP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id)) then (
     select g.expires_at from ${LIVE_GRANTS} g where g.user_id = users.id and g.app_id = apps.id) end`;
 
 /** A stack of an app, also one that its package no longer has, and that it therefore does not offer. */

@@ -6,7 +6,7 @@ import { OperationChange, type UndoneChange } from '../../../entities/operation.
 import type { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { LIVE_GRANTS } from '../access/visibility.ts';
+import { APP_ACCESS } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
@@ -50,7 +50,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const grant = change.revoked.filter((app) => !hasExpired(change, app, clock.now()));
       const terms = change.revokedTerms ?? {};
       const members_of = membersOf.length > 0 ? membersOf : undefined;
-      const changes = { grant, terms, revoke, is_active, members_of };
+      const changes = { grant, terms, revoke, is_active, members_of, keepsGroups: true };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
@@ -160,7 +160,7 @@ const isAsLeft = async (tx: Em, user: User, { isActive, membersOf, changedAt }: 
  */
 const leaveClients = ({ id }: User, { joined }: Change) => sql`
   delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[])
-    and not exists (select from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+    and not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`;
 
 /** The ids of the apps, and null for the activation. */

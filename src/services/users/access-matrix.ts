@@ -10,8 +10,10 @@ import {
   userAppsRefusal,
 } from '../access/actor.ts';
 import {
+  APP_ACCESS,
   auditEntryVisibleTo,
   clientVisibleTo,
+  GROUP_ACCESS,
   isNotSuspended,
   LIVE_GRANTS,
   userAppsManagedBy,
@@ -27,7 +29,7 @@ import {
 } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { changeAccess, GRANT_TERMS, grantEvents } from './app-grants.ts';
+import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, groupsByApp } from './app-grants.ts';
 import { lockSuperusers, targets } from './user-locks.ts';
 import { type Listing, listingQuery } from './users.ts';
 
@@ -71,8 +73,10 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
           isChangeable.as('is_changeable'),
           condition`exists (select from memberships m
             where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
-          sql<string[]>`array(select a.id from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+          sql<string[]>`array(select a.id from ${APP_ACCESS} g join apps a on a.id = g.app_id
             where g.user_id = users.id and a.client_id = ${client} order by a.created_at, a.id)`.as('apps'),
+          sql<string[]>`array(select distinct g.app_id from ${GROUP_ACCESS} g join apps a on a.id = g.app_id
+            where g.user_id = users.id and a.client_id = ${client})`.as('apps_by_group'),
         ])
         .limit(limit + 1)
         .execute(),
@@ -142,10 +146,12 @@ const requireChangeable = (actor: Actor, cells: readonly Cell[], targets: Target
   );
   const seen = new Set<string>();
   const fields: FieldErrors = {};
-  for (const [index, { email, app_id }] of cells.entries()) {
+  for (const [index, { email, app_id, granted }] of cells.entries()) {
     const refusal = targets.has(email) ? refusals.get(email) : 'No such user.';
     if (refusal) fields[`cells.${index}.email`] = [refusal];
     if (!apps.has(app_id)) fields[`cells.${index}.app_id`] = ['No app of this client has this id.'];
+    const groups = granted ? undefined : targets.get(email)?.groups.get(app_id);
+    if (groups) fields[`cells.${index}`] = [givenByGroups(groups)];
     if (seen.has(`${app_id} ${email}`)) fields[`cells.${index}`] = ['Another cell has this user and app.'];
     seen.add(`${app_id} ${email}`);
     if (Object.keys(fields).length >= MAX_FAULTS) break;
@@ -159,7 +165,7 @@ const planCells = (cells: readonly Cell[], targets: Targets, apps: Apps): CellCh
   const changes = new Map<string, CellChanges>();
   for (const { email, app_id, granted } of cells) {
     const [target, app] = [targets.get(email), apps.get(app_id)];
-    if (!target || !app || target.grants.has(app_id) === granted) continue;
+    if (!target || !app || target.grants.has(app_id) === granted || target.groups.has(app_id)) continue;
     const change = changes.get(email) ?? { email, userId: target.id, granted: [], revoked: [], joined: [] };
     changes.set(email, change);
     if (granted) change.granted.push(app);
@@ -169,8 +175,11 @@ const planCells = (cells: readonly Cell[], targets: Targets, apps: Apps): CellCh
   return [...changes.values()];
 };
 
-/** A locked user with their roles and their grants of the client, by the ids of the apps. */
-type Target = TargetRoles & { grants: ReadonlyMap<string, GrantTerms> };
+/** A locked user with their roles, and their grants and the names of their groups in the client, by the ids of the apps. */
+type Target = TargetRoles & {
+  grants: ReadonlyMap<string, GrantTerms>;
+  groups: ReadonlyMap<string, string[]>;
+};
 
 /**
  * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.
@@ -192,6 +201,7 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
       sql<Record<string, GrantTerms> | null>`(select json_object_agg(g.app_id, ${GRANT_TERMS})
         from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
         where g.user_id = users.id and a.client_id = ${client})`.as('grants'),
+      groupsByApp(sql`users.id`, client).as('groups'),
     ])
     .where(isAnyOf('users.id', ids, 'int'))
     .execute();
@@ -204,7 +214,11 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
     targets: new Map(
       rows.map((row): [string, Target] => [
         row.email,
-        { ...row, grants: new Map(Object.entries(row.grants ?? {})) },
+        {
+          ...row,
+          grants: new Map(Object.entries(row.grants ?? {})),
+          groups: new Map(Object.entries(row.groups ?? {})),
+        },
       ]),
     ),
     apps: new Map(apps.map((app) => [app.id, app])),

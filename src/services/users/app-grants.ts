@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { GrantTerms } from '../../../entities/operation.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { clientManagedBy } from '../access/visibility.ts';
+import { clientManagedBy, GROUP_ACCESS } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import {
   type AccessChange,
@@ -30,6 +30,22 @@ export const unknownApp = (id: string): string => `There is no app ${id} to gran
 /** SQL: the terms of a grant `g`. */
 export const GRANT_TERMS = sql<GrantTerms>`json_build_object('granted_by', g.granted_by,
   'granted_at', g.granted_at, 'expires_at', g.expires_at, 'reason', g.reason)`;
+
+/** SQL: the names of the groups that give the apps of a client to a user, by the ids of the apps. */
+export const groupsByApp = (userId: RawBuilder<number>, client: number) => sql<Record<
+  string,
+  string[]
+> | null>`
+  (select json_object_agg(app_id, names) from (
+    select g.app_id, json_agg(g.name order by g.name) as names
+    from ${GROUP_ACCESS} g join apps a on a.id = g.app_id
+    where g.user_id = ${userId} and a.client_id = ${client} group by g.app_id) by_app)`;
+
+const LIST = new Intl.ListFormat('en-GB');
+
+/** Why an app of a group cannot be revoked. */
+export const givenByGroups = (names: readonly string[]): string =>
+  `Given by the ${names.length === 1 ? 'group' : 'groups'} ${LIST.format(names)}: change the group instead.`;
 
 /** What grants without other terms get. */
 export type Granting = { by: number; now: Date };

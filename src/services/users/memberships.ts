@@ -70,7 +70,20 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       .where('apps.client_id', '=', clientId)
       .executeTakeFirstOrThrow();
     const apps = await grantedApps(em, user.id, clientId);
-    return { apps, access_views: count, deactivates_account: isLastMembership(user) };
+    const groups = await kysely(em)
+      .selectFrom('group_members')
+      .innerJoin('groups', 'groups.id', 'group_members.group_id')
+      .select('groups.name')
+      .where('group_members.user_id', '=', user.id)
+      .where('groups.client_id', '=', clientId)
+      .orderBy('groups.name')
+      .execute();
+    return {
+      apps,
+      groups: groups.map(({ name }) => name),
+      access_views: count,
+      deactivates_account: isLastMembership(user),
+    };
   },
 
   /**
@@ -90,6 +103,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       // An undo must not bring the membership back, nor end a later one.
       await supersedeOperations(tx, [{ ...change, joined: [clientId] }]);
       await endLaunches(tx, user.id, [clientId]);
+      await leaveGroups(user.id, clientId).execute(kysely(tx));
       await tx.nativeDelete(Membership, { client: clientId, user: user.id });
       const isDeactivated = isLastMembership(target) && user.isActive;
       if (isDeactivated) await deactivate(tx, actor, user, clock.now());
@@ -130,6 +144,10 @@ const membershipsOf = (em: Em, userId: number) =>
     .orderBy('m.client_id');
 
 type MembershipRow = InferResult<ReturnType<typeof membershipsOf>>[number];
+
+const leaveGroups = (userId: number, clientId: number) => sql`
+  delete from group_members gm using groups
+  where groups.id = gm.group_id and groups.client_id = ${clientId} and gm.user_id = ${userId}`;
 
 /** The apps of the client that are granted to the user, oldest first. */
 const grantedApps = (tx: Em, userId: number, clientId: number) =>

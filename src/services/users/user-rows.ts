@@ -7,8 +7,8 @@ import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import {
+  APP_ACCESS,
   clientVisibleTo,
-  LIVE_GRANTS,
   userClientVisibleTo,
   userVisibleTo,
   VIEWS_ALL,
@@ -67,7 +67,7 @@ export const userRows = (em: Em, viewer: Viewer) => {
     .select([extra.as('extra'), is_active.as('is_active'), is_demo_user.as('is_demo_user')])
     .select([
       last_deactivated.as('last_deactivated'),
-      sql<string[]>`array(select a.id from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+      sql<string[]>`array(select a.id from ${APP_ACCESS} g join apps a on a.id = g.app_id
         where g.user_id = users.id and ${isAppVisible} order by a.created_at, a.id)`.as('apps'),
       sql<number[]>`array(select m.client_id from memberships m
         where m.user_id = users.id and m.is_admin and ${isAdminVisible} order by m.client_id)`.as(

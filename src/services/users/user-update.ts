@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
 import type { GrantTerms } from '../../../entities/operation.ts';
 import { User } from '../../../entities/user.ts';
@@ -13,7 +14,7 @@ import {
   requireUserUpdatable,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { LIVE_GRANTS } from '../access/visibility.ts';
+import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS } from '../access/visibility.ts';
 import { type Audit, type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
@@ -21,7 +22,7 @@ import { endLaunches } from '../gate/ticket-revocations.ts';
 import { type GrantableApp, idsOf, type UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { changeAccess, GRANT_TERMS, grantEvents, unknownApp } from './app-grants.ts';
+import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, unknownApp } from './app-grants.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
@@ -44,6 +45,8 @@ export type UserChanges = { [K in ProfileField | 'is_active']?: UserDetail[K] | 
   revoke?: readonly string[] | undefined;
   /** Of the apps to grant, by their ids. */
   terms?: Readonly<Record<string, GrantTerms>> | undefined;
+  /** Revokes grants of apps that groups give, too. */
+  keepsGroups?: boolean;
   /** Changes the memberships in these clients instead of the account. */
   members_of?: readonly number[] | undefined;
   /** What the caller has read of the user: the update fails if it has changed. */
@@ -131,7 +134,10 @@ export const updateUser = async (
   if (isActive !== null) events.push({ action: activityAction(isActive, isShared), ...about });
   events.push(...grantEvents(actor, user.email, granted, revoked));
   await audit.record(tx, events);
-  return { user: after, isChanged: events.length > 0, undoable };
+  // Groups give their apps again to a member who was suspended.
+  const isBack = isShared && isActive === true;
+  const result = isBack ? rowWith(await readKnownApps(tx, user.id, [])) : after;
+  return { user: result, isChanged: events.length > 0, undoable };
 };
 
 /**
@@ -232,10 +238,10 @@ export const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): P
 const namedApps = ({ apps, grant = [], revoke = [] }: UserChanges): readonly string[] =>
   apps ?? [...grant, ...revoke];
 
-/** An app that is granted to a user, or requested for them. */
-type KnownApp = GrantableApp & { is_granted: boolean };
+/** An app that a user has, by a grant or by the named groups, or that is requested for them. */
+type KnownApp = GrantableApp & { is_granted: boolean; groups: string[] };
 
-/** The apps of a user and those of `appIds` that exist, oldest first. */
+/** The apps that a user has and those of `appIds` that exist, oldest first. */
 const readKnownApps = (tx: Em, userId: number, appIds: readonly string[]): Promise<KnownApp[]> =>
   kysely(tx)
     .selectFrom('apps')
@@ -243,18 +249,27 @@ const readKnownApps = (tx: Em, userId: number, appIds: readonly string[]): Promi
     .leftJoin(LIVE_GRANTS.as('g'), (join) =>
       join.onRef('g.app_id', '=', 'apps.id').on('g.user_id', '=', userId),
     )
-    .select([condition`g.app_id is not null`.as('is_granted'), GRANT_TERMS.as('terms')])
-    .where(condition`(g.app_id is not null or apps.id = any(${[...appIds]}::varchar[]))`)
+    .select([
+      condition`g.app_id is not null`.as('is_granted'),
+      GRANT_TERMS.as('terms'),
+      sql<string[]>`array(select b.name from ${GROUP_ACCESS} b
+        where b.user_id = ${userId} and b.app_id = apps.id order by b.name)`.as('groups'),
+    ])
+    .where(
+      condition`apps.id in (select app_id from ${APP_ACCESS} h where h.user_id = ${userId}
+        union all select unnest(${[...appIds]}::varchar[]))`,
+    )
     .orderBy('apps.created_at')
     .orderBy('apps.id')
     .execute();
 
-/** The ids of the granted apps that the actor may see. */
+/** The ids of the apps that the user has and the actor may see. */
 const visibleApps = (actor: Actor, user: User, apps: readonly KnownApp[]): string[] =>
   idsOf(
     apps.filter(
-      ({ client_id, is_granted }) =>
-        is_granted && (user.id === actor.id || canViewAll(actor) || administersClient(actor, client_id)),
+      ({ client_id, is_granted, groups }) =>
+        (is_granted || groups.length > 0) &&
+        (user.id === actor.id || canViewAll(actor) || administersClient(actor, client_id)),
     ),
   );
 
@@ -276,16 +291,20 @@ const planApps = (
     return { granted: [], revoked: [], joined: [], appsAfter: apps };
   const changeable = apps.filter((app) => administersClient(actor, app.client_id));
   // Clients may send back granted apps that the actor may see but not change.
-  const isReadOnly = (app: KnownApp) => app.is_granted && !changeable.includes(app);
+  const isReadOnly = (app: KnownApp) =>
+    !changeable.includes(app) && (app.is_granted || app.groups.length > 0);
   const readOnly = changes.apps && canViewAll(actor) ? apps.filter(isReadOnly) : [];
   const accepted = new Set(idsOf([...changeable, ...readOnly]));
   const unknown = named.filter((id) => !accepted.has(id));
   if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
 
-  const wanted = changeable.filter(wantsApp(changes)).filter((app) => !suspended.includes(app.client_id));
-  const appsAfter = apps.map((app) =>
-    changeable.includes(app) ? { ...app, is_granted: wanted.includes(app) } : app,
-  );
+  const kept = changeable.filter((app) => !suspended.includes(app.client_id));
+  requireNoGroups(kept, changes);
+  const wanted = kept.filter(wantsApp(changes));
+  const appsAfter = apps.map((app) => {
+    if (!changeable.includes(app)) return app;
+    return { ...app, is_granted: wanted.includes(app), groups: kept.includes(app) ? app.groups : [] };
+  });
   return {
     granted: wanted
       .filter((app) => !app.is_granted)
@@ -297,7 +316,21 @@ const planApps = (
   };
 };
 
+/** @throws Problem `invalid-input` on `apps` if it leaves out, or revokes, what a group gives */
+const requireNoGroups = (apps: readonly KnownApp[], changes: UserChanges): void => {
+  if (changes.keepsGroups) return;
+  const isLeftOut = ({ id }: KnownApp) =>
+    changes.apps?.includes(id) === false || changes.revoke?.includes(id);
+  const faults = apps.filter((app) => app.groups.length > 0 && isLeftOut(app));
+  if (faults.length > 0)
+    throw invalid({ apps: faults.map(({ id, groups }) => `${id}: ${givenByGroups(groups)}`) });
+};
+
 const wantsApp = ({ apps, grant = [], revoke = [] }: UserChanges): ((app: KnownApp) => boolean) => {
   const [added, removed] = [new Set(apps ?? grant), new Set(revoke)];
-  return ({ id, is_granted }) => added.has(id) || (apps === undefined && is_granted && !removed.has(id));
+  return ({ id, is_granted, groups }) => {
+    if (apps === undefined) return added.has(id) || (is_granted && !removed.has(id));
+    // Callers send back what groups give, which is no grant.
+    return added.has(id) && (is_granted || groups.length === 0);
+  };
 };

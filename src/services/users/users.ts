@@ -6,6 +6,8 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import {
+  APP_ACCESS,
+  GROUP_ACCESS,
   isNotErased,
   LIVE_GRANTS,
   userClientVisibleTo,
@@ -110,7 +112,7 @@ type Listed = {
    * The table whose `user_id` is the key of a page. The planner estimates that a third of all users follow any id, and would
    * read these instead of looking up the few members of an app or a client.
    */
-  key: 'users' | 'app_grants' | 'memberships';
+  key: 'users' | 'granted' | 'memberships';
 };
 
 /** @throws Problem `not-found` if the actor may not see the app or client, `invalid-input` on `cursor` */
@@ -124,7 +126,7 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
       .innerJoin('memberships', 'memberships.user_id', 'users.id')
       .where('memberships.client_id', '=', client)
       .where(isNotErased);
-    const isGranted = condition`exists (select from ${LIVE_GRANTS} g
+    const isGranted = condition`exists (select from ${APP_ACCESS} g
       where g.user_id = users.id and g.app_id = ${appId})`;
     return {
       users: asUsers(appId === undefined ? members : members.where(isGranted)),
@@ -134,11 +136,16 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
   const visible = users.where(userVisibleTo(actor));
   if (appId === undefined) return { users: visible, key: 'users' };
   const granted = visible
-    .innerJoin('app_grants', 'app_grants.user_id', 'users.id')
-    .where(condition`coalesce(app_grants.expires_at > now(), true)`)
+    .innerJoin(usersWithApp(appId).as('granted'), 'granted.user_id', 'users.id')
     .where(isNotErased);
-  return { users: asUsers(granted.where('app_grants.app_id', '=', appId)), key: 'app_grants' };
+  return { users: asUsers(granted), key: 'granted' };
 };
+
+/** Each user once. Not by `union`, which would read all of them for each page of a list. */
+const usersWithApp = (appId: string) => sql<{ user_id: number }>`
+  (select user_id from ${LIVE_GRANTS} g where app_id = ${appId}
+    union all select distinct user_id from ${GROUP_ACCESS} g where app_id = ${appId} and not exists (
+      select from ${LIVE_GRANTS} direct where direct.app_id = g.app_id and direct.user_id = g.user_id))`;
 
 /** Callers select no columns of the joined table. */
 const asUsers = (joined: unknown): Users => joined as Users;
@@ -189,7 +196,7 @@ const isOfPage = (userId: RawBuilder<number>) => condition`${userId} = any(array
 /** `apps` is JSON, oldest first. */
 const grantsOfPage = (viewer: Viewer) => sql<{ user_id: number }>`(
   select g.user_id, '["' || string_agg(g.app_id, '","' order by a.created_at, a.id) || '"]' as apps
-  from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+  from ${APP_ACCESS} g join apps a on a.id = g.app_id
   where ${isOfPage(sql`g.user_id`)} and ${userClientVisibleTo(viewer, sql`g.user_id`, sql`a.client_id`)}
   group by g.user_id)`;
 

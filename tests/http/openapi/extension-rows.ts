@@ -30,6 +30,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutManyUsers(app)),
   ...(await aboutMemberships(app)),
   ...aboutProfiles,
+  ...(await aboutGroups(app)),
   ...aboutTenants,
   ...(await aboutErasures(app)),
   ...aboutApps,
@@ -63,6 +64,18 @@ const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
     { line: `GET /jb/apps/${CHURN}/grants/`, as: ACME },
     { line: `PATCH /jb/apps/${CHURN}/grants/${email}/`, as: ACME, body: { expires_at: END } },
     { line: `DELETE /jb/apps/${CHURN}/grants/${email}/`, as: ACME },
+    { line: `DELETE ${path}`, as: ACME },
+  ];
+};
+
+const aboutGroups = async (app: TestApp): Promise<Step[]> => {
+  const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Finance' });
+  const path = `/jb/clients/1/groups/${id}/`;
+  return [
+    { line: 'POST /jb/clients/1/groups/', as: ACME, body: { name: 'Sales', members: [ADA], apps: [SALES] } },
+    { line: 'GET /jb/clients/1/groups/', as: ACME },
+    { line: `GET ${path}`, as: ACME },
+    { line: `PATCH ${path}`, as: ACME, body: { members: [ADA] } },
     { line: `DELETE ${path}`, as: ACME },
   ];
 };

@@ -52,6 +52,7 @@ const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string, string
   },
   clients: { upload_bucket_name: 'the name of a bucket', embed_origins: 'the addresses of sites' },
   embed_sessions: { digest: 'of a random secret' },
+  group_apps: { app_id: 'random' },
   erasures: { pseudonym: 'random', digest: 'a keyed digest' },
   fetched_packages: { slug: 'the name of an app in paths', version: 'semver', sha256: 'a digest' },
   invitation_apps: { app_id: 'random' },

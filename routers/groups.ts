@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { routesOf } from './procedure-meta.ts';
+import { AppIds, EmailKey, IdCursor, IdKey, Instant, Name, Output } from './schemas/fields.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Groups');
+
+const MAX_MEMBERS = 5_000;
+
+const GroupOutput = Output('Group', {
+  id: z.int(),
+  client: z.int(),
+  name: z.string(),
+  created_at: Instant,
+  member_count: z.int(),
+  /** Ids of the apps that the members have, oldest first. */
+  apps: z.array(z.string()),
+});
+
+const GroupDetailOutput = Output('GroupDetail', {
+  ...GroupOutput.shape,
+  /** Email addresses. Suspended and inactive members stay, but open nothing. */
+  members: z.array(z.string()),
+});
+
+const Members = z
+  .array(EmailKey)
+  .max(MAX_MEMBERS)
+  .transform((emails) => [...new Set(emails)]);
+
+const fields = { name: Name(100), members: Members, apps: AppIds };
+
+const InClient = z.object({ id: IdKey });
+const ByGroup = InClient.extend({ group_id: IdKey });
+
+export const groupsRouter = router({
+  list: route(viewerProcedure, 'GET', '/jb/clients/{id}/groups/', {
+    summary: 'List the groups of a client',
+    description: 'Oldest first. `cursor` is the id of the last group of the previous page.',
+    problems: ['not-found'],
+  })
+    .input(InClient.extend(limitedPagingFields(IdCursor)))
+    .output(z.array(GroupOutput))
+    .query(({ ctx, input }) => ctx.services.groups.list(ctx.actor, input.id, toPageRequest(ctx, input))),
+
+  get: route(viewerProcedure, 'GET', '/jb/clients/{id}/groups/{group_id}/', {
+    summary: 'Get a group with its members',
+    problems: ['not-found'],
+  })
+    .input(ByGroup)
+    .output(GroupDetailOutput)
+    .query(({ ctx, input }) => ctx.services.groups.get(ctx.actor, input.id, input.group_id)),
+
+  create: route(adminProcedure, 'POST', '/jb/clients/{id}/groups/', {
+    summary: 'Create a group',
+    description: 'Members of the client who have all apps of the group, in addition to their own.',
+    problems: ['not-found', 'forbidden'],
+    status: 201,
+    example: { name: 'Finance', members: ['ada@acme.test'], apps: ['zylTKNVx'] },
+  })
+    .input(InClient.extend({ ...fields, members: Members.default([]), apps: AppIds.default([]) }))
+    .output(GroupDetailOutput)
+    .mutation(({ ctx, input: { id, ...group } }) => ctx.services.groups.create(ctx.actor, id, group)),
+
+  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/groups/{group_id}/', {
+    summary: 'Change a group',
+    description: 'Omitted fields stay unchanged. `members` and `apps` replace those of the group.',
+    problems: ['not-found', 'forbidden'],
+    example: { apps: ['zylTKNVx'] },
+  })
+    .input(
+      ByGroup.extend({
+        name: fields.name.optional(),
+        members: Members.optional(),
+        apps: AppIds.optional(),
+      }),
+    )
+    .output(GroupDetailOutput)
+    .mutation(({ ctx, input: { id, group_id: groupId, ...changes } }) =>
+      ctx.services.groups.update(ctx.actor, id, groupId, changes),
+    ),
+
+  remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/groups/{group_id}/', {
+    summary: 'Remove a group',
+    description: 'Its members lose the apps that only this group gives them.',
+    problems: ['not-found', 'forbidden'],
+    status: 204,
+  })
+    .input(ByGroup)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.groups.remove(ctx.actor, input.id, input.group_id)),
+});

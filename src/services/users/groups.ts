@@ -1,0 +1,212 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { type InferResult, sql } from 'kysely';
+import { Client } from '../../../entities/client.ts';
+import { Group } from '../../../entities/group.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
+import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { isNotErased } from '../access/visibility.ts';
+import type { AuditAction } from '../audit/audit.ts';
+import { readClient } from '../clients/clients.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+
+export type GroupInput = { name: string; members: string[]; apps: string[] };
+type LockedGroup = { id: number; client: { id: number } };
+type GroupChanges = { [K in keyof GroupInput]?: GroupInput[K] | undefined };
+
+/** Teams of a client: their members have their apps. */
+export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
+  const record = (tx: Em, action: AuditAction, actor: Actor, { client, name }: GroupRow, details: object) =>
+    audit.record(tx, [{ action, actor, target: name, clients: [client], details: { ...details } }]);
+
+  /** Locks the group, so that of two changes the second starts from the outcome of the first. */
+  const lockGroup = async (tx: Em, actor: Actor, clientId: number, id: number) => {
+    await readClient(tx, actor, clientId);
+    requireClientAdmin(actor, clientId);
+    const group = await tx.findOne(Group, { id, client: clientId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!group) throw notFound('group');
+    return group;
+  };
+
+  /** Returns the addresses and ids that were added and removed. */
+  const replaceContents = async (
+    tx: Em,
+    actor: Actor,
+    group: LockedGroup,
+    { members, apps }: GroupChanges,
+  ) => {
+    const terms = { groupId: group.id, by: actor.id, now: clock.now() };
+    const found = await findContents(tx, group.client.id, members ?? [], apps ?? []);
+    return {
+      ...(members && { members: await replaceMembers(tx, terms, found.users) }),
+      ...(apps && { apps: await replaceApps(tx, terms, found.apps) }),
+    };
+  };
+
+  return {
+    /** @throws Problem `not-found` for a client that the actor may not see */
+    list: async (actor: Actor, clientId: number, page: CursorPageRequest): Promise<GroupRow[]> => {
+      await readClient(em, actor, clientId);
+      const groups = groupRows(em).where('groups.client_id', '=', clientId);
+      return readPage(afterCursor(groups, 'groups.id', page.cursor), 'groups.id', page);
+    },
+
+    /** @throws Problem `not-found` */
+    get: async (actor: Actor, clientId: number, id: number): Promise<GroupDetail> => {
+      await readClient(em, actor, clientId);
+      return readGroup(em, clientId, id);
+    },
+
+    /** @throws Problem `not-found`, `forbidden`, `invalid-input` on `name`, `members`, `apps` */
+    create: (actor: Actor, clientId: number, input: GroupInput): Promise<GroupDetail> =>
+      em.transactional(async (tx) => {
+        await readClient(tx, actor, clientId);
+        requireClientAdmin(actor, clientId);
+        const client = tx.getReference(Client, clientId);
+        const group = tx.create(Group, { client, name: input.name, createdAt: clock.now() });
+        await tx.flush();
+        const details = await replaceContents(tx, actor, group, input);
+        const created = await readGroup(tx, clientId, group.id);
+        await record(tx, 'group.create', actor, created, details);
+        return created;
+      }),
+
+    /** @throws Problem `not-found`, `forbidden`, `invalid-input` on `name`, `members`, `apps` */
+    update: (actor: Actor, clientId: number, id: number, changes: GroupChanges): Promise<GroupDetail> =>
+      em.transactional(async (tx) => {
+        const group = await lockGroup(tx, actor, clientId, id);
+        const from = group.name;
+        group.name = changes.name ?? from;
+        await tx.flush();
+        const contents = await replaceContents(tx, actor, group, changes);
+        const after = await readGroup(tx, clientId, id);
+        const isChanged = Object.values(contents).some(
+          ({ added, removed }) => added.length + removed.length > 0,
+        );
+        const name = after.name === from ? {} : { name: { from, to: after.name } };
+        if (isChanged || 'name' in name)
+          await record(tx, 'group.update', actor, after, { ...name, ...contents });
+        return after;
+      }),
+
+    /** The members lose the apps that only this group gives them. @throws Problem `not-found`, `forbidden` */
+    remove: (actor: Actor, clientId: number, id: number): Promise<void> =>
+      em.transactional(async (tx) => {
+        const group = await lockGroup(tx, actor, clientId, id);
+        const row = await readGroup(tx, clientId, id);
+        await tx.remove(group).flush();
+        const details = { members: { removed: row.members }, apps: { removed: row.apps } };
+        await record(tx, 'group.remove', actor, row, details);
+      }),
+  };
+};
+
+const groupRows = (em: Em) =>
+  kysely(em)
+    .selectFrom('groups')
+    .select(['groups.id', 'groups.client_id as client', 'groups.name', 'groups.created_at'])
+    .select([
+      sql<number>`(select count(*) from group_members gm where gm.group_id = groups.id)::int`.as(
+        'member_count',
+      ),
+      sql<string[]>`array(select a.id from group_apps ga join apps a on a.id = ga.app_id
+        where ga.group_id = groups.id order by a.created_at, a.id)`.as('apps'),
+    ])
+    .orderBy('groups.id');
+
+export type GroupRow = InferResult<ReturnType<typeof groupRows>>[number];
+export type GroupDetail = GroupRow & { members: string[] };
+
+/** @throws Problem `not-found` */
+const readGroup = (em: Em, clientId: number, id: number): Promise<GroupDetail> =>
+  groupRows(em)
+    .select(
+      sql<string[]>`array(select users.email from group_members gm join users on users.id = gm.user_id
+        where gm.group_id = groups.id order by users.email)`.as('members'),
+    )
+    .where('groups.id', '=', id)
+    .where('groups.client_id', '=', clientId)
+    .executeTakeFirstOrThrow(() => notFound('group'));
+
+/** @throws Problem `invalid-input` on `members` and `apps`, with an error for each that is not of the client */
+const findContents = async (
+  tx: Em,
+  clientId: number,
+  members: readonly string[],
+  appIds: readonly string[],
+) => {
+  const users = await kysely(tx)
+    .selectFrom('users')
+    .innerJoin('memberships', 'memberships.user_id', 'users.id')
+    .select(['users.id', 'users.email'])
+    .where('memberships.client_id', '=', clientId)
+    .where(isAnyOf('users.email', members, 'varchar'))
+    .where(isNotErased)
+    .execute();
+  const apps = await kysely(tx)
+    .selectFrom('apps')
+    .select('id')
+    .where('client_id', '=', clientId)
+    .where(isAnyOf('id', appIds, 'varchar'))
+    .execute();
+  const [emails, ids] = [new Set(users.map(({ email }) => email)), new Set(apps.map(({ id }) => id))];
+  const fields: FieldErrors = {};
+  const strangers = members.filter((email) => !emails.has(email));
+  if (strangers.length > 0)
+    fields.members = strangers.map((email) => `${email} is no member of this client.`);
+  const unknown = appIds.filter((id) => !ids.has(id));
+  if (unknown.length > 0) fields.apps = unknown.map((id) => `No app of this client has the id ${id}.`);
+  if (Object.keys(fields).length > 0) throw invalid(fields);
+  return { users, apps: apps.map(({ id }) => id) };
+};
+
+type Terms = { groupId: number; by: number; now: Date };
+type Replaced = { added: string[]; removed: string[] };
+
+const replaceMembers = async (
+  tx: Em,
+  { groupId, by, now }: Terms,
+  users: readonly { id: number; email: string }[],
+): Promise<Replaced> => {
+  const ids = users.map(({ id }) => id);
+  const { rows } = await sql<{ email: string; is_added: boolean }>`
+    with removed as (
+      delete from group_members where group_id = ${groupId} and user_id <> all(${ids}::int[]) returning user_id
+    ),
+    added as (
+      insert into group_members (group_id, user_id, added_by, added_at)
+      select ${groupId}::int, unnest(${ids}::int[]), ${by}::int, ${now}::timestamptz
+      on conflict do nothing returning user_id
+    )
+    select email, is_added from (
+      select user_id, true as is_added from added union all select user_id, false from removed) as changed
+    join users on users.id = changed.user_id order by email`.execute(kysely(tx));
+  return replaced(rows.map(({ email, is_added }) => [email, is_added]));
+};
+
+const replaceApps = async (
+  tx: Em,
+  { groupId, by, now }: Terms,
+  ids: readonly string[],
+): Promise<Replaced> => {
+  const { rows } = await sql<{ app_id: string; is_added: boolean }>`
+    with removed as (
+      delete from group_apps where group_id = ${groupId} and app_id <> all(${[...ids]}::varchar[])
+      returning app_id
+    ),
+    added as (
+      insert into group_apps (group_id, app_id, added_by, added_at)
+      select ${groupId}::int, unnest(${[...ids]}::varchar[]), ${by}::int, ${now}::timestamptz
+      on conflict do nothing returning app_id
+    )
+    select app_id, true as is_added from added union all select app_id, false from removed`.execute(
+    kysely(tx),
+  );
+  return replaced(rows.map(({ app_id, is_added }) => [app_id, is_added]));
+};
+
+const replaced = (changes: readonly (readonly [string, boolean])[]): Replaced => ({
+  added: changes.flatMap(([name, isAdded]) => (isAdded ? name : [])),
+  removed: changes.flatMap(([name, isAdded]) => (isAdded ? [] : name)),
+});
