@@ -113,23 +113,7 @@ const rejoin = async (app: TestApp): Promise<void> => {
 
 /** Every mutation that names a person, called by the admin of one client for the user of both. */
 const CALLS: Record<string, Call[]> = {
-  'grants.create': [{ call: (app) => app.as(ACME).grants.create({ app_id: CHURN, email: SHARED }) }],
-  'grants.update': [
-    {
-      call: async (app) => {
-        await app.as(ACME).grants.create({ app_id: CHURN, email: SHARED });
-        await app.as(ACME).grants.update({ app_id: CHURN, email: SHARED, reason: 'Audit' });
-      },
-    },
-  ],
-  'grants.remove': [
-    {
-      call: async (app) => {
-        await app.as(ACME).grants.create({ app_id: CHURN, email: SHARED });
-        await app.as(ACME).grants.remove({ app_id: CHURN, email: SHARED });
-      },
-    },
-  ],
+
   'tokens.create': [
     {
       call: (app) => app.as(null).tokens.create({ username: SHARED, ...wrong }),
