@@ -113,7 +113,6 @@ const rejoin = async (app: TestApp): Promise<void> => {
 
 /** Every mutation that names a person, called by the admin of one client for the user of both. */
 const CALLS: Record<string, Call[]> = {
-
   'tokens.create': [
     {
       call: (app) => app.as(null).tokens.create({ username: SHARED, ...wrong }),
