@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { BLOCKER_CODES } from '../src/services/gate/access-explanation.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AppKey, EmailKey, IdKey, Instant, Output, Slug } from './schemas/fields.ts';
 import { userConditions, userSort } from './schemas/users.ts';
-import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
 
@@ -44,6 +45,35 @@ const UserGrantOutput = Output('UserGrant', {
   reason: z.string(),
 });
 
+const AccessExplanationOutput = Output('AccessExplanation', {
+  allowed: z.boolean(),
+  paths: z.array(
+    Output('AccessPath', {
+      kind: z.enum(['grant', 'group', 'role']),
+      /** `superuser`, `staff` or `client-admin`; null for grants and groups. */
+      role: z.string().nullable(),
+      group: Output('AccessGroup', { id: z.int(), name: z.string() }).nullable(),
+      since: Instant.nullable(),
+      /** Email address of the administrator. */
+      granted_by: z.string().nullable(),
+      /** When it ends; null if it does not. */
+      expires_at: Instant.nullable(),
+      reason: z.string(),
+    }),
+  ),
+  /** All of them must be fixed before the app opens. */
+  blockers: z.array(
+    Output('AccessBlocker', {
+      code: z.enum(BLOCKER_CODES),
+      detail: z.string(),
+      /** The change that would remove it. */
+      fix: z.string(),
+      /** Who may make this change. */
+      fixed_by: z.string(),
+    }),
+  ),
+});
+
 export const accessRouter = router({
   matrix: route(viewerProcedure, 'GET', '/jb/clients/{id}/access/', {
     summary: 'Get the access matrix of a client',
@@ -72,6 +102,16 @@ export const accessRouter = router({
     .input(z.object({ email: EmailKey }))
     .output(z.array(UserGrantOutput))
     .query(({ ctx, input }) => ctx.services.accessMatrix.listByUser(ctx.actor, input.email)),
+
+  explain: route(protectedProcedure, 'GET', '/jb/users/{email}/access/{app_id}/', {
+    summary: 'Explain whether a user may open an app',
+    description:
+      'The decision of the gate, each way in which the user has the app, and everything that keeps them out, with what would change it. Members can ask about themselves.',
+    problems: ['not-found'],
+  })
+    .input(z.object({ email: EmailKey, app_id: AppKey }))
+    .output(AccessExplanationOutput)
+    .query(({ ctx, input }) => ctx.services.accessExplanation.explain(ctx.actor, input.email, input.app_id)),
 
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/access/', {
     summary: 'Change the access matrix of a client',

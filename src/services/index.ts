@@ -15,6 +15,7 @@ import { createClients } from './clients/clients.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
+import { createAccessExplanation } from './gate/access-explanation.ts';
 import { createAccessViewChanges } from './gate/access-view-changes.ts';
 import { createAccessViews } from './gate/access-views.ts';
 import { createOneTimeViews } from './gate/embeds.ts';
@@ -106,6 +107,7 @@ const factories = {
   bulkUpdates: createBulkUpdates,
   bulkInvitations: createBulkInvitations,
   accessMatrix: createAccessMatrix,
+  accessExplanation: createAccessExplanation,
   operations: createOperations,
   accessViews: createAccessViews,
   accessViewChanges: createAccessViewChanges,

@@ -58,6 +58,7 @@ const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
   const path = `/jb/clients/1/users/${email}/`;
   return [
     { line: `GET /jb/users/${email}/memberships/`, as: ROOT },
+    { line: `GET /jb/users/${email}/access/${SALES}/`, as: ACME },
     { line: `PATCH ${path}`, as: ACME, body: { extra: { region: 'north' } } },
     { line: `GET ${path}removal/`, as: ACME },
     { line: `POST /jb/apps/${CHURN}/grants/`, as: ACME, body: { email, reason: 'Audit' } },

@@ -1,0 +1,151 @@
+import { sql } from 'kysely';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { notFound } from '../../lib/problems.ts';
+import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
+import { userVisibleTo } from '../access/visibility.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { decideAccess, type Opening, openingsByUser } from './app-access.ts';
+
+/** A way in which a person comes to an app. Times and people are null where nothing recorded them, and for roles. */
+export type AccessPath = {
+  kind: 'grant' | 'group' | 'role';
+  /** Of a role: `superuser`, `staff` or `client-admin`. */
+  role: string | null;
+  group: { id: number; name: string } | null;
+  since: Date | null;
+  granted_by: string | null;
+  expires_at: Date | null;
+  reason: string;
+};
+
+export type AccessBlocker = { code: BlockerCode; detail: string; fix: string; fixed_by: string };
+
+export const BLOCKER_CODES = [
+  'user-inactive',
+  'member-suspended',
+  'not-granted',
+  'grant-expired',
+  'client-closed',
+  'in-maintenance',
+] as const;
+type BlockerCode = (typeof BLOCKER_CODES)[number];
+
+const CLIENT_ADMINS = 'admins of the client, and superusers';
+
+/** What keeps a person out, what changes it, and who may change it. */
+const BLOCKERS: Record<BlockerCode, Omit<AccessBlocker, 'code'>> = {
+  'user-inactive': {
+    detail: 'The account is inactive.',
+    fix: 'Reactivate the account.',
+    fixed_by: 'superusers, and client admins who administer all clients of the person',
+  },
+  'member-suspended': {
+    detail: 'The person is suspended in the client of the app.',
+    fix: 'Reactivate the membership.',
+    fixed_by: CLIENT_ADMINS,
+  },
+  'not-granted': {
+    detail: 'No grant, group or role gives the app.',
+    fix: 'Grant the app, or add the person to a group that has it.',
+    fixed_by: CLIENT_ADMINS,
+  },
+  'grant-expired': {
+    detail: 'The grant has ended.',
+    fix: 'Grant the app again.',
+    fixed_by: CLIENT_ADMINS,
+  },
+  'client-closed': { detail: 'The client is closed.', fix: 'Reopen the client.', fixed_by: 'superusers' },
+  'in-maintenance': {
+    detail: 'The app is in maintenance.',
+    fix: 'End the maintenance.',
+    fixed_by: CLIENT_ADMINS,
+  },
+};
+
+/** Why a person may open an app, or not: by the condition that decides it for launches, tickets and the gate. */
+export const createAccessExplanation = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => ({
+  /**
+   * For those who see the person and the client of the app, and for people themselves in clients that they belong to.
+   * @throws Problem `not-found`
+   */
+  explain: async (actor: Actor, email: string, appId: string) => {
+    const opening = await openingsByUser(em)
+      .select('memberships.is_active as is_member_active')
+      .where('users.email', '=', email)
+      .where('apps.id', '=', appId)
+      .where(userVisibleTo(actor))
+      .executeTakeFirst();
+    if (!opening || !isVisible(actor, opening)) throw notFound('app or user');
+    const given = await readGiven(em, opening);
+    const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired).map(pathOf)];
+    const decision = decideAccess(opening, clock.now());
+    return {
+      allowed: decision === 'allowed',
+      paths,
+      blockers: blockersOf(opening, {
+        hasPath: paths.length > 0,
+        hasExpired: given.some(({ is_expired }) => is_expired),
+      }),
+    };
+  },
+});
+
+type Explained = Opening & { is_member_active: boolean | null };
+
+const isVisible = (actor: Actor, { user_id, client_id, is_member_active }: Explained): boolean =>
+  canViewAll(actor) ||
+  administersClient(actor, client_id) ||
+  (user_id === actor.id && is_member_active !== null);
+
+const rolePaths = ({ is_superuser, is_staff, is_client_admin }: Opening): AccessPath[] =>
+  Object.entries({ superuser: is_superuser, staff: is_staff, 'client-admin': is_client_admin }).flatMap(
+    ([role, isHeld]) =>
+      isHeld
+        ? { kind: 'role', role, group: null, since: null, granted_by: null, expires_at: null, reason: '' }
+        : [],
+  );
+
+type Given = Omit<AccessPath, 'kind' | 'role' | 'group'> & {
+  group_id: number | null;
+  group_name: string | null;
+  is_expired: boolean;
+};
+
+/** The grant of the app, also one that has expired, and the groups that give it. */
+const readGiven = async (em: Em, { user_id, app_id }: Opening): Promise<Given[]> => {
+  const { rows } = await sql<Given>`
+    select null::int as group_id, null as group_name, g.granted_at as since, granter.email as granted_by,
+      g.expires_at, g.reason, coalesce(g.expires_at <= now(), false) as is_expired
+    from app_grants g left join users granter on granter.id = g.granted_by
+    where g.user_id = ${user_id} and g.app_id = ${app_id}
+    union all
+    select gr.id, gr.name, greatest(gm.added_at, ga.added_at), adder.email, null, '', false
+    from group_members gm join group_apps ga on ga.group_id = gm.group_id join groups gr on gr.id = gm.group_id
+      left join users adder on adder.id = case when gm.added_at > ga.added_at then gm.added_by else ga.added_by end
+    where gm.user_id = ${user_id} and ga.app_id = ${app_id}
+    order by group_name nulls first`.execute(kysely(em));
+  return rows;
+};
+
+const pathOf = ({ group_id, group_name, is_expired: _, ...given }: Given): AccessPath => ({
+  kind: group_id === null ? 'grant' : 'group',
+  role: null,
+  group: group_id === null ? null : { id: group_id, name: group_name ?? '' },
+  ...given,
+});
+
+const blockersOf = (
+  { is_active, is_member_active, is_client_admin, is_superuser, is_staff, ...opening }: Explained,
+  { hasPath, hasExpired }: { hasPath: boolean; hasExpired: boolean },
+): AccessBlocker[] => {
+  const hasRole = is_superuser || is_staff || is_client_admin;
+  const found: Record<BlockerCode, boolean> = {
+    'user-inactive': !is_active,
+    'member-suspended': is_member_active === false && !hasRole,
+    'not-granted': !hasPath && !hasExpired,
+    'grant-expired': !hasPath && hasExpired,
+    'client-closed': !opening.client_is_open,
+    'in-maintenance': opening.in_maintenance,
+  };
+  return BLOCKER_CODES.filter((code) => found[code]).map((code) => ({ code, ...BLOCKERS[code] }));
+};
