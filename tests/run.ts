@@ -12,6 +12,8 @@ import {
   PGBOUNCER,
   PREVIOUS,
 } from './support/environment.ts';
+import { makeScratchFolder } from './support/files.ts';
+import { SHARED_FOLDER_VARIABLE } from './support/once-per-run.ts';
 import {
   judge,
   startTestProcess,
@@ -187,6 +189,7 @@ const createQueue = (files: readonly string[]) => {
 
 const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal): Promise<void> => {
   process.env.TMPDIR = await findTempFolder();
+  await using shared = await makeScratchFolder();
   const server = await startTestServer();
   const env = {
     ...process.env,
@@ -194,6 +197,7 @@ const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal)
     ...AWS_ENVIRONMENT,
     NODE_COMPILE_CACHE: join(PROJECT, 'node_modules', '.cache', 'tests'),
     ...server.env,
+    [SHARED_FOLDER_VARIABLE]: shared.path,
   };
   const options = { env, signal, timeoutMs: Number(values['timeout-seconds']) * 1000 };
   const take = createQueue(files);

@@ -1,9 +1,9 @@
 import type { Browser, Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { fillLogin, launchChromium, openTab, waitForHeading } from '../support/browser.ts';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
-import { makeDataDir } from '../support/test-server.ts';
 
 const PASSWORD = 'steward-demo-1';
 
@@ -13,7 +13,7 @@ const demoApps = suite<Context>('the apps of the demo, in a browser');
 
 demoApps.before(async (context) => {
   await using started = new AsyncDisposableStack();
-  const folder = started.use(await makeDataDir());
+  const folder = started.use(await makeDemoDir());
   context.service = started.use(await startService('demo', { DATA_DIR: folder.path }));
   context.browser = await launchChromium();
   started.defer(() => context.browser.close());

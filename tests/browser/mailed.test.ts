@@ -1,11 +1,11 @@
 import type { Browser } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { launchChromium, openTab, waitForHeading } from '../support/browser.ts';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { parseMail, startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
 import { suite } from '../support/suite.ts';
 import { DEMO_PASSWORD } from '../support/test-app.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 type Context = { service: Service; smtp: TestSmtpServer; browser: Browser; closing: AsyncDisposableStack };
@@ -15,7 +15,7 @@ const mailed = suite<Context>('mailed links in Chromium');
 
 mailed.before(async (context) => {
   context.closing = new AsyncDisposableStack();
-  const folder = context.closing.use(await makeDataDir());
+  const folder = context.closing.use(await makeDemoDir());
   context.smtp = await startSmtpServer();
   context.closing.defer(context.smtp.close);
   const settings = { DATA_DIR: folder.path, SMTP_URL: context.smtp.url, MAIL_FROM: 'steward@acme.test' };

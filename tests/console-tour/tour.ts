@@ -1,9 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { fillLogin, launchChromium, openTab } from '../support/browser.ts';
-import { makeScratchFolder } from '../support/files.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/smtp-server.ts';
-import { DEMO_PASSWORD } from '../support/test-server.ts';
+import { DEMO_PASSWORD, makeDataDir } from '../support/test-server.ts';
 
 export const ADMIN = 'admin@acme.test';
 const VIEWPORT = { width: 1280, height: 720 };
@@ -36,7 +35,7 @@ type Options = {
 export const startTour = async ({ save }: Options, closing: AsyncDisposableStack): Promise<Tour> => {
   const browser = await launchChromium();
   closing.defer(() => browser.close());
-  const folder = closing.use(await makeScratchFolder());
+  const folder = closing.use(await makeDataDir());
   const smtp = closing.use(await startSmtpServer());
   const service = closing.use(await startService('demo', { DATA_DIR: folder.path, SMTP_URL: smtp.url }));
   const { token } = await service.logIn(ADMIN, DEMO_PASSWORD);

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const ABORTS = 1000;
@@ -66,12 +66,12 @@ const exchange = async (service: Service, text: string): Promise<string> => {
   return answer;
 };
 
-type Context = { folder: Awaited<ReturnType<typeof makeDataDir>>; service: Service; token: string };
+type Context = { folder: Awaited<ReturnType<typeof makeDemoDir>>; service: Service; token: string };
 
 const hostile = suite<Context>('a service among hostile clients');
 
 hostile.before(async (context) => {
-  context.folder = await makeDataDir();
+  context.folder = await makeDemoDir();
   context.service = await startService('demo', { DATA_DIR: context.folder.path });
   context.token = (await context.service.logIn('root@steward.test', 'steward-demo-1')).token;
 });

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { peakMemoryMb, type Service, startService } from '../support/service-process.ts';
-import { makeDataDir } from '../support/test-server.ts';
 
 const CONNECTIONS = 20;
 const PIPELINED_BYTES = 48_000_000;
@@ -48,12 +48,12 @@ const timeHealth = async ({ send }: Service, attack: Promise<unknown>): Promise<
   return times.sort((a, b) => a - b);
 };
 
-type Context = { folder: Awaited<ReturnType<typeof makeDataDir>>; service: Service; token: string };
+type Context = { folder: Awaited<ReturnType<typeof makeDemoDir>>; service: Service; token: string };
 const floods = suite<Context>('a service under a flood of requests');
 
 // A new service for each attack, so that the memory of one does not count for the next.
 floods.before.each(async (context) => {
-  context.folder = await makeDataDir();
+  context.folder = await makeDemoDir();
   context.service = await startService('demo', { DATA_DIR: context.folder.path });
   context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
 });

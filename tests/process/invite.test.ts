@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { initializeDemoDir } from '../support/demo-data.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { assertRefused, runCommand, type Service, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
-import { initializeDataDir } from '../support/test-server.ts';
 
 const SIZE = 10_000;
 /** Only ends a hanging run. The time is printed and not asserted, because machines differ. */
@@ -21,7 +21,7 @@ const invite = suite<Context>('steward invite beside a running service');
 invite.before(async (context) => {
   context.folder = await makeScratchFolder();
   context.service = await startService('demo', {
-    DATA_DIR: await initializeDataDir(context.folder.join('data')),
+    DATA_DIR: await initializeDemoDir(context.folder.join('data')),
   });
   context.token = (await context.service.logIn('admin@acme.test', 'steward-demo-1')).token;
 });

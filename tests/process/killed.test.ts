@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startEmbeddedPostgres } from '../../src/adapters/embedded-postgres/index.ts';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, serverProcesses, startService } from '../support/service-process.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const WRITERS = 6;
@@ -41,7 +41,7 @@ const countHalfMade = async (dataDir: string): Promise<number> => {
 const killed = suite('a service that is killed');
 
 killed('has every acknowledged user after the next start, and no partial one', async () => {
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   await using service = await startService('demo', { DATA_DIR: folder.path });
   const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
   const made: string[] = [];

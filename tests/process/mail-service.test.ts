@@ -1,14 +1,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { startService } from '../support/service-process.ts';
 import { parseMail, startSmtpServer } from '../support/smtp-server.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const service = suite('a service with a mail server');
 
 service('sends the mails of requests, logs them, and stops at once', async () => {
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   await using smtp = await startSmtpServer();
   const settings = { DATA_DIR: folder.path, SMTP_URL: smtp.url, MAIL_FROM: 'steward@acme.test' };
   await using running = await startService('demo', settings);

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { initializeDemoDir } from '../support/demo-data.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 import { freePort } from '../support/tcp.ts';
-import { initializeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const scheduled = suite('scheduled backups of a service');
@@ -17,7 +17,7 @@ scheduled('makes one with two workers, reports it, and not again after a restart
   const target = folder.join('backups');
   const port = await freePort();
   const settings = {
-    DATA_DIR: await initializeDataDir(folder.join('data')),
+    DATA_DIR: await initializeDemoDir(folder.join('data')),
     BACKUP_TARGET: `file:${target}`,
     BACKUP_PASSPHRASE: 'correct horse battery staple',
     METRICS_PORT: String(port),

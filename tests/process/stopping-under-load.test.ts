@@ -4,18 +4,18 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, serverProcesses, startService } from '../support/service-process.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const CONNECTIONS = 32;
 const WARM_UP_REQUESTS = 500;
 
-type Folder = Awaited<ReturnType<typeof makeDataDir>>;
+type Folder = Awaited<ReturnType<typeof makeDemoDir>>;
 const stopping = suite<{ folder: Folder }>('a service that is stopped under load');
 
 stopping.before.each(async (context) => {
-  context.folder = await makeDataDir();
+  context.folder = await makeDemoDir();
 });
 stopping.after.each(({ folder }) => folder[Symbol.asyncDispose]());
 

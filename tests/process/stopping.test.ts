@@ -3,9 +3,9 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as assert from 'uvu/assert';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, serverProcesses, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const REQUESTS = 8;
@@ -46,11 +46,11 @@ const bulkOf = (signal: string, index: number): string =>
     })),
   );
 
-type Folder = Awaited<ReturnType<typeof makeDataDir>>;
+type Folder = Awaited<ReturnType<typeof makeDemoDir>>;
 const stopping = suite<{ folder: Folder }>('graceful shutdown');
 
 stopping.before(async (context) => {
-  context.folder = await makeDataDir();
+  context.folder = await makeDemoDir();
 });
 stopping.after(({ folder }) => folder[Symbol.asyncDispose]());
 

@@ -7,8 +7,8 @@ import { kysely } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { errorCodeOf } from '../../src/lib/errno.ts';
 import { dayOf } from '../../src/services/usage/usage-windows.ts';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { type Service, serverProcesses, startService } from '../support/service-process.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 import { CHURN, rollupDifferences, SALES } from '../support/usage.ts';
 
@@ -80,7 +80,7 @@ const inspect = async (dataDir: string) => {
 const killed = suite('usage ingestion with kills');
 
 killed('stores every acknowledged entry once, with correct rollups, after ten kills', async () => {
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   const settings = { DATA_DIR: folder.path };
   let service = await startService('demo', settings);
   const { token } = await service.logIn('staff@steward.test', PASSWORD);

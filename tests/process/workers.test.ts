@@ -2,10 +2,10 @@ import { setMaxListeners } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import * as assert from 'uvu/assert';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, type Service, serverProcesses, startService } from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const WORKERS = 2;
@@ -13,7 +13,7 @@ type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 const workers = suite<{ folder: Folder }>('WORKERS');
 
 workers.before(async (context) => {
-  context.folder = await makeDataDir();
+  context.folder = await makeDemoDir();
   setMaxListeners(50);
 });
 workers.after(({ folder }) => folder[Symbol.asyncDispose]());

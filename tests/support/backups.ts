@@ -7,10 +7,11 @@ import { restoreBackup } from '../../src/backup/restore-backup.ts';
 import { createBackup } from '../../src/backup/write-backup.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
+import { initializeDemoDir } from './demo-data.ts';
 import type { makeScratchFolder } from './files.ts';
 import { runCommand, startService } from './service-process.ts';
 import type { TestDatabase } from './test-database.ts';
-import { administer, dropStatements, initializeDataDir } from './test-server.ts';
+import { administer, dropStatements } from './test-server.ts';
 
 export const KEY = 'a secret key that only tests ever use';
 export const NOW = new Date('2026-03-01T12:00:00Z');
@@ -74,7 +75,7 @@ type Folder = Awaited<ReturnType<typeof makeScratchFolder>>;
 
 /** Makes a backup of a running demo in `data`, with its secret key. @returns the file, and a token of the superuser */
 export const makeDemoBackup = async (folder: Folder): Promise<{ file: string; token: string }> => {
-  const settings = { DATA_DIR: await initializeDataDir(folder.join('data')) };
+  const settings = { DATA_DIR: await initializeDemoDir(folder.join('data')) };
   await using service = await startService('demo', settings);
   const { token } = await service.logIn(ADMIN, PASSWORD);
   const { code, stdout, stderr } = await runCommand(['backup', folder.join('backups'), '--with-key'], {
