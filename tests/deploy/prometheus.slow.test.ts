@@ -54,7 +54,7 @@ prometheus(
       await service.send('POST /api-token-auth/', {
         body: { username: 'root@steward.test', password: 'wrong' },
       });
-      await until('Prometheus has two scrapes', async () => (await query('rate(up[10s])')) === 1, 30_000);
+      await until('Prometheus has two scrapes', async () => (await query('rate(up[10s])')) === 1);
       await until('a backup is reported', async () => (await query('steward_backup_age_seconds')) === 1);
       const dashboard: Dashboard = JSON.parse(await readFile(DASHBOARD, 'utf8'));
       const empty: string[] = [];

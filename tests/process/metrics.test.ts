@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { runCommand, startService } from '../support/service-process.ts';
 import { freePort } from '../support/tcp.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
 const ADMIN = 'root@steward.test';
@@ -15,8 +15,14 @@ const metrics = suite('GET /metrics');
 const startDemo = async (path: string, settings: Record<string, string> = {}) => {
   const port = String(await freePort());
   const service = await startService('demo', { DATA_DIR: path, METRICS_PORT: port, ...settings });
+  const get = (headers: Record<string, string>) => fetch(`http://127.0.0.1:${port}/metrics`, { headers });
   const scrape = async (headers: Record<string, string> = {}): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${port}/metrics`, { headers });
+    let response = await get(headers);
+    // A worker may be too busy to report in time. Prometheus would scrape again, too.
+    await until('all workers report', async () => {
+      if (response.status === 503) response = await get(headers);
+      return response.status !== 503;
+    });
     assert.is(response.status, 200);
     assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
     return response.text();
@@ -34,7 +40,7 @@ const LOGINS = (outcome: string): string => `steward_logins_total{outcome="${out
 const RESPONSES = (labels: string): string => `steward_http_response_duration_seconds_count{${labels}}`;
 
 metrics('counts responses, procedures and logins by route and outcome, and names no person', async () => {
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   const { service, scrape } = await startDemo(folder.path);
   await using _service = service;
   const { token } = await service.logIn(ADMIN, PASSWORD);
@@ -58,7 +64,7 @@ metrics('counts responses, procedures and logins by route and outcome, and names
 
 metrics('sums over all workers', async () => {
   const requests = 20;
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   const { service, scrape } = await startDemo(folder.path, { WORKERS: '2', LOG_LEVEL: 'info' });
   await using _service = service;
   for (let count = 0; count < requests; count += 1)
@@ -74,7 +80,7 @@ metrics('sums over all workers', async () => {
 
 metrics('requires METRICS_TOKEN if it is set', async () => {
   const token = 'the-token-of-prometheus';
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   const { service, port, scrape } = await startDemo(folder.path, { METRICS_TOKEN: token });
   await using _service = service;
   const statusWith = async (authorization?: string): Promise<number> => {
@@ -102,7 +108,7 @@ metrics('requires METRICS_TOKEN if it is set', async () => {
 });
 
 metrics('has nothing else on its port', async () => {
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   const { service, port } = await startDemo(folder.path);
   await using _service = service;
 

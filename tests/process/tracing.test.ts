@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { makeDemoDir } from '../support/demo-data.ts';
 import { startService } from '../support/service-process.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
-import { makeDataDir } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 import { type ReceivedSpan, startOtlpReceiver } from '../support/traces.ts';
 
@@ -30,7 +30,7 @@ const logLines = (output: string) =>
 tracing(
   'show a login from the request to SQL and hashing, continue the trace of the caller, and hold no secret',
   async () => {
-    await using folder = await makeDataDir();
+    await using folder = await makeDemoDir();
     await using collector = await startOtlpReceiver();
     await using service = await startService('demo', {
       DATA_DIR: folder.path,
@@ -79,7 +79,7 @@ tracing(
 );
 
 tracing('link the delivery of a mail to the request that caused it', async () => {
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   await using collector = await startOtlpReceiver();
   await using smtp = await startSmtpServer();
   const settings = { DATA_DIR: folder.path, SMTP_URL: smtp.url, ...collector.settings };
@@ -104,7 +104,7 @@ tracing('link the delivery of a mail to the request that caused it', async () =>
 });
 
 tracing('are exported by every worker, as protobuf, and before a worker stops', async () => {
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   await using collector = await startOtlpReceiver();
   const { OTEL_EXPORTER_OTLP_ENDPOINT } = collector.settings;
   await using service = await startService('demo', {
@@ -135,7 +135,7 @@ tracing('are exported by every worker, as protobuf, and before a worker stops', 
 });
 
 tracing('slow neither requests nor the shutdown if they cannot be exported, and log one line', async () => {
-  await using folder = await makeDataDir();
+  await using folder = await makeDemoDir();
   await using collector = await startOtlpReceiver();
   collector.conduct.fault = 400;
   const settings = { DATA_DIR: folder.path, ...collector.settings, OTEL_BSP_MAX_QUEUE_SIZE: '20' };
@@ -160,9 +160,9 @@ tracing('slow neither requests nor the shutdown if they cannot be exported, and 
 
   assert.is(warnings().length, 1);
   assert.is(code, 0);
-  assert.ok(requestMs < 100, `${requestMs} ms`);
-  // The drain, an export of a second, and the embedded PostgreSQL.
-  assert.ok(stopMs < 6_000, `${stopMs} ms`);
+  assert.ok(requestMs < 500, `${requestMs} ms`);
+  // The drain, an export of a second, and the embedded PostgreSQL. Without its limit, the export takes 10 s.
+  assert.ok(stopMs < 9_000, `${stopMs} ms`);
 });
 
 tracing.run();
