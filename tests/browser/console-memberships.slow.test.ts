@@ -80,6 +80,11 @@ memberships('are suspended by an admin, and another client notices nothing', asy
   assert.is(await page.locator('main').getByText('Inactive', { exact: true }).count(), 0);
   assert.equal(await seen(), before);
   await page.getByText('Suspended a member').waitFor();
+  await page.getByText(/^admin@acme\.test, .*, in Acme Analytics$/).waitFor();
+  await openConsole(page, `/console/audit?target=${email}&action=membership.suspend`, ACME);
+  await page.getByRole('button', { name: `Suspended a member, ${email}: Acme Analytics` }).click();
+  const entry = page.getByRole('dialog', { name: 'Suspended a member' });
+  await entry.getByRole('row', { name: 'Clients Acme Analytics' }).waitFor();
 
   await openPerson(page, path, GLOBEX);
   await rowOf(page, 'Globex Data').getByText('Active', { exact: true }).waitFor();
