@@ -68,7 +68,9 @@ memberships('are suspended by an admin, and another client notices nothing', asy
   await using visit = await browser.open();
   const { page } = visit;
   await openPerson(page, path, ACME);
-  await profileOf(page).getByText('admins of all clients of this person, change the name').waitFor();
+  await profileOf(page)
+    .getByText('Only the person, superusers, and admins of all their clients change the name')
+    .waitFor();
   assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
   await page.getByRole('switch', { name: 'Active in Acme Analytics' }).click();
   await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -36,7 +36,7 @@ const sharedNotice = (changes: Changes, mayChangeApps: boolean, clients: string)
       mayChangeApps &&
       'You can change their apps, and their membership under Clients.',
     !mayChangeApps && 'Ask a superuser to change the profile or the apps.',
-    'Only superusers, and admins of all clients of this person, see and end the logins.',
+    'Only the person, superusers, and admins of all their clients see and end the logins.',
   ]
     .filter(Boolean)
     .join(' ');

@@ -62,7 +62,7 @@ export const ProfileForm = ({ person, state, changes, clients }: Props) => {
         </Title>
         <ProblemAlert error={problem} />
         {isShared && (
-          <Text size="sm">Only superusers, and admins of all clients of this person, change the name.</Text>
+          <Text size="sm">Only the person, superusers, and admins of all their clients change the name.</Text>
         )}
         <TextInput
           label="First name"
