@@ -174,7 +174,7 @@ vite.before(async ({ app }) => {
     recursive: true,
     filter: (file) => !/\/(node_modules|dist)$/.test(file),
   });
-  await copyFile(installed.tarball, join(folder, basename(installed.tarball)));
+  await copyFile(installed.archive, join(folder, basename(installed.archive)));
   await installInto(folder);
   await run('npm', ['run', 'build'], { cwd: folder });
   preview = await startPreview(folder, app.server.listeningOrigin);

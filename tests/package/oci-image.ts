@@ -4,6 +4,8 @@ import { chmod, copyFile, mkdir, readdir, readFile, realpath, writeFile } from '
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { createRestClient } from '../support/http-clients.ts';
+import { packWorkspace } from '../support/packaging.ts';
+import { START_TIMEOUT_MS } from '../support/service-process.ts';
 import { freePort } from '../support/tcp.ts';
 import { until } from '../support/time.ts';
 
@@ -93,11 +95,13 @@ const copyInto = async (base: string, from: string, to: string): Promise<void> =
   await copyFile(await realpath(from), target);
 };
 
-/** The result of the build stage: `npm run build`, and the packages that `npm prune --omit=dev` keeps. */
+/** The result of the build stage: `npm run build`, as it is in the package, and the packages that `npm prune --omit=dev` keeps. */
 const makeBuildStage = async (stage: string): Promise<void> => {
   const target = join(stage, 'opt/steward');
   await mkdir(target, { recursive: true });
-  await run(process.execPath, [join(PROJECT, 'packaging/build.ts'), join(target, 'dist')]);
+  await run('tar', ['-xzf', await packWorkspace('.'), '--strip-components=1', 'package/dist'], {
+    cwd: target,
+  });
   for (const name of ['package.json', 'LICENSE']) await copyFile(join(PROJECT, name), join(target, name));
   const listing = await run('npm', ['ls', '--omit=dev', '--all', '--parseable'], { cwd: PROJECT }).catch(
     // Fails because of packages of other platforms, after the list.
@@ -124,6 +128,11 @@ type Options = {
   gid: number;
   /** As the default profiles of Docker and Kubernetes do. */
   deniesUserNamespaces: boolean;
+};
+
+const isReady = async (port: number): Promise<boolean> => {
+  const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch((_refused: unknown) => null);
+  return response?.ok === true;
 };
 
 /** Runs the image with runc as a container engine does, with a read-only root and without capabilities. */
@@ -160,12 +169,15 @@ export const startContainer = async (folder: Folder, options: Options) => {
     return status;
   };
   try {
+    // Not by the health check, as each starts a Node, which the service would wait for.
     await until(
-      'the container is healthy',
-      async () => child.exitCode !== null || (await execute(config.Healthcheck.Test.slice(1))) === 0,
-      30_000,
+      'the service is ready',
+      async () => child.exitCode !== null || (await isReady(port)),
+      START_TIMEOUT_MS,
     );
     if (child.exitCode !== null) throw new Error(output);
+    const health = await execute(config.Healthcheck.Test.slice(1));
+    if (health !== 0) throw new Error(`The health check ended with status ${health}.`);
   } catch (error) {
     await stop();
     throw error;

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeScratchFolder } from './files.ts';
+import { makeOncePerRun } from './once-per-run.ts';
 
 export const TSC = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
 
@@ -28,33 +29,35 @@ const NPM = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=erro
 export const installInto = (folder: string, ...packages: string[]) =>
   run('npm', ['install', ...NPM, ...packages], { cwd: folder });
 
-/** Packs one workspace with `npm pack` into a new folder. */
-const packWorkspace = async (path: '.' | 'packaging/client') => {
-  const folder = await makeScratchFolder();
-  try {
-    const options = ['--json', '--pack-destination', folder.path];
-    const packing = await run('npm', ['pack', ...NPM, ...options], { cwd: join(PROJECT, path) });
-    const [, name = ''] = /"filename": "([^"]+)"/.exec(packing.stdout) ?? [];
-    const tarball = folder.join(name);
-    const { stdout } = await run('tar', ['-tzf', tarball]);
-    return { folder, tarball, files: stdout.trim().split('\n').sort() };
-  } catch (error) {
-    await folder[Symbol.asyncDispose]();
-    throw error;
-  }
+/**
+ * Packs a workspace, once per run. Without `prepare`, which `npm pack` runs too: it would build the console a second time, in
+ * the folder that services of other tests are serving.
+ * @returns the path of the archive
+ */
+export const packWorkspace = async (path: '.' | 'packaging/client'): Promise<string> => {
+  const cwd = join(PROJECT, path);
+  const name = path === '.' ? 'package' : 'client-package';
+  const folder = await makeOncePerRun(name, async (target) => {
+    await run('npm', ['run', 'prepack', ...NPM], { cwd });
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', target, ...NPM], { cwd });
+  });
+  const [archive = ''] = await readdir(folder);
+  return join(folder, archive);
 };
 
 /** Packs the workspace and installs it with these packages in an empty folder. */
 export const installWorkspace = async (path: '.' | 'packaging/client', ...packages: string[]) => {
-  const packed = await packWorkspace(path);
+  const archive = await packWorkspace(path);
+  const { stdout } = await run('tar', ['-tzf', archive]);
+  const folder = await makeScratchFolder();
   try {
-    const app = packed.folder.join('app');
+    const app = folder.join('app');
     await mkdir(app);
     await writeFile(join(app, 'package.json'), '{"name": "app", "private": true, "type": "module"}');
-    await installInto(app, packed.tarball, ...packages);
-    return { ...packed, app };
+    await installInto(app, archive, ...packages);
+    return { folder, archive, files: stdout.trim().split('\n').sort(), app };
   } catch (error) {
-    await packed.folder[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
     throw error;
   }
 };
