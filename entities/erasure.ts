@@ -14,7 +14,8 @@ export const ErasureSchema = defineEntity({
   properties: {
     id: p.integer().primary().autoincrement(),
     userId: p.integer(),
-    pseudonym: p.string().length(254).unique(),
+    /** A person who had several addresses has an erasure for each of them. */
+    pseudonym: p.string().length(254).index(),
     /** HMAC-SHA-256 of the address. Null if a later erasure has the same: the person had a new account. */
     digest: p.string().length(64).nullable().unique(),
     startedAt: instant(),

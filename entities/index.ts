@@ -5,6 +5,7 @@ import { AuditEntry } from './audit-entry.ts';
 import { BackupSchema } from './backup.ts';
 import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
+import { EmailChange } from './email-change.ts';
 import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
@@ -29,6 +30,7 @@ export const entities = [
   ApiToken,
   Session,
   PasswordLink,
+  EmailChange,
   RateLimit,
   IdempotentResponse,
   App,

@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { Client } from './client.ts';
 import { index, instant, uniqueIndex } from './columns.ts';
 import { PasswordLink } from './credentials.ts';
+import { EmailChange } from './email-change.ts';
 import { Invitation } from './invitation.ts';
 import { User } from './user.ts';
 
@@ -12,6 +13,8 @@ export const MAIL_KINDS = [
   'password-changed',
   'failed-logins',
   'password-expiry',
+  'email-confirmation',
+  'email-changed',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 
@@ -66,6 +69,8 @@ export const OutboxMailSchema = defineEntity({
     user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
     passwordLink: () =>
       p.manyToOne(PasswordLink).nullable().index().deleteRule('set null').updateRule('no action'),
+    emailChange: () =>
+      p.manyToOne(EmailChange).nullable().index().deleteRule('set null').updateRule('no action'),
     /** The bulk request that caused the mail. It mails each person once, also if it is repeated. Without a foreign key. */
     operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */

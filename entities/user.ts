@@ -30,6 +30,21 @@ export const UserSchema = defineEntity({
       `users ((${PASSWORD_HASH_KIND})) where is_active and password_hash is not null`,
     ),
   ],
+  triggers: [
+    {
+      // Addresses that are kept for the person who had them. The trigger is created for `update of email`.
+      name: 'email_reserved',
+      timing: 'after',
+      events: ['insert', 'update'],
+      forEach: 'row',
+      body: `if exists (select from email_changes c where c.old_email = new.email and c.user_id <> new.id
+          and c.changed_at is not null and (c.is_kept or c.undo_until > now())) then
+        raise exception 'The address is reserved for the person who had it before.'
+          using errcode = 'unique_violation', constraint = 'users_email_unique';
+      end if;
+      return null`,
+    },
+  ],
   properties: {
     id: p.integer().primary().autoincrement(),
     /** Lower case, so that the unique constraint is case-insensitive. */

@@ -21,6 +21,7 @@ import { PasswordExpiryNotice } from './0019-password-expiry-notice.ts';
 import { OperationOutcomes } from './0020-operation-outcomes.ts';
 import { MembershipsOfClients } from './0021-memberships-of-clients.ts';
 import { GrantsThatEnd } from './0022-grants-that-end.ts';
+import { EmailChanges } from './0023-email-changes.ts';
 import { Groups } from './0024-groups.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
@@ -102,6 +103,15 @@ export const migrations: Entry[] = [
     name: '0022-grants-that-end',
     class: GrantsThatEnd,
     locks: { app_grants: 'ACCESS EXCLUSIVE', operation_changes: 'ACCESS EXCLUSIVE' },
+  },
+  {
+    name: '0023-email-changes',
+    class: EmailChanges,
+    locks: {
+      erasures: 'ACCESS EXCLUSIVE',
+      outbox_mails: 'ACCESS EXCLUSIVE',
+      users: 'SHARE ROW EXCLUSIVE',
+    },
   },
   {
     name: '0024-groups',

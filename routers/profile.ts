@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { PersonName, Text } from './schemas/fields.ts';
+import { NewEmail, PersonName, Text } from './schemas/fields.ts';
 import { UserDetailOutput, userOutput } from './schemas/users.ts';
-import { protectedProcedure, router } from './trpc.ts';
+import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Profile');
 
@@ -12,6 +12,10 @@ const Color = z
   .toLowerCase();
 
 const AvatarUrl = Text(2048).check(z.url({ protocol: /^https$/, error: 'Must be an https:// URL.' }));
+
+const LinkToken = z.string().max(128);
+
+const EXAMPLE = { token: '7.vGZ2t0y5bJq1xk8' };
 
 export const profileRouter = router({
   update: route(protectedProcedure, 'PATCH', '/jb/profile/', {
@@ -32,4 +36,50 @@ export const profileRouter = router({
     .mutation(async ({ ctx, input }) =>
       userOutput(await ctx.services.profiles.update(ctx.actor, input), ctx.baseUrl),
     ),
+
+  requestEmail: route(protectedProcedure, 'POST', '/jb/profile/email/', {
+    summary: 'Request a change of your email address',
+    description:
+      'Mails a link to the new address, which takes effect when the link is confirmed. The response does not reveal whether the address has an account. At most five requests an hour.',
+    problems: ['reauthentication-required', 'throttled'],
+    status: 204,
+    example: { email: 'ada.king@acme.test' },
+  })
+    .input(z.object({ email: NewEmail }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.emailChanges.request(ctx.actor, input.email)),
+
+  /** A POST, because the token must not appear in a URL. */
+  verifyEmail: route(publicProcedure, 'POST', '/jb/profile/email/verify/', {
+    summary: 'Verify the token of a change of an email address',
+    description:
+      '`kind` is `confirm` for a link to the new address, `undo` for one to the old address. `new_email` is the address that the account gets. Does not use up the token.',
+    problems: ['invalid-link'],
+    example: EXAMPLE,
+  })
+    .input(z.object({ token: LinkToken, kind: z.enum(['confirm', 'undo']) }))
+    .output(z.object({ email: z.string(), new_email: z.string() }))
+    .mutation(({ ctx, input }) => ctx.services.emailChanges.verify(input.kind, input.token)),
+
+  confirmEmail: route(publicProcedure, 'POST', '/jb/profile/email/confirm/', {
+    summary: 'Confirm a new email address',
+    description: 'Mails the old address a link with which it can undo the change for seven days.',
+    problems: ['invalid-link', 'user-exists'],
+    status: 204,
+    example: EXAMPLE,
+  })
+    .input(z.object({ token: LinkToken }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.emailChanges.confirm(input.token)),
+
+  undoEmail: route(publicProcedure, 'POST', '/jb/profile/email/undo/', {
+    summary: 'Undo a change of an email address',
+    description: 'Ends all sessions, tokens and links of the account.',
+    problems: ['invalid-link', 'user-exists'],
+    status: 204,
+    example: EXAMPLE,
+  })
+    .input(z.object({ token: LinkToken }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.emailChanges.undo(input.token)),
 });

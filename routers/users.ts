@@ -214,6 +214,25 @@ export const usersRouter = router({
       userOutput(await ctx.services.userUpdates.update(ctx.actor, email, changes), ctx.baseUrl),
     ),
 
+  changeEmail: route(adminProcedure, 'POST', '/jb/users/{email}/email/', {
+    summary: 'Change the email address of a user',
+    description:
+      'Takes effect at once. The old address gets a mail with which it can undo the change for seven days. For your own address, request a change. Taken addresses count as in `POST /jb/users/`.',
+    problems: [
+      ...(['client-admin-locked', 'shared-user', 'self-modification'] as const),
+      ...(['reauthentication-required', 'user-exists', 'throttled'] as const),
+    ],
+    example: { new_email: 'ada.king@acme.test' },
+  })
+    .input(z.object({ email: EmailKey, new_email: NewEmail }))
+    .output(UserDetailOutput)
+    .mutation(async ({ ctx, input }) =>
+      userOutput(
+        await ctx.services.emailChanges.changeForUser(ctx.actor, input.email, input.new_email),
+        ctx.baseUrl,
+      ),
+    ),
+
   deactivate: route(adminProcedure, 'DELETE', '/jb/users/{email}/', {
     summary: 'Deactivate a user',
     description:

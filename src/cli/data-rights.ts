@@ -10,7 +10,7 @@ import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { createSignedLinks } from '../services/auth/signed-links.ts';
 import { eraseAccount, lockPerson } from '../services/data-rights/erase-account.ts';
 import { createErasureKeys } from '../services/data-rights/erasure-keys.ts';
-import { finishErasure } from '../services/data-rights/erasure-work.ts';
+import { finishErasures } from '../services/data-rights/erasure-work.ts';
 import { countRows } from '../services/data-rights/erasures.ts';
 import { createUserExports } from '../services/data-rights/user-exports.ts';
 import { createMailWriter } from '../services/mail/mail-writer.ts';
@@ -66,7 +66,7 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
       const locked = await lockPerson(tx, null, email);
       return eraseAccount({ tx, now, audit, addressDigest }, null, locked);
     });
-    const isFinished = await finishErasure(orm.em, erasure.id, systemClock.now);
+    const isFinished = await finishErasures(orm.em, erasure.pseudonym, systemClock.now);
     return isFinished
       ? `Erased: the person is now ${erasure.pseudonym}.`
       : `The account is now ${erasure.pseudonym}. Another transaction has been running for long: the service erases the rest when it has ended.`;

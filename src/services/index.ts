@@ -41,6 +41,7 @@ import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
+import { createEmailChanges } from './users/email-changes.ts';
 import { createGrants } from './users/grants.ts';
 import { createGroups } from './users/groups.ts';
 import { createMemberships } from './users/memberships.ts';
@@ -79,6 +80,7 @@ const factories = {
   userCreation: createUserCreation,
   userUpdates: createUserUpdates,
   profiles: createProfiles,
+  emailChanges: createEmailChanges,
   memberships: createMemberships,
   grants: createGrants,
   groups: createGroups,

@@ -11,6 +11,7 @@ import { createOpeningLookup } from './gate/forward-auth.ts';
 import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
+import { createEmailChangeLimit } from './users/email-changes.ts';
 import { createDuplicateLimit } from './users/user-creation.ts';
 import { createAnyUserLoader } from './users/user-rows.ts';
 
@@ -34,6 +35,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
     anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),
     duplicateLimit: createDuplicateLimit(pool),
+    emailChangeLimit: createEmailChangeLimit(pool),
     lookUpCredential: createCredentialLookup(fork(), read),
     lookUpOpening: createOpeningLookup(fork(), read),
     loadAnyUser: createAnyUserLoader(fork(), read),

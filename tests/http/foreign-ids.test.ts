@@ -35,6 +35,7 @@ const QUERIES: Record<string, string> = { 'passwords.previewExpiry': '?days=90' 
 const BODIES: Record<string, unknown> = {
   'grants.create': { email: ADA },
   'groups.create': { name: 'Team' },
+  'users.changeEmail': { new_email: 'free@globex.test' },
   'clients.invite': { email: EDSGER, initial_apps: ['Hb7cW2ke'] },
   'users.update': { apps: ['Hb7cW2ke'] },
   'invitations.update': { initial_apps: ['Hb7cW2ke'] },

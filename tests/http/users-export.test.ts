@@ -20,6 +20,7 @@ import {
 const exporting = appSuite('users.export');
 
 const LISTS = [
+  'email_changes',
   'memberships',
   'app_grants',
   'invitations_received',

@@ -113,6 +113,12 @@ const rejoin = async (app: TestApp): Promise<void> => {
 
 /** Every mutation that names a person, called by the admin of one client for the user of both. */
 const CALLS: Record<string, Call[]> = {
+  'users.changeEmail': [
+    {
+      call: (app) => app.as(ACME).users.changeEmail({ email: SHARED, new_email: 'free@acme.test' }),
+      code: 'shared-user',
+    },
+  ],
   'tokens.create': [
     {
       call: (app) => app.as(null).tokens.create({ username: SHARED, ...wrong }),
@@ -341,7 +347,11 @@ const NAMES_NO_PERSON = [
   'passwords.change',
   'passwords.reset',
   'passwords.verifyToken',
+  'profile.confirmEmail',
+  'profile.requestEmail',
+  'profile.undoEmail',
   'profile.update',
+  'profile.verifyEmail',
   'savedFilters.create',
   'savedFilters.remove',
   'savedFilters.replace',

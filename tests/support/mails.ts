@@ -73,6 +73,7 @@ export const backendOf = ({ orm, clock, connection }: TestApp) => ({ em: orm.em,
 
 /** Not imported from `test-app.ts`, so that a worker process does not load the whole service. */
 const INVITER = 'admin@acme.test';
+const SUPERUSER = 'root@steward.test';
 
 /** The outbox of the app, with the settings of the test. */
 export const outboxOf = (app: TestApp, settings: OutboxSettings = {}) => openOutbox(backendOf(app), settings);
@@ -158,6 +159,9 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   link_id: null,
   link_user_id: null,
   link_created_at: null,
+  change_id: null,
+  change_user_id: null,
+  change_requested_at: null,
   link_expires_at: NOON,
   invitation_days: INVITATION_DAYS,
   password_expires_at: null,
@@ -184,3 +188,17 @@ export const passwordContext = (
     link_expires_at: new Date('2026-11-21T13:00:00.000Z'),
     ...changes,
   });
+
+/** The token of the latest link about a change of an address that was mailed to this one. */
+export const mailedEmailToken = async (
+  app: TestApp,
+  recipient: string,
+  kind: 'confirm' | 'undo',
+): Promise<string> => {
+  for (const { id } of await app.as(SUPERUSER).mail.list({ recipient })) {
+    const { text } = await app.as(SUPERUSER).mail.get({ id });
+    const [, token] = new RegExp(`/email/${kind}/\\?token=(\\S+)`).exec(text) ?? [];
+    if (token !== undefined) return token;
+  }
+  throw new Error(`${recipient} got no link`);
+};

@@ -81,6 +81,10 @@ const addRows = async (app: TestApp): Promise<void> => {
     .values({ ...common, expires_at: later })
     .execute();
   await db
+    .insertInto('email_changes')
+    .values({ user_id: id, old_email: PERSON, new_email: 'zephyrine@new.test', requested_at: now })
+    .execute();
+  await db
     .insertInto('idempotent_responses')
     .values({ ...common, key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') })
     .execute();

@@ -57,6 +57,7 @@ const LABELS: Record<Action, string> = {
   'token.refresh': 'Refreshed a token',
   'token.revoke': 'Revoked a token',
   'user.change-apps': 'Changed apps of a person',
+  'user.change-email': 'Changed the email address of a person',
   'user.create': 'Created a person',
   'user.deactivate': 'Deactivated a person',
   'user.erase': 'Erased a person',
@@ -64,7 +65,9 @@ const LABELS: Record<Action, string> = {
   'user.import': 'Imported a person',
   'user.make-superuser': 'Made a superuser',
   'user.reactivate': 'Reactivated a person',
+  'user.request-email': 'Requested a new email address',
   'user.revoke-sessions': 'Revoked sessions of a person',
+  'user.undo-email': 'Undid a change of an email address',
   'user.update': 'Changed a person',
   'user.update-roles': 'Changed roles of a person',
 };

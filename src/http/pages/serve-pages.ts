@@ -6,6 +6,7 @@ import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { logFault } from '../middleware/request-logger.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { problemOfHttpError } from '../rest/problem-document.ts';
+import { emailPages } from './email.ts';
 import { homePages } from './home.ts';
 import { invitationPages } from './invitation.ts';
 import { loginPages } from './login.ts';
@@ -20,6 +21,7 @@ const PAGES = {
   ...loginPages,
   ...passwordResetPages,
   ...passwordChangePages,
+  ...emailPages,
   ...invitationPages,
   ...accessViewPages,
 };

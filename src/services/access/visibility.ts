@@ -159,6 +159,7 @@ const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
   'token.refresh',
   'token.revoke',
   'user.export',
+  'user.request-email',
 ];
 
 /**

@@ -4,6 +4,7 @@ import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { auditEntryVisibleTo, clientAuditVisibleTo } from '../access/visibility.ts';
+import { hasAddress, readAddressesOf } from '../users/addresses.ts';
 import { type AuditAction, withoutValues } from './audit.ts';
 
 export type AuditFilter = {
@@ -28,8 +29,10 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
     const visible = auditRows(em).where(auditEntryVisibleTo(actor));
     let rows = visible;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
-    if (filter.actor !== undefined) rows = rows.where('actor_email', '=', filter.actor);
-    if (filter.target !== undefined) rows = rows.where('target', '=', filter.target);
+    if (filter.actor !== undefined)
+      rows = rows.where(hasAddress('actor_email', await readAddressesOf(em, actor, filter.actor)));
+    if (filter.target !== undefined)
+      rows = rows.where(hasAddress('target', await readAddressesOf(em, actor, filter.target)));
     // Clients that are hidden in the entries must not be found by filtering either.
     if (filter.client !== undefined)
       rows = rows

@@ -58,6 +58,7 @@ export const AUDIT_ACTIONS = [
   'signing-key.rotate',
   'ticket.revoke',
   'user.change-apps',
+  'user.change-email',
   'user.create',
   'user.deactivate',
   'user.erase',
@@ -66,6 +67,8 @@ export const AUDIT_ACTIONS = [
   'user.import',
   'user.make-superuser',
   'user.reactivate',
+  'user.request-email',
+  'user.undo-email',
   'user.update-roles',
   'user.update',
 ] as const;

@@ -94,7 +94,7 @@ export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: Ne
   await revokeCredentials(tx, userId, kept);
 };
 
-/** Deletes the tokens, sessions and password links of a user, except the credential to keep. */
+/** Deletes the tokens, sessions and links of a user, except the credential to keep. A change of the address can still be undone. */
 export const revokeCredentials = async (tx: Em, userId: number, kept: Credential | null = null) => {
   const db = kysely(tx);
   for (const kind of ['token', 'session'] as const) {
@@ -104,6 +104,12 @@ export const revokeCredentials = async (tx: Em, userId: number, kept: Credential
     );
   }
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
+  // Changes of the address that are not confirmed yet.
+  await db
+    .deleteFrom('email_changes')
+    .where('user_id', '=', userId)
+    .where('changed_at', 'is', null)
+    .execute();
 };
 
 /** Headers are Latin-1 and may contain any byte. */

@@ -3,6 +3,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** The signed data of a password link. Its row in the database holds no secret. */
 type PasswordLink = { id: number; userId: number; createdAt: Date };
 
+/** The signed data of the links about a change of an address, to the new and to the old one. */
+type EmailLink = { id: number; userId: number; requestedAt: Date };
+
+export type EmailLinkKind = 'confirm' | 'undo';
+
 const TOKEN_PATTERN = /^(\d{1,15})\.([\w-]{43})$/;
 
 export type SignedLinks = ReturnType<typeof createSignedLinks>;
@@ -17,6 +22,9 @@ export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; b
   const passwordSignature = ({ id, userId, createdAt }: PasswordLink): string =>
     sign('password link', id, userId, createdAt.getTime());
 
+  const emailSignature = (kind: EmailLinkKind, { id, userId, requestedAt }: EmailLink): string =>
+    sign(`email ${kind}`, id, userId, requestedAt.getTime());
+
   return {
     invitation: (key: string): string => `${baseUrl}/invitation/${key}/?signature=${sign('invitation', key)}`,
 
@@ -28,11 +36,17 @@ export const createSignedLinks = ({ secretKey, baseUrl }: { secretKey: string; b
 
     isPasswordLinkSigned: (link: PasswordLink, signature: string): boolean =>
       isEqual(signature, passwordSignature(link)),
+
+    emailLink: (kind: EmailLinkKind, link: EmailLink): string =>
+      `${baseUrl}/email/${kind}/?token=${link.id}.${emailSignature(kind, link)}`,
+
+    isEmailLinkSigned: (kind: EmailLinkKind, link: EmailLink, signature: string): boolean =>
+      isEqual(signature, emailSignature(kind, link)),
   };
 };
 
-/** Splits the token of a password link into id and signature. Null if it is malformed. */
-export const parsePasswordToken = (token: string): { id: number; signature: string } | null => {
+/** Splits the token of a link into id and signature. Null if it is malformed. */
+export const parseLinkToken = (token: string): { id: number; signature: string } | null => {
   const [, id, signature] = TOKEN_PATTERN.exec(token) ?? [];
   return id === undefined || signature === undefined ? null : { id: Number(id), signature };
 };

@@ -10,9 +10,11 @@ import { lockAccessChange } from '../access/locks.ts';
 import type { Audit } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { accountKeys } from '../auth/login-limits.ts';
+import { usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
+import { readAddresses } from '../users/addresses.ts';
 import { lockSuperusers, requireAnotherSuperuser } from '../users/user-locks.ts';
-import { isRunning, type ReplacedRows, type RunningErasure, replaceRows, usedApps } from './erased-rows.ts';
+import { isRunning, type ReplacedRows, type RunningErasure, replaceRows } from './erased-rows.ts';
 import type { AddressDigest } from './erasure-keys.ts';
 
 /** Entries of each log that are replaced in the same transaction as the account: within a second or two. */
@@ -43,8 +45,8 @@ export const lockPerson = async (tx: Em, actor: Actor | null, email: string) => 
 };
 
 /**
- * Replaces a locked person by a pseudonym, revokes all access, and leaves an erasure with what is left to do. Must not share
- * its transaction with a request that could write the address afterwards.
+ * Replaces a locked person by a pseudonym, revokes all access, and leaves an erasure with what is left to do, and one for each former
+ * address. Must not share its transaction with a request that could write the address afterwards.
  */
 export const eraseAccount = async (
   { tx, now, audit, addressDigest }: Deps,
@@ -53,10 +55,19 @@ export const eraseAccount = async (
 ): Promise<{ erasure: RunningErasure; replaced: ReplacedRows }> => {
   // Writers of usage hold these until they commit, and see the erasure afterwards.
   for (const appId of await usedApps(tx, person.email)) await lockUsage(appId).execute(kysely(tx));
-  const erasure = await addErasure(tx, person, await digestOf(tx, person, addressDigest), now);
+  const pseudonym = `erased-${randomBytes(8).toString('hex')}@${ERASED_DOMAIN}`;
+  const { email: address, handle, first_name: firstName, last_name: lastName } = person;
+  const digest = await digestOf(tx, person, addressDigest);
+  const begun = { userId: person.id, pseudonym, now };
+  const erasure = await addErasure(tx, { ...begun, digest }, { email: address, handle, firstName, lastName });
+  const former = (await readAddresses(tx, person.id)).filter((email) => email !== address);
+  const erasures = [erasure];
+  for (const email of former)
+    erasures.push(await addErasure(tx, { ...begun, digest: addressDigest(email) }, { email, ...NO_NAMES }));
+  if (isPseudonym(address)) await keepDigests(tx, address, pseudonym);
   await replaceUser(tx, erasure, now);
-  await deleteAccess(tx, person);
-  const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
+  await deleteAccess(tx, person, [address, ...former]);
+  const replaced = await replaceAll(tx, erasures, now);
   await lockAccessChange(tx, person.id, actor);
   const clients = person.clientIds;
   await audit.record(tx, [
@@ -69,29 +80,47 @@ export const eraseAccount = async (
 const digestOf = async (tx: Em, { email }: LockedPerson, addressDigest: AddressDigest) => {
   if (!isPseudonym(email)) return addressDigest(email);
   const earlier = kysely(tx).selectFrom('erasures').select('digest').where('pseudonym', '=', email);
-  return (await earlier.executeTakeFirst())?.digest ?? null;
+  const kept = await earlier.where('digest', 'is not', null).orderBy('id').executeTakeFirst();
+  return kept?.digest ?? null;
 };
+
+/** The digests of former addresses of a person who was erased before. */
+const keepDigests = async (tx: Em, earlier: string, pseudonym: string): Promise<void> => {
+  const others = kysely(tx).updateTable('erasures').set({ pseudonym }).where('pseudonym', '=', earlier);
+  await others.where('digest', 'is not', null).execute();
+};
+
+/** Their sum. */
+const replaceAll = async (tx: Em, erasures: readonly RunningErasure[], now: Date): Promise<ReplacedRows> => {
+  const sum: ReplacedRows = { usage_entries: 0, audit_entries: 0, invitations: 0, outbox_mails: 0 };
+  for (const erasure of erasures) {
+    const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
+    for (const table of Object.keys(sum) as (keyof ReplacedRows)[]) sum[table] += replaced[table];
+  }
+  return sum;
+};
+
+const NO_NAMES = { handle: '', firstName: '', lastName: '' };
+
+type Begun = { userId: number; pseudonym: string; digest: string | null; now: Date };
 
 const addErasure = async (
   tx: Em,
-  person: LockedPerson,
-  digest: string | null,
-  now: Date,
+  { userId, pseudonym, digest, now }: Begun,
+  named: Named,
 ): Promise<RunningErasure> => {
   const db = kysely(tx);
   // The person was erased before: this account, or an earlier one.
   await db.updateTable('erasures').set({ digest: null }).where('digest', '=', digest).execute();
-  const { email: address, handle, first_name: firstName, last_name: lastName } = person;
-  const named = { email: address, handle, firstName, lastName };
   // By Kysely, which does not write the digest into the statement's text.
   const { id } = await db
     .insertInto('erasures')
     .values({
-      user_id: person.id,
-      pseudonym: `erased-${randomBytes(8).toString('hex')}@${ERASED_DOMAIN}`,
+      user_id: userId,
+      pseudonym,
       digest,
       started_at: now,
-      address,
+      address: named.email,
       pattern: patternOf(named),
       needles: likePatternsOf(named),
       transaction_id: sql<string>`pg_current_xact_id()::text`,
@@ -121,13 +150,14 @@ const OWNED_TABLES = [
   'launch_codes',
   'access_views',
   'operation_changes',
+  'email_changes',
 ] as const;
 
-const deleteAccess = async (tx: Em, { id, email }: LockedPerson): Promise<void> => {
+const deleteAccess = async (tx: Em, { id }: LockedPerson, addresses: string[]): Promise<void> => {
   const db = kysely(tx);
   await revokeCredentials(tx, id);
   for (const table of OWNED_TABLES) await db.deleteFrom(table).where('user_id', '=', id).execute();
-  await db.deleteFrom('rate_limits').where('key', 'in', accountKeys(email)).execute();
+  await db.deleteFrom('rate_limits').where('key', 'in', addresses.flatMap(accountKeys)).execute();
 };
 
 /** How a person is named in texts. */
@@ -148,7 +178,7 @@ const COMMA_SPACE = `(?:,|%2C)${SPACE}`;
  */
 const patternOf = ({ email, handle, firstName, lastName }: Named): string => {
   const [first, last] = [firstName, lastName].map((name) => name.trim());
-  const alternatives = [formsOf(email), formsOf(handle)];
+  const alternatives = [email, handle].filter(Boolean).map(formsOf);
   if (first && last)
     alternatives.push(
       `${formsOf(first)}${SPACE}${formsOf(last)}`,

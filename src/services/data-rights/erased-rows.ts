@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Erasure } from '../../../entities/erasure.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
+import { moveUsageDays } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 
 /** An erasure with work left. */
@@ -30,19 +31,13 @@ export const replaceRows = async (
     Number((await statement.execute(kysely(tx))).numAffectedRows ?? 0);
   for (const column of ['default_from_email', 'support_email'].map((name) => sql.ref(name)))
     await count(sql`update clients set ${column} = '' where lower(${column}) = ${erasure.address}`);
-  await moveUsageDays(erasure).execute(kysely(tx));
+  await moveUsageDays(erasure.address, erasure.pseudonym).execute(kysely(tx));
   return {
     usage_entries: await count(replaceUsage(erasure, limit)),
     audit_entries: await count(replaceAudit(erasure, limit)),
     invitations: await count(replaceInvitations(erasure, now)),
     outbox_mails: await count(replaceMails(erasure, now)),
   };
-};
-
-/** The apps whose usage the person has, in the order in which their locks are taken. */
-export const usedApps = async (tx: Em, address: string): Promise<string[]> => {
-  const days = kysely(tx).selectFrom('usage_days').select('app_id').where('email', '=', address);
-  return (await days.distinct().orderBy('app_id').execute()).map(({ app_id }) => app_id);
 };
 
 /** `extra` holds what the platform knows of the person's requests: addresses, devices. */
@@ -53,13 +48,6 @@ const replaceUsage = ({ address, pseudonym, id }: RunningErasure, limit: number)
   from erasures e, (
     select app_id, occurred_at, id from usage_entries where email = ${address} limit ${limit}) own
   where e.id = ${id} and u.app_id = own.app_id and u.occurred_at = own.occurred_at and u.id = own.id`;
-
-/** A report that was written at the same time may already have a row for the pseudonym. */
-const moveUsageDays = ({ address, pseudonym }: RunningErasure) => sql`
-  with moved as (
-    delete from usage_days where email = ${address} returning app_id, day, actions)
-  insert into usage_days (app_id, email, day, actions) select app_id, ${pseudonym}, day, actions from moved
-  on conflict (app_id, email, day) do update set actions = usage_days.actions + excluded.actions`;
 
 /**
  * Replaces the person in the totals by stack, whose names are what platforms report. Those that get the same name are added up.

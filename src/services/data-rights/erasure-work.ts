@@ -43,6 +43,19 @@ export const finishErasure = async (
   }
 };
 
+/** As `finishErasure`, for all addresses of a person. */
+export const finishErasures = async (
+  em: SqlEntityManager,
+  pseudonym: string,
+  now: () => Date,
+  signal?: AbortSignal,
+): Promise<boolean> => {
+  const unfinished = kysely(em).selectFrom('erasures').select('id').where('pseudonym', '=', pseudonym);
+  for (const { id } of await unfinished.where('finished_at', 'is', null).orderBy('id').execute())
+    if (!(await finishErasure(em, id, now, signal))) return false;
+  return true;
+};
+
 /** Finishes the erasures that a request had no time for, or that a killed instance left. */
 export const resumeErasures = async (
   em: SqlEntityManager,

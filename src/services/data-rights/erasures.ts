@@ -5,8 +5,9 @@ import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { readAddresses } from '../users/addresses.ts';
 import { eraseAccount, type LockedPerson, lockPerson } from './erase-account.ts';
-import { finishErasure } from './erasure-work.ts';
+import { finishErasures } from './erasure-work.ts';
 
 /** How long a confirmation code is valid. */
 const CODE_MS = 10 * MINUTE_MS;
@@ -43,7 +44,7 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
     if (again !== email)
       throw invalid({ confirm_email: ['Must be the email address of the person in the path.'] });
     const request = { actor, idempotencyKey, operation: 'users.erase', input: [email, confirmation] };
-    const outcome = await idempotency.runOnce<{ id: number; pseudonym: string }>(request, (write) =>
+    const outcome = await idempotency.runOnce<{ pseudonym: string }>(request, (write) =>
       write(async (tx) => {
         const now = clock.now();
         requireRecentPassword(actor, now);
@@ -52,11 +53,11 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
           throw invalid({ confirmation: [EXPIRED] });
         const { addressDigest } = erasureKeys;
         const { erasure } = await eraseAccount({ tx, now, audit, addressDigest }, actor, person);
-        return { id: erasure.id, pseudonym: erasure.pseudonym };
+        return { pseudonym: erasure.pseudonym };
       }),
     );
     const patience = AbortSignal.timeout(PATIENCE_MS);
-    const isFinished = await finishErasure(em, outcome.id, clock.now, patience);
+    const isFinished = await finishErasures(em, outcome.pseudonym, clock.now, patience);
     if (!isFinished) unit.resumeErasures();
     return { pseudonym: outcome.pseudonym, is_finished: isFinished };
   },
@@ -75,12 +76,14 @@ const subjectOf = ({ id }: Actor, { last_login: _, ...person }: LockedPerson): s
 export const countRows = async (em: Em, { id, email }: Pick<LockedPerson, 'id' | 'email'>) => {
   const own = (table: string) =>
     sql<number>`(select count(*)::int from ${sql.table(table)} where user_id = ${id})`;
+  const addresses = await readAddresses(em, id);
   const { rows } = await sql<Record<(typeof COUNTED)[number], number>>`select
     (select coalesce(sum(actions), 0)::int from usage_days where email = ${email}) as usage_entries,
-    (select count(*)::int from audit_entries where actor_email = ${email} or target = ${email}) as audit_entries,
+    (select count(*)::int from audit_entries where actor_email = any(${addresses}::varchar[])
+      or target = any(${addresses}::varchar[])) as audit_entries,
     (select count(*)::int from invitations where email = ${email}) as invitations_received,
     (select count(*)::int from invitations where inviter_id = ${id}) as invitations_sent,
-    (select count(*)::int from outbox_mails where recipient = ${email} or user_id = ${id}) as mails,
+    (select count(*)::int from outbox_mails where recipient = any(${addresses}::varchar[]) or user_id = ${id}) as mails,
     ${own('sessions')} as sessions, ${own('api_tokens')} as tokens, ${own('saved_filters')} as saved_filters,
     ${own('memberships')} as memberships, ${own('app_grants')} as app_grants`.execute(kysely(em));
   const [counts] = rows;

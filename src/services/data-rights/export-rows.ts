@@ -5,13 +5,14 @@ import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
+import { hasAddress } from '../users/addresses.ts';
 import { visibleUsers } from '../users/user-rows.ts';
 
 export type ExportRow = Record<string, unknown>;
 
 export type Exported = {
   em: Em;
-  person: { id: number; email: string };
+  person: { id: number; email: string; addresses: readonly string[] };
   now: Date;
   mailWriter: MailWriter;
   invitationDays: number;
@@ -54,6 +55,15 @@ export const EXPORT_PARTS = {
     yield users.map(({ id: _, apps: __, clientadmin_of: ___, ...profile }) => profile);
   },
 
+  email_changes: ({ em, person }: Exported): Pages =>
+    pagesOf(
+      kysely(em)
+        .selectFrom('email_changes')
+        .select(['id', 'old_email', 'new_email', 'requested_at', 'changed_at'])
+        .where('user_id', '=', person.id),
+      'id',
+    ),
+
   memberships: ({ em, person }: Exported): Pages =>
     pagesOf(
       kysely(em)
@@ -83,8 +93,9 @@ export const EXPORT_PARTS = {
     pagesOf(invitations(em, now).where('inviter_id', '=', person.id), 'invitations.id'),
 
   mails: async function* ({ em, person, now, mailWriter, invitationDays }: Exported): Pages {
-    const mails = mailContexts(em, { now, invitationDays }).where((mail) =>
-      mail.or([mail('mail.recipient', '=', person.email), mail('mail.user_id', '=', person.id)]),
+    const isRecipient = hasAddress('mail.recipient', person.addresses);
+    const mails = mailContexts(em, { now, invitationDays }).where(
+      condition`(${isRecipient} or mail.user_id = ${person.id})`,
     );
     for await (const rows of pagesOf(mails, 'mail.id'))
       yield rows.map((row) => {
@@ -157,22 +168,23 @@ export const EXPORT_PARTS = {
       .innerJoin('apps', 'apps.id', 'usage_entries.app_id')
       .select(['usage_entries.id', 'apps.slug as app', 'occurred_at', 'action', 'action_description'])
       .select(['full_name', 'entry_key', 'extra'])
-      .where('email', '=', person.email);
+      .where(hasAddress('email', person.addresses));
     for await (const rows of pagesOf(entries, 'occurred_at', 'usage_entries.id'))
       yield rows.map(({ id: _, ...row }) => row);
   },
 
   /** What the person did, then what others did to them: without the network addresses of the others. Oldest first. */
-  audit: async function* ({ em, person: { email } }: Exported): Pages {
+  audit: async function* ({ em, person: { addresses } }: Exported): Pages {
+    const isIn = (column: string) => hasAddress(column, addresses);
     const entries = kysely(em)
       .selectFrom('audit_entries')
       .select(['id', 'occurred_at', 'action', 'actor_email as actor', 'target', 'details']);
-    const own = entries.select('address').where('actor_email', '=', email);
+    const own = entries.select('address').where(isIn('actor_email'));
     yield* pagesOf(own, 'occurred_at', 'id');
     const byOthers = entries
       .select(sql<string | null>`case when actor_email = '' then address end`.as('address'))
-      .where('target', '=', email)
-      .where('actor_email', '<>', email);
+      .where(isIn('target'))
+      .where(condition`not ${isIn('actor_email')}`);
     yield* pagesOf(byOthers, 'occurred_at', 'id');
   },
 } satisfies Record<string, (exported: Exported) => Pages>;

@@ -8,6 +8,7 @@ import { can } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { reloadActor } from '../auth/identity.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { readAddresses } from '../users/addresses.ts';
 import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from './export-rows.ts';
 
 /** How long an answer about the reader's access stays valid. */
@@ -29,7 +30,8 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
     const clients = await clientIdsOf(em, person.id);
     await audit.record(em, [{ action: 'user.export', actor, target: email, clients }]);
 
-    const exported = { em, person, now, mailWriter, invitationDays };
+    const addresses = await readAddresses(em, person.id);
+    const exported = { em, person: { ...person, addresses }, now, mailWriter, invitationDays };
     const recheck = createRecheck(em, actor, person.id);
     const open = (part: ExportPart): OpenPart =>
       async function* () {

@@ -70,6 +70,22 @@ export const isMailed = async (
 /** `address`: that of the request, which the mail mentions. */
 type Notice = { userId: number; now: Date; address: string | null };
 
+type EmailMail = Notice & { changeId: number; recipient: string };
+
+/** Enqueues a mail about a change of an address, to the new or the old one. */
+export const enqueueEmailMail = async (
+  tx: Em,
+  kind: 'email-confirmation' | 'email-changed',
+  { userId, changeId, recipient, now, address }: EmailMail,
+): Promise<void> => {
+  const to = { kind, recipient, user_id: userId, email_change_id: changeId };
+  const times = { created_at: now, next_attempt_at: now };
+  await kysely(tx)
+    .insertInto('outbox_mails')
+    .values({ ...to, ...times, request_address: address, traceparent: tracing.traceparent() })
+    .execute();
+};
+
 const enqueueNotice = async (
   tx: Em,
   kind: MailKind,

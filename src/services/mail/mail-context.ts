@@ -6,6 +6,7 @@ import { can } from '../access/permissions.ts';
 import { appsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
+import { CONFIRM_HOURS } from '../users/email-changes.ts';
 
 export { MAIL_KINDS };
 
@@ -49,6 +50,7 @@ export const mailRows = (em: Em, options: MailOptions) =>
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
     .leftJoin('users as person', 'person.id', 'mail.user_id')
     .leftJoin('password_links as link', 'link.id', 'mail.password_link_id')
+    .leftJoin('email_changes as change', 'change.id', 'mail.email_change_id')
     .leftJoin('clients as client', (join) =>
       join.on(
         condition`client.id = coalesce(mail.client_id,
@@ -74,6 +76,8 @@ export const mailContexts = (em: Em, options: MailOptions) =>
       'mail.traceparent',
     ])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
+    .select(['change.id as change_id', 'change.user_id as change_user_id'])
+    .select('change.requested_at as change_requested_at')
     .select(passwordLinkExpiry(options.invitationDays).as('link_expires_at'))
     .select(sql<number>`${options.invitationDays}::int`.as('invitation_days'))
     .select(
@@ -90,6 +94,7 @@ export type LetterContext = Pick<
   | ('id' | 'kind' | 'recipient' | 'created_at' | 'client_name' | 'default_from_email' | 'support_email')
   | ('invitation_subject' | 'invitation_body' | 'invitation_key' | 'app_labels')
   | ('first_name' | 'request_address' | 'password_expires_at')
+  | ('change_id' | 'change_user_id' | 'change_requested_at')
   | ('link_id' | 'link_user_id' | 'link_created_at' | 'link_expires_at' | 'invitation_days')
 >;
 
@@ -102,6 +107,8 @@ const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-rese
  */
 export const needsLink = condition`(sent_at is null and failed_at is null and (kind = 'invitation') is false
   and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
+
+const confirmationEnds = sql`change.requested_at + ${CONFIRM_HOURS}::int * interval '1 hour'`;
 
 /** The reason not to inform a person that their password expires. */
 const whyUntold = sql<string | null>`case
@@ -122,6 +129,11 @@ const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>
     else 'The invitation has expired.'
   end
   when mail.kind = 'password-expiry' then ${whyUntold}
+  when mail.kind = 'email-confirmation' then case
+    when change.id is null or change.changed_at is not null then 'The link has been used or replaced.'
+    when not person.is_active then 'The account has been deactivated.'
+    when ${confirmationEnds} <= ${now} then 'The link has expired.'
+  end
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'

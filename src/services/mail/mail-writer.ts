@@ -2,8 +2,10 @@ import { invitationExpiry } from '../../../entities/invitation.ts';
 import type { MailKind } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
 import { FAILURE_WINDOW_MINUTES, FAILURES_PER_ACCOUNT } from '../auth/login-limits.ts';
-import type { SignedLinks } from '../auth/signed-links.ts';
+import type { EmailLinkKind, SignedLinks } from '../auth/signed-links.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
+import { UNDO_DAYS } from '../users/address-change.ts';
+import { CONFIRM_HOURS } from '../users/email-changes.ts';
 import type { LetterContext } from './mail-context.ts';
 import {
   isMailAddress,
@@ -22,10 +24,19 @@ export type MailWriter = ReturnType<typeof createMailWriter>;
 export const createMailWriter = ({ links, mailFrom }: Deps) => {
   const linkOf = (mail: LetterContext): string | null => {
     if (mail.kind === 'invitation') return mail.invitation_key && links.invitation(mail.invitation_key);
+    if (mail.kind in EMAIL_LINKS) return emailLinkOf(mail);
     const { link_id: id, link_user_id: userId, link_created_at: createdAt } = mail;
     return id === null || userId === null || createdAt === null
       ? null
       : links.passwordLink({ id, userId, createdAt });
+  };
+
+  const emailLinkOf = (mail: LetterContext): string | null => {
+    const { change_id: id, change_user_id: userId, change_requested_at: requestedAt } = mail;
+    const kind = EMAIL_LINKS[mail.kind];
+    return kind === undefined || id === null || userId === null || requestedAt === null
+      ? null
+      : links.emailLink(kind, { id, userId, requestedAt });
   };
 
   /** The lifetime of an invitation starts with its last mail, that of a password link with the request. */
@@ -60,6 +71,11 @@ export const createMailWriter = ({ links, mailFrom }: Deps) => {
   };
 };
 
+const EMAIL_LINKS: Partial<Record<MailKind, EmailLinkKind>> = {
+  'email-confirmation': 'confirm',
+  'email-changed': 'undo',
+};
+
 /** RFC 3834 §5, and its equivalent in Exchange: prevents automatic replies. */
 const AUTOMATIC = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' };
 
@@ -84,7 +100,10 @@ type Template = {
 
 export const subjectOf = (mail: SubjectInput): string => TEMPLATES[mail.kind].subject(mail);
 
-/** Mails about what has happened have no link: they are what phishing imitates, and reading the mailbox must not be enough to act. */
+/**
+ * Mails about what has happened have no link: they are what phishing imitates, and reading the mailbox must not be enough to act. Only
+ * the old address of an account has one, because its owner may have no other way left.
+ */
 const TEMPLATES: Record<MailKind, Template> = {
   invitation: {
     subject: (mail) =>
@@ -167,6 +186,35 @@ const TEMPLATES: Record<MailKind, Template> = {
         'If this was you, wait a few minutes, or choose “Forgot your password?” on the login page.',
         'If this was not you, you do not need to do anything as long as your password is strong and you use it nowhere else. Otherwise change it.',
         'If it goes on, you get at most one such email a day.',
+        ...support(mail),
+      ],
+    }),
+  },
+  'email-confirmation': {
+    subject: (mail) => `Confirm your new email address for ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `You asked to use ${mail.recipient} for your account at ${senderNameOf(mail)}. Confirm the address to log in with it from now on.`,
+      ],
+      action: 'Confirm the address',
+      closing: [
+        `You can use this link once, within ${CONFIRM_HOURS} hours. Until then, nothing changes.`,
+        ...support(mail),
+        'If you did not request this, ignore this email.',
+      ],
+    }),
+  },
+  'email-changed': {
+    subject: (mail) => `Your email address for ${senderNameOf(mail)} was changed`,
+    content: (mail) => ({
+      opening: [
+        `Your account at ${senderNameOf(mail)} does not use ${mail.recipient} any more. The address was changed on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}.`,
+        'If this was you, or your administrator on your behalf, you do not need to do anything.',
+        `If this was not you, someone else may have access to your account. Undo the change within ${UNDO_DAYS} days: it also logs the account out everywhere.`,
+      ],
+      action: 'Undo the change',
+      closing: [
+        'Then set a new password: choose “Forgot your password?” on the login page.',
         ...support(mail),
       ],
     }),

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
 import { clientIdsOf, condition, type Em, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
@@ -15,6 +15,7 @@ import { type ClientRow, readClient } from '../clients/clients.ts';
 import { withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { hasAddress, readAddressesOf } from '../users/addresses.ts';
 import {
   type LetterContext,
   type MailContext,
@@ -53,6 +54,10 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       .where(mailVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('mail'));
 
+  /** Also under former addresses of the person. */
+  const isRecipient = async (actor: Actor, email: string) =>
+    hasAddress('mail.recipient', await readAddressesOf(em, actor, email));
+
   const record = async (tx: Em, action: AuditAction, actor: Actor, row: MailRow) => {
     const clients = row.client_id === null ? await clientIdsOf(tx, row.user_id ?? 0) : [row.client_id];
     const details = { id: row.id, kind: row.kind };
@@ -69,12 +74,12 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     isSending: (): boolean => mailRoute.hasServer,
 
     /** Newest first. */
-    list: (actor: Actor, filter: MailFilter, page: PageRequest): Promise<MailRow[]> => {
+    list: async (actor: Actor, filter: MailFilter, page: PageRequest): Promise<MailRow[]> => {
       let rows = afterCursor(mailRows(em, options()), 'mail.id', filter.cursor, 'desc')
         .where(mailVisibleTo(actor))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(mailStatus, '=', filter.status);
-      if (filter.recipient !== undefined) rows = rows.where('mail.recipient', '=', filter.recipient);
+      if (filter.recipient !== undefined) rows = rows.where(await isRecipient(actor, filter.recipient));
       if (filter.search !== undefined) rows = rows.where(hasWords(sql`mail.recipient`, filter.search));
       // Implied by the status, and the condition of an index.
       if (filter.status === 'failed') rows = rows.where('mail.failed_at', 'is not', null);
@@ -133,7 +138,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
      * @throws Problem `invalid-input` on `cursor`
      */
     timeline: async (actor: Actor, email: string, page: ItemPageRequest): Promise<TimelineEntry[]> => {
-      let rows = entryKeys(em, actor, email);
+      let rows = entryKeys(em, actor, email, await isRecipient(actor, email));
       if (page.cursor !== undefined) {
         const { at, type, id } = await cursorRow(rows.where('key', '=', page.cursor));
         rows = rows.where(condition`(at, type, id) < (${at}, ${type}, ${id})`);
@@ -143,10 +148,11 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   };
 };
 
-const showsLink = (actor: Actor, { kind, client_id, link_id }: MailContext, route: MailRoute): boolean => {
+const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean => {
+  const { kind, client_id, link_id, change_id } = mail;
   if (kind === 'invitation') return client_id !== null && showsInvitationLink(actor, client_id, route);
-  // A password link gives access to the account.
-  return link_id !== null && can(actor, 'administer') && !route.hasServer;
+  // A link to set a password or to change the address gives access to the account.
+  return (link_id ?? change_id) !== null && can(actor, 'administer') && !route.hasServer;
 };
 
 /** A mail concerns the client that sends it and all clients of its user. */
@@ -199,6 +205,9 @@ const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'
   first_name: null,
   request_address: null,
   password_expires_at: null,
+  change_id: null,
+  change_user_id: null,
+  change_requested_at: null,
   link_id: null,
   link_user_id: null,
   link_created_at: null,
@@ -211,12 +220,12 @@ type EntryKey = { key: string; type: 'mail' | 'invitation'; id: number; at: Date
 type TimelineContent = { mail: MailRow; invitation: null } | { mail: null; invitation: InvitationDetails };
 export type TimelineEntry = { key: string; at: Date } & TimelineContent;
 
-const entryKeys = (em: Em, actor: Actor, email: string) =>
+const entryKeys = (em: Em, actor: Actor, email: string, isTo: RawBuilder<boolean>) =>
   kysely(em)
     .selectFrom(
       sql<EntryKey>`(
         select 'mail-' || mail.id as key, 'mail' as type, mail.id, mail.created_at as at
-        from outbox_mails mail where mail.recipient = ${email} and ${mailVisibleTo(actor)}
+        from outbox_mails mail where ${isTo} and ${mailVisibleTo(actor)}
         union all
         select 'invitation-' || i.id, 'invitation', i.id, i.date_invited
         from invitations i where i.email = ${email} and ${clientVisibleTo(actor, sql`i.client_id`)}

@@ -148,6 +148,11 @@ const undeliverableReason = ({ obsolete, recipient }: MailContext): string | nul
 const pruneOutbox = async (em: Em, now: Date, retentionDays: number): Promise<void> => {
   const before = new Date(now.getTime() - retentionDays * DAY_MS);
   await deleteInBatches(em, 'outbox_mails', sql`coalesce(sent_at, failed_at) < ${before}::timestamptz`);
+  await deleteInBatches(
+    em,
+    'email_changes',
+    sql`changed_at is null and requested_at <= ${before}::timestamptz`,
+  );
   await deleteInBatches(em, 'password_links', sql`expires_at <= ${now}::timestamptz`);
 };
 

@@ -3,7 +3,7 @@ import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { setPassword } from '../auth/credentials.ts';
-import { parsePasswordToken, type SignedLinks } from '../auth/signed-links.ts';
+import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
@@ -80,7 +80,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
  * @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive
  */
 const findPasswordLink = async (em: Em, links: SignedLinks, token: string, now: Date) => {
-  const parsed = parsePasswordToken(token);
+  const parsed = parseLinkToken(token);
   if (!parsed) throw new Problem('invalid-link');
   const link = await kysely(em)
     .selectFrom('password_links as link')

@@ -19,6 +19,10 @@ export type UsageEntryInput = {
   digest?: string | null;
 };
 
+/** The totals of people are under their present addresses, the log keeps those that were reported. SQL over `usage_entries`. */
+const presentEmail = sql`case when (select exists (select from email_changes))
+  then present_email(usage_entries.email) else usage_entries.email end`;
+
 /** Held while entries of an app are written, because the rollups of one day depend on those of others. */
 export const lockUsage = (appId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${`usage of ${appId}`}, 0))`;
@@ -60,7 +64,7 @@ const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sq
       as given (entry_key, email, full_name, action, action_description, stack, extra, occurred_at, digest)
     offset 0) as given
   ${entries.some(({ entryKey }) => entryKey !== null) ? SKIP_DUPLICATES : sql``}
-  returning email, (occurred_at at time zone 'UTC')::date as day, stack`;
+  returning ${presentEmail} as email, (occurred_at at time zone 'UTC')::date as day, stack`;
 
 /**
  * Recomputes the rollups of an app from its log, in one transaction that blocks writes to this app. Rollups of days before
@@ -86,7 +90,7 @@ export const rebuildUsage = (em: Em, appId: string, now: Date): Promise<void> =>
     }
     await sql`
       insert into usage_days (app_id, email, day, actions)
-      select app_id, email, (occurred_at at time zone 'UTC')::date, count(*)
+      select app_id, ${presentEmail}, (occurred_at at time zone 'UTC')::date, count(*)
       from usage_entries where app_id = ${appId} group by 1, 2, 3`.execute(db);
     // Totals by user go back further than a short log, so its first days have the right absences.
     await sql`

@@ -8,6 +8,7 @@ import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { hasAddress, readAddresses, readAddressesOf } from '../users/addresses.ts';
 import { readUser } from '../users/user-rows.ts';
 
 /** The last entry of a page: the next page has older ones. */
@@ -15,8 +16,8 @@ export type UsageCursor = { occurredAt: Date; id: number };
 
 /** An app or a user in it, or a user in all apps whose usage the viewer may see. */
 type UsageSubject =
-  | { appId: string; email?: string | undefined }
-  | { appId?: undefined; email: string; viewer: Viewer };
+  | { appId: string; addresses?: readonly string[] | undefined }
+  | { appId?: undefined; addresses: readonly string[]; viewer: Viewer };
 
 export type UsageFilter = UsageSubject & {
   since?: Date | undefined;
@@ -24,6 +25,12 @@ export type UsageFilter = UsageSubject & {
   until?: Date | undefined;
   /** The time may be PostgreSQL's text, which keeps microseconds. */
   cursor?: { occurredAt: Date | string; id: number } | undefined;
+};
+
+type UsagePageFilter = Omit<UsageFilter, 'addresses' | 'viewer'> & {
+  appId: string;
+  email?: string | undefined;
+  limit: number;
 };
 
 type UsageColumn = 'action_description' | 'email' | 'full_name' | 'timestamp' | 'action' | 'extra';
@@ -43,19 +50,19 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    */
   stream: (
     actor: Actor,
-    { windowDays, ...filter }: UsageStreamFilter,
+    { windowDays, appId, email }: UsageStreamFilter,
     encoder: UsageEncoder,
   ): Promise<ListStream> => {
     const since = new Date(clock.now().getTime() - windowDays * DAY_MS);
     const open = async (reader: Actor) => {
-      if (filter.email !== undefined) await readUser(em, reader, filter.email);
-      if (filter.appId === undefined) {
+      const addresses = email === undefined ? undefined : await addressesOf(em, reader, email);
+      if (appId === undefined) {
         // Without the role, the rest of the list would be empty.
         requireLister(reader);
-        return openUsageList(em, { ...filter, viewer: reader, since }, encoder);
+        return openUsageList(em, { addresses: addresses ?? [], viewer: reader, since }, encoder);
       }
-      await requireViewableApp(em, reader, filter.appId);
-      return openUsageList(em, { ...filter, since }, encoder);
+      await requireViewableApp(em, reader, appId);
+      return openUsageList(em, { appId, addresses, since }, encoder);
     };
     return openListStream({ em, readList, actor, open });
   },
@@ -64,9 +71,11 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    * One page of an app's log, newest first.
    * @throws Problem `not-found`, `forbidden`
    */
-  page: async (actor: Actor, { limit, ...filter }: UsageFilter & { appId: string; limit: number }) => {
+  page: async (actor: Actor, { limit, email, ...filter }: UsagePageFilter) => {
     await requireViewableApp(em, actor, filter.appId);
-    return readUsagePage(em, filter, limit);
+    // Entries may be of people without an account.
+    const addresses = email === undefined ? undefined : await readAddressesOf(em, actor, email);
+    return readUsagePage(em, { ...filter, addresses }, limit);
   },
 
   /**
@@ -74,20 +83,24 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
    * @throws Problem `not-found`, also when there is no entry
    */
   latestOfUser: async (actor: Actor, email: string, appId: string): Promise<UsageRow> => {
-    await readUser(em, actor, email);
+    const addresses = await addressesOf(em, actor, email);
     await requireViewableApp(em, actor, appId);
-    const row = await usageRows(em, { appId, email }).limit(1).executeTakeFirst();
+    const row = await usageRows(em, { appId, addresses }).limit(1).executeTakeFirst();
     if (!row) throw notFound('usage entry');
     return row;
   },
 });
+
+/** @throws Problem `not-found`, also for a user the actor may not see */
+const addressesOf = async (em: Em, actor: Actor, email: string): Promise<string[]> =>
+  readAddresses(em, (await readUser(em, actor, email)).id);
 
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
 export const usageRows = (em: Em, filter: UsageFilter) => {
-  const { email, since, until, cursor } = filter;
+  const { addresses, since, until, cursor } = filter;
   let rows = kysely(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
@@ -95,7 +108,7 @@ export const usageRows = (em: Em, filter: UsageFilter) => {
     .where(isOfSubject(filter))
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
-  if (email !== undefined) rows = rows.where('email', '=', email);
+  if (addresses !== undefined) rows = rows.where(hasAddress('email', addresses));
   if (since) rows = rows.where('occurred_at', '>=', since);
   if (until) rows = rows.where('occurred_at', '<', until);
   if (cursor) {

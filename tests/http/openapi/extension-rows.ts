@@ -1,5 +1,6 @@
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
+import { mailedEmailToken } from '../../support/mails.ts';
 import {
   ACME,
   ADA,
@@ -29,7 +30,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutMails(app)),
   ...(await aboutManyUsers(app)),
   ...(await aboutMemberships(app)),
-  ...aboutProfiles,
+  ...(await aboutProfiles(app)),
   ...(await aboutGroups(app)),
   ...aboutTenants,
   ...(await aboutErasures(app)),
@@ -50,7 +51,26 @@ const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
-const aboutProfiles: Step[] = [{ line: 'PATCH /jb/profile/', as: ADA, body: { profile_color: '2A9D8F' } }];
+const aboutProfiles = async (app: TestApp): Promise<Step[]> => {
+  const [email, to, other] = ['mover@acme.test', 'moved@acme.test', 'later@acme.test'];
+  await app.as(ROOT).users.create({ email, apps: [SALES] });
+  await app.as(email).profile.requestEmail({ email: to });
+  const token = await mailedEmailToken(app, to, 'confirm');
+  await app.as(null).profile.confirmEmail({ token });
+  const undo = await mailedEmailToken(app, email, 'undo');
+  await app.as(ROOT).users.create({ email: 'second@acme.test', apps: [SALES] });
+  await app.as('second@acme.test').profile.requestEmail({ email: other });
+  const confirm = await mailedEmailToken(app, other, 'confirm');
+  const path = '/jb/profile/email/';
+  return [
+    { line: 'PATCH /jb/profile/', as: ADA, body: { profile_color: '2A9D8F' } },
+    { line: `POST ${path}`, as: ADA, body: { email: 'ada.king@acme.test' } },
+    { line: `POST ${path}verify/`, body: { token: undo, kind: 'undo' } },
+    { line: `POST ${path}undo/`, body: { token: undo } },
+    { line: `POST ${path}confirm/`, body: { token: confirm } },
+    { line: `POST /jb/users/${other}/email/`, as: ROOT, body: { new_email: 'last@acme.test' } },
+  ];
+};
 
 const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
   const email = 'member@acme.test';

@@ -16,6 +16,7 @@ const REPLACED: Columns = {
   access_view_uses: ['raw_key', 'ip_address', 'user_agent'],
   api_tokens: ['digest', 'name', 'last_address', 'replacement'],
   audit_entries: ['actor_email', 'target', 'details', 'address'],
+  email_changes: ['old_email', 'new_email'],
   erasures: ['address', 'pattern', 'needles', 'scanned_table', 'transaction_id'],
   idempotent_responses: ['key', 'fingerprint', 'response', 'checkpoint'],
   invitations: ['email', 'extra'],

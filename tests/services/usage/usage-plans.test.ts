@@ -65,20 +65,25 @@ const documented: Record<string, { filter: UsageFilter; limit?: number; index: R
     months: 2,
   },
   'ten years of an app': { filter: { appId: SALES, since: since(3650) }, index: KEY, months: 5 },
-  'what a user did last': { filter: { appId: SALES, email: ADA }, limit: 1, index: BY_PERSON, months: 5 },
+  'what a user did last': {
+    filter: { appId: SALES, addresses: [ADA] },
+    limit: 1,
+    index: BY_PERSON,
+    months: 5,
+  },
   'a window of a user': {
-    filter: { appId: SALES, email: ADA, since: since(30) },
+    filter: { appId: SALES, addresses: [ADA], since: since(30) },
     index: BY_PERSON,
     months: 2,
   },
   'a window of a user in all apps': {
-    filter: { email: ADA, viewer: VIEWS_ALL, since: since(30) },
+    filter: { addresses: [ADA], viewer: VIEWS_ALL, since: since(30) },
     index: BY_EMAIL,
     months: 2,
   },
   'a later page of it, in the apps of a client': {
     filter: {
-      email: 'u7@x.test',
+      addresses: ['u7@x.test'],
       viewer: ACME_ADMIN,
       since: since(3650),
       cursor: { occurredAt: since(3), id: 7 },

@@ -1,0 +1,29 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { index, instant } from './columns.ts';
+import { User } from './user.ts';
+
+/**
+ * A change of an email address, requested or made. Those that were made tell under which addresses a person was recorded before.
+ * The row holds no secret: both mailed links are signed with the key of the service.
+ */
+export const EmailChange = defineEntity({
+  name: 'EmailChange',
+  tableName: 'email_changes',
+  indexes: [
+    index('email_changes_old_email', 'email_changes (old_email) where changed_at is not null'),
+    index('email_changes_requested', 'email_changes (requested_at) where changed_at is null'),
+  ],
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
+    oldEmail: p.string().length(254),
+    newEmail: p.string().length(254),
+    requestedAt: instant(),
+    /** Null until the link to the new address is confirmed. */
+    changedAt: instant().nullable(),
+    /** The end of the link to the old address, which is reserved until then. Null if there is none, or it was used. */
+    undoUntil: instant().nullable(),
+    /** Whether the person did anything under the old address: it then stays reserved, so that it never names another. */
+    isKept: p.boolean().default(false),
+  },
+});

@@ -1,0 +1,90 @@
+import { type Html, html } from '../../lib/html.ts';
+import type { Problem } from '../../lib/problems.ts';
+import { attempt, formField, type PageContext, type Pages, queryParameter } from './page-context.ts';
+import { alertBox, hiddenField } from './parts.ts';
+
+type Kind = 'confirm' | 'undo';
+
+/** Links about a change of an email address. Opening one changes nothing, because mail scanners open every link. */
+export const emailPages: Pages = {
+  'GET /email/confirm/': async (context) => sendForm(context, 'confirm', tokenInUrl(context)),
+
+  'POST /email/confirm/': async (context) => {
+    const token = formField(context, 'token');
+    const { problem } = await context.submit((caller) => caller.profile.confirmEmail({ token }));
+    return problem ? sendForm(context, 'confirm', token, problem) : sendConfirmed(context);
+  },
+
+  'GET /email/undo/': async (context) => sendForm(context, 'undo', tokenInUrl(context)),
+
+  'POST /email/undo/': async (context) => {
+    const token = formField(context, 'token');
+    const { problem } = await context.submit((caller) => caller.profile.undoEmail({ token }));
+    return problem ? sendForm(context, 'undo', token, problem) : sendUndone(context);
+  },
+};
+
+const tokenInUrl = (context: PageContext): string => queryParameter(context, 'token') ?? '';
+
+const sendForm = async (context: PageContext, kind: Kind, token: string, problem: Problem | null = null) => {
+  const link = await attempt(() => context.reader.profile.verifyEmail({ kind, token }));
+  if (link.problem) return sendInvalidLink(context, link.problem);
+  const { title, explain, button } = FORMS[kind];
+  const { email, new_email } = link.value;
+  const content = html`
+<h1>${title}</h1>
+<form class="card" method="post" action="/email/${kind}/">
+${alertBox(problem)}
+${context.csrfField()}
+${hiddenField('token', token)}
+${explain(email, new_email)}
+<button>${button}</button>
+</form>`;
+  return context.sendPage({ title, content, problem });
+};
+
+type Form = { title: string; explain: (from: string, to: string) => Html; button: string };
+
+const FORMS: Record<Kind, Form> = {
+  confirm: {
+    title: 'Confirm your new email address',
+    explain: (
+      from,
+      to,
+    ) => html`<p>The account <strong>${from}</strong> will use <strong>${to}</strong>. From then on, log in with the
+new address.</p>`,
+    button: 'Confirm the address',
+  },
+  undo: {
+    title: 'Undo the change of your email address',
+    explain: (
+      from,
+      to,
+    ) => html`<p>The account uses <strong>${from}</strong> now. It will use <strong>${to}</strong> again, and will be
+logged out everywhere.</p>`,
+    button: 'Undo the change',
+  },
+};
+
+const sendInvalidLink = (context: PageContext, problem: Problem) =>
+  context.sendCard({
+    title: 'This link is no longer valid',
+    problem,
+    body: html`<p>It may have expired, or it was already used.</p>
+<p><a class="button" href="/">Go to your account</a></p>`,
+  });
+
+const sendConfirmed = (context: PageContext) =>
+  context.sendCard({
+    title: 'Email address changed',
+    body: html`<p>Log in with the new address from now on. The old address has been informed.</p>
+<p><a class="button" href="/">Go to your account</a></p>`,
+  });
+
+const sendUndone = (context: PageContext) =>
+  context.sendCard({
+    title: 'Change undone',
+    body: html`<p>The account uses its old address again, and has been logged out everywhere. Set a new password now, in case someone else
+knows the old one.</p>
+<p><a class="button" href="/password/reset/">Set a new password</a></p>`,
+  });

@@ -1,0 +1,196 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
+import { User } from '../../../entities/user.ts';
+import { problemOfDatabaseError } from '../../db/database-errors.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { HOUR_MS } from '../../lib/clock.ts';
+import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
+import { type Actor, requireRecentPassword, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
+import { lockAccessChange } from '../access/locks.ts';
+import { can } from '../access/permissions.ts';
+import { revokeCredentials } from '../auth/credentials.ts';
+import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
+import { endLaunches } from '../gate/ticket-revocations.ts';
+import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
+import { createWindowCounter, secondsLeft } from '../rate-limits/counters.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { changeAddress } from './address-change.ts';
+import { lockActiveUser, lockUser } from './user-locks.ts';
+import { readUser, type UserDetail } from './user-rows.ts';
+
+/** Hours for which the link to the new address is valid. */
+export const CONFIRM_HOURS = 24;
+
+const REQUESTS_PER_HOUR = 5;
+
+/** Changes of the addresses by which people log in and get mail. */
+export const createEmailChanges = (unit: UnitOfWork) => {
+  const { em, clock, audit, links, origin, duplicateLimit, emailChangeLimit } = unit;
+
+  /** @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive */
+  const findLink = async (kind: EmailLinkKind, token: string) => {
+    const parsed = parseLinkToken(token);
+    if (!parsed) throw new Problem('invalid-link');
+    const link = await linkRows(em, kind, clock.now()).where('change.id', '=', parsed.id).executeTakeFirst();
+    if (!link || !links.isEmailLinkSigned(kind, link, parsed.signature)) throw new Problem('invalid-link');
+    return link;
+  };
+
+  /** Locks the user of a link that is still valid. @throws Problem `invalid-link` */
+  const lockLinked = async (tx: Em, kind: EmailLinkKind, { id, userId }: { id: number; userId: number }) => {
+    const user = await tx.findOne(User, userId, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+    // Only one of several concurrent uses still finds the link.
+    const link = await linkRows(tx, kind, clock.now()).where('change.id', '=', id).executeTakeFirst();
+    if (!user || !link) throw new Problem('invalid-link');
+    return user;
+  };
+
+  return {
+    /**
+     * Mails a link to the new address. No lookup of it happens here, so that neither the response nor its timing reveals whether it
+     * has an account.
+     * @throws Problem `reauthentication-required`, `throttled`, `invalid-input` on `email`
+     */
+    request: async (actor: Actor, to: string): Promise<void> => {
+      requireRecentPassword(actor, clock.now());
+      if (to === actor.email) throw invalid({ email: [SAME_ADDRESS] });
+      await emailChangeLimit.add(actor.id);
+      await em.transactional(async (tx) => {
+        if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
+        await deleteRequests(tx, actor.id);
+        const now = clock.now();
+        const row = { user_id: actor.id, old_email: actor.email, new_email: to, requested_at: now };
+        const inserted = kysely(tx).insertInto('email_changes').values(row).returning('id');
+        const { id: changeId } = await inserted.executeTakeFirstOrThrow();
+        const mail = { userId: actor.id, changeId, recipient: to, now, address: origin.address };
+        await enqueueEmailMail(tx, 'email-confirmation', mail);
+        const clients = await clientIdsOf(tx, actor.id);
+        await audit.record(tx, [{ action: 'user.request-email', actor, target: actor.email, clients }]);
+      });
+    },
+
+    /** The present address of the account of a link, and the one that it would get. @throws Problem `invalid-link` */
+    verify: async (kind: EmailLinkKind, token: string): Promise<{ email: string; new_email: string }> => {
+      const { email, to } = await findLink(kind, token);
+      return { email, new_email: to };
+    },
+
+    /**
+     * Changes the address as the link to the new one says. If that is taken by now, the link stays valid.
+     * @throws Problem `invalid-link`, `user-exists`
+     */
+    confirm: async (token: string): Promise<void> => {
+      const link = await findLink('confirm', token);
+      const change = em.transactional(async (tx) => {
+        const user = await lockLinked(tx, 'confirm', link);
+        const actor = { email: user.email };
+        const about = { user, to: link.to, actor, requestId: link.id, address: origin.address };
+        const action = 'user.change-email';
+        await changeAddress({ tx, now: clock.now(), audit }, { ...about, action, isUndoable: true });
+      });
+      await change.catch(rethrowAsTaken('email'));
+    },
+
+    /**
+     * Gives the account its old address back, and ends all access to it: it may be in foreign hands.
+     * @throws Problem `invalid-link`, `user-exists`
+     */
+    undo: async (token: string): Promise<void> => {
+      const link = await findLink('undo', token);
+      const undo = em.transactional(async (tx) => {
+        const user = await lockLinked(tx, 'undo', link);
+        const about = { user, to: link.to, actor: { email: link.to }, address: null };
+        const action = 'user.undo-email';
+        await changeAddress({ tx, now: clock.now(), audit }, { ...about, action, isUndoable: false });
+        await kysely(tx)
+          .updateTable('email_changes')
+          .set({ undo_until: null })
+          .where('user_id', '=', user.id)
+          .execute();
+        await revokeCredentials(tx, user.id);
+        await endLaunches(tx, user.id, await clientIdsOf(tx, user.id));
+        await lockAccessChange(tx, user.id, null);
+      });
+      await undo.catch(rethrowAsTaken('email'));
+    },
+
+    /**
+     * Changes the address of a person whom only the actor administers, at once.
+     * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`,
+     * `reauthentication-required`, `user-exists`, `invalid-input` on `new_email`, `throttled` as `duplicateLimit`
+     */
+    changeForUser: async (actor: Actor, email: string, to: string): Promise<UserDetail> => {
+      requireRecentPassword(actor, clock.now());
+      const change = em.transactional(async (tx) => {
+        await duplicateLimit.check(tx, actor.id);
+        const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
+        if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
+        await deleteRequests(tx, user.id);
+        const about = { user, to, actor, action: 'user.change-email', address: null } as const;
+        await changeAddress({ tx, now: clock.now(), audit }, { ...about, isUndoable: true });
+        await duplicateLimit.check(tx, actor.id);
+        return readUser(tx, actor, to);
+      });
+      return change.catch(rethrowAsTaken('new_email', to));
+    },
+  };
+};
+
+const SAME_ADDRESS = 'This is the address already.';
+
+const OWN_ADDRESS = {
+  detail: 'Change your own address with POST /api/v1/jb/profile/email/, which mails a link to the new one.',
+};
+
+/** @throws Problem `self-modification`, `forbidden`, `shared-user`, `client-admin-locked` */
+const requireEmailAdmin = (actor: Actor, user: TargetRoles): void => {
+  if (user.id === actor.id) throw new Problem('self-modification', OWN_ADDRESS);
+  requireUserAdmin(actor, user);
+  if (user.adminOf.length > 0 && !can(actor, 'administer')) throw new Problem('client-admin-locked');
+};
+
+/** @param revealed the address, if the caller has not shown that it is theirs */
+const rethrowAsTaken =
+  (field: string, revealed?: string) =>
+  (error: unknown): never => {
+    if (problemOfDatabaseError(error)?.code !== 'user-exists') throw error;
+    const fields = { [field]: USER_EXISTS.email ?? [] };
+    throw new Problem('user-exists', { fields, cause: error, ...(revealed !== undefined && { revealed }) });
+  };
+
+/** Deletes the changes of a user that were requested and not made. Their links end. */
+const deleteRequests = (tx: Em, userId: number) =>
+  kysely(tx)
+    .deleteFrom('email_changes')
+    .where('user_id', '=', userId)
+    .where('changed_at', 'is', null)
+    .execute();
+
+/** The changes whose link of this kind is valid. `to`: the address that it gives to the account. */
+const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
+  const rows = kysely(em)
+    .selectFrom('email_changes as change')
+    .innerJoin('users', 'users.id', 'change.user_id')
+    .select(['change.id', 'change.user_id as userId', 'change.requested_at as requestedAt', 'users.email'])
+    .select(kind === 'confirm' ? 'change.new_email as to' : 'change.old_email as to');
+  if (kind === 'undo')
+    return rows.where('change.undo_until', '>', now).whereRef('users.email', '<>', 'change.old_email');
+  return rows
+    .where('change.changed_at', 'is', null)
+    .where('change.requested_at', '>', new Date(now.getTime() - CONFIRM_HOURS * HOUR_MS))
+    .where('users.is_active', '=', true);
+};
+
+/** Limits the mails that a user can send to any address. Counted for all instances. */
+export const createEmailChangeLimit = (pool: Pool) => {
+  const requests = createWindowCounter(pool, HOUR_MS);
+  return {
+    /** @throws Problem `throttled` */
+    add: async (userId: number): Promise<void> => {
+      const count = await requests.add(`email-change:${userId}`);
+      if (count.points <= REQUESTS_PER_HOUR) return;
+      const detail = `You have requested ${REQUESTS_PER_HOUR} changes of your address within an hour.`;
+      throw new Problem('throttled', { detail, retryAfterSeconds: secondsLeft(count) });
+    },
+  };
+};
