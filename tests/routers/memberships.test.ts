@@ -191,6 +191,27 @@ memberships('of the only client left are changed with the account', async ({ app
   assert.equal([is_active, extra], [true, { region: 'south' }]);
 });
 
+memberships('are what staff change who administer one of the clients', async ({ app }) => {
+  const [email, admin] = [await addShared(app), await addShared(app)];
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: true });
+  await app.as(ROOT).roles.update({ email: admin, is_staff: true });
+  const changed = await app.as(admin).users.update({ email, is_active: false, extra: { region: 'north' } });
+
+  assert.equal([changed.is_active, changed.extra], [false, { region: 'north' }]);
+  assert.is((await app.as(admin).users.get({ email })).is_active, false);
+  assert.is((await app.as(ROOT).users.get({ email })).is_active, true);
+});
+
+memberships('of an inactive account are changed without reactivating it', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(ROOT).users.deactivate({ email });
+  const update = (is_active: boolean) => app.as(ROOT).memberships.update({ id: 1, email, is_active });
+
+  assert.is((await update(false)).is_active, false);
+  assert.is((await update(true)).is_active, true);
+  assert.is((await accountOf(app, email)).is_active, false);
+});
+
 memberships('are removed with what the preview has named', async ({ app }) => {
   const email = await addShared(app);
   await app.as(ACME).accessViews.create({ app: 'sales', user_email: email });

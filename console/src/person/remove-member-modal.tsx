@@ -58,10 +58,21 @@ const Removal = ({ email, membership, onRemoved, onClose }: RemovalProps) => {
   );
 };
 
+const LIST = new Intl.ListFormat('en-GB');
+
 type EndedProps = { preview: Outputs['memberships']['previewRemoval']; client: string };
 
-const Ended = ({ preview: { apps, access_views: views, deactivates_account }, client }: EndedProps) => (
+const Ended = ({
+  preview: { apps, groups, access_views: views, deactivates_account },
+  client,
+}: EndedProps) => (
   <>
+    {groups.length > 0 && (
+      <Text>
+        They leave the {groups.length === 1 ? 'group' : 'groups'} {LIST.format(groups)}, and lose what only
+        groups give.
+      </Text>
+    )}
     {apps.length > 0 ? (
       <div>
         <Text>They lose these apps at once:</Text>

@@ -21,6 +21,15 @@ export type Actor = Roles & {
 
 export const canViewAll = (user: Roles): boolean => clientsWhere(user, 'view') === 'all';
 
+/**
+ * Whether the user sees accounts as they are, and not what counts of them in single clients: those who administer no client, and those
+ * who administer all.
+ */
+export const seesAccounts = (user: Roles): boolean => {
+  const clients = clientsWhere(user, 'manage');
+  return clients === 'all' || clients.length === 0;
+};
+
 /** The default client of a new user or invitation: the only client that the actor administers, if it is exactly one. */
 export const soleAdminClient = (actor: Actor): number | undefined =>
   actor.adminOf.length === 1 ? actor.adminOf[0] : undefined;

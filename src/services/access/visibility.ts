@@ -88,10 +88,16 @@ export const GROUP_ACCESS = sql<{ user_id: number; app_id: string; group_id: num
     from group_members gm join groups gr on gr.id = gm.group_id join group_apps ga on ga.group_id = gm.group_id
       join memberships m on m.client_id = gr.client_id and m.user_id = gm.user_id and m.is_active)`;
 
-/** SQL: a table of who has which app, by a grant or by groups. Roles and suspended memberships are not in it. */
+/**
+ * SQL: a table of who has which app, by a grant or by groups, once. Roles and suspended memberships are not in it. PostgreSQL reads the
+ * grants of a `union all` in the order of their index only if they have no condition of their own.
+ */
 export const APP_ACCESS = sql<{ user_id: number; app_id: string }>`
-  (select user_id, app_id from ${LIVE_GRANTS} granted
-    union select user_id, app_id from ${GROUP_ACCESS} by_group)`;
+  (select user_id, app_id from (
+    select user_id, app_id, expires_at from app_grants
+    union all select distinct user_id, app_id, null::timestamptz from ${GROUP_ACCESS} by_group where not exists (
+      select from ${LIVE_GRANTS} g where g.user_id = by_group.user_id and g.app_id = by_group.app_id)
+  ) given where coalesce(expires_at > now(), true))`;
 
 /**
  * Rows of `apps` that the viewer may see: those of clients that they administer, and those of open clients that are granted

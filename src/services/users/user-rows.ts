@@ -5,10 +5,10 @@ import type { Read } from '../../db/batched-reads.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, canViewAll } from '../access/actor.ts';
+import { type Actor, canViewAll, seesAccounts } from '../access/actor.ts';
 import {
   APP_ACCESS,
-  clientVisibleTo,
+  clientManagedBy,
   userClientVisibleTo,
   userVisibleTo,
   VIEWS_ALL,
@@ -24,31 +24,34 @@ const USER_COLUMNS = [
 /** A JSON object that users see as it was stored. */
 type Extra = Record<string, unknown>;
 
+/** SQL: what the memberships of a user say in the clients of a client admin, if possible an active one. For a lateral join. */
+export const ownMemberships = (viewer: Viewer) => sql`
+  (select bool_or(m.is_active) as is_active, max(m.ended_at) as ended_at,
+      (array_agg(m.extra order by m.is_active desc, m.client_id) filter (where m.extra is not null))[1] as extra,
+      (array_agg(m.is_demo_user order by m.is_active desc, m.client_id)
+        filter (where m.is_demo_user is not null))[1] as is_demo_user
+    from memberships m
+    where m.user_id = users.id and users.id <> ${viewer.id} and ${clientManagedBy(viewer, sql`m.client_id`)})`;
+
 /**
- * SQL: the columns of `users` that memberships override. Client admins see what counts in their clients, if possible by an active
- * membership. All others, and users of themselves, see the account.
+ * SQL: the columns of `users` that memberships override, joined as `own`. Client admins see what counts in their clients; all others, and
+ * users of themselves, see the account.
  */
 export const membershipColumns = (viewer: Viewer) => {
-  const isOwn = canViewAll(viewer)
-    ? condition`false`
-    : condition`(m.user_id = users.id and users.id <> ${viewer.id} and ${clientVisibleTo(viewer, sql`m.client_id`)})`;
+  const seesAccount = seesAccounts(viewer);
   const overridden = <T>(column: string): RawBuilder<T> =>
-    canViewAll(viewer)
+    seesAccount
       ? sql`${sql.ref(`users.${column}`)}`
-      : sql`coalesce((select ${sql.ref(`m.${column}`)} from memberships m
-          where ${isOwn} and ${sql.ref(`m.${column}`)} is not null
-          order by m.is_active desc, m.client_id limit 1), ${sql.ref(`users.${column}`)})`;
+      : sql`coalesce(${sql.ref(`own.${column}`)}, ${sql.ref(`users.${column}`)})`;
   return {
     extra: overridden<Extra>('extra'),
     is_demo_user: overridden<boolean>('is_demo_user'),
-    is_active: canViewAll(viewer)
+    is_active: seesAccount
       ? condition`users.is_active`
-      : condition`(users.is_active and (users.id = ${viewer.id}
-          or exists (select from memberships m where ${isOwn} and m.is_active)))`,
-    last_deactivated: canViewAll(viewer)
+      : condition`(users.is_active and coalesce(own.is_active, true))`,
+    last_deactivated: seesAccount
       ? sql<Date | null>`users.last_deactivated`
-      : sql<Date | null>`greatest(users.last_deactivated,
-          (select max(m.ended_at) from memberships m where ${isOwn}))`,
+      : sql<Date | null>`greatest(users.last_deactivated, own.ended_at)`,
   };
 };
 
@@ -62,6 +65,9 @@ export const userRows = (em: Em, viewer: Viewer) => {
   const { extra, is_active, is_demo_user, last_deactivated } = membershipColumns(viewer);
   return kysely(em)
     .selectFrom('users')
+    .$if(!seesAccounts(viewer), (users) =>
+      users.leftJoinLateral(ownMemberships(viewer).as('own'), (join) => join.onTrue()),
+    )
     .select('users.id')
     .select(USER_COLUMNS.map((column) => `users.${column}` as const))
     .select([extra.as('extra'), is_active.as('is_active'), is_demo_user.as('is_demo_user')])
@@ -140,7 +146,7 @@ export const loadUser = async (
 ): Promise<UserDetail> => {
   // A transaction must see its own uncommitted changes.
   if (em.isInTransaction()) return readUser(em, actor, email);
-  if (canViewAll(actor)) return requireUser(await loadAnyUser(email));
+  if (canViewAll(actor) && seesAccounts(actor)) return requireUser(await loadAnyUser(email));
   return requireUser((await read(visibleUsers(em, actor, [email])))[0]);
 };
 

@@ -12,6 +12,7 @@ import {
   isSharedUser,
   requireAccessAdmin,
   requireUserUpdatable,
+  seesAccounts,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS } from '../access/visibility.ts';
@@ -100,25 +101,19 @@ export const updateUser = async (
 
   const isShared = changes.members_of !== undefined || isSharedUser(actor, { id: user.id, clientIds });
   const active = memberships.filter(({ isActive }) => isActive);
-  if (isShared) editMemberships(user, memberships, changedFields(before, changes), now);
+  if (changes.members_of) editMemberships(memberships, changes, now);
+  else if (isShared) editMemberships(memberships, requireOwn(user, changedFields(before, changes)), now);
   else await editAccount(tx, actor, user, memberships, changes, now);
-  const suspended = clientsOf(active.filter(({ isActive }) => !isActive));
+  const changed = memberships.filter((membership) => active.includes(membership) !== membership.isActive);
+  const suspended = clientsOf(changed.filter(({ isActive }) => !isActive));
   const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes, suspended);
   const after = rowWith(appsAfter);
   await tx.flush();
 
-  const isActive = after.is_active === before.is_active ? null : after.is_active;
-  const members = clientsOf(
-    memberships.filter((membership) => active.includes(membership) !== membership.isActive),
-  );
-  const undoable = {
-    userId: user.id,
-    granted,
-    revoked,
-    joined,
-    isActive,
-    membersOf: isShared ? members : [],
-  };
+  const accountChange = after.is_active === before.is_active ? null : after.is_active;
+  const isActive = isShared ? (changed[0]?.isActive ?? null) : accountChange;
+  const membersOf = isShared ? clientsOf(changed) : [];
+  const undoable = { userId: user.id, granted, revoked, joined, isActive, membersOf };
   await changeAccess(tx, { by: actor.id, now }, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
   if (suspended.length > 0) await endLaunches(tx, user.id, suspended);
@@ -150,7 +145,7 @@ const readOwnMemberships = async (
   userId: number,
   among: readonly number[] | undefined,
 ): Promise<Membership[]> => {
-  const seesAccount = canViewAll(actor) || userId === actor.id;
+  const seesAccount = seesAccounts(actor) || userId === actor.id;
   const clients = (among ?? (seesAccount ? [] : actor.adminOf)).filter((id) => administersClient(actor, id));
   if (clients.length === 0) return [];
   return tx.find(Membership, { user: userId, client: { $in: clients } }, { orderBy: { client: 'asc' } });
@@ -185,15 +180,15 @@ const changedFields = (user: UserDetail, changes: UserChanges): UserChanges => {
  * The names are the person's own, and an inactive account belongs to all clients of the person.
  * @throws Problem `shared-user`
  */
-const editMemberships = (
-  user: User,
-  memberships: readonly Membership[],
-  changes: UserChanges,
-  now: Date,
-): void => {
-  const { first_name, last_name, is_active, extra, is_demo_user } = changes;
+const requireOwn = (user: User, changes: UserChanges): UserChanges => {
+  const { first_name, last_name, is_active } = changes;
   if (first_name !== undefined || last_name !== undefined || (is_active && !user.isActive))
     throw new Problem('shared-user');
+  return changes;
+};
+
+const editMemberships = (memberships: readonly Membership[], changes: UserChanges, now: Date): void => {
+  const { is_active, extra, is_demo_user } = changes;
   for (const membership of memberships) {
     if (is_active === true) membership.reactivate(now);
     if (is_active === false) membership.suspend(now);

@@ -7,9 +7,7 @@ import { type Actor, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import {
   APP_ACCESS,
-  GROUP_ACCESS,
   isNotErased,
-  LIVE_GRANTS,
   userClientVisibleTo,
   userVisibleTo,
   type Viewer,
@@ -136,16 +134,14 @@ export const listingQuery = async (em: Em, actor: Actor, filter: Listing, now: D
   const visible = users.where(userVisibleTo(actor));
   if (appId === undefined) return { users: visible, key: 'users' };
   const granted = visible
-    .innerJoin(usersWithApp(appId).as('granted'), 'granted.user_id', 'users.id')
+    .innerJoin(
+      sql<{ user_id: number }>`(select user_id from ${APP_ACCESS} g where app_id = ${appId})`.as('granted'),
+      'granted.user_id',
+      'users.id',
+    )
     .where(isNotErased);
   return { users: asUsers(granted), key: 'granted' };
 };
-
-/** Each user once. Not by `union`, which would read all of them for each page of a list. */
-const usersWithApp = (appId: string) => sql<{ user_id: number }>`
-  (select user_id from ${LIVE_GRANTS} g where app_id = ${appId}
-    union all select distinct user_id from ${GROUP_ACCESS} g where app_id = ${appId} and not exists (
-      select from ${LIVE_GRANTS} direct where direct.app_id = g.app_id and direct.user_id = g.user_id))`;
 
 /** Callers select no columns of the joined table. */
 const asUsers = (joined: unknown): Users => joined as Users;
@@ -167,6 +163,11 @@ const pageOfUsers = (
   const page = users
     .clearSelect()
     .selectAll('users')
+    .select(
+      Object.entries(membershipColumns(viewer)).map(([name, column]: [string, RawBuilder<unknown>]) =>
+        column.as(`seen_${name}`),
+      ),
+    )
     .where(condition`${sql.ref(key === 'users' ? 'users.id' : `${key}.user_id`)} > ${after}`)
     .limit(limit);
   return kysely(em)
@@ -183,12 +184,9 @@ const pageOfUsers = (
 };
 
 const columnOf = (name: UserColumn, viewer: Viewer): RawBuilder<unknown> => {
-  const computed: Partial<Record<UserColumn, RawBuilder<unknown>>> = {
-    ...membershipColumns(viewer),
-    apps: sql`coalesce(granted.apps, '[]')`,
-    clientadmin_of: sql`coalesce(administered.client_ids, '[]')`,
-  };
-  return computed[name] ?? sql.ref(`users.${name}`);
+  if (name === 'apps') return sql`coalesce(granted.apps, '[]')`;
+  if (name === 'clientadmin_of') return sql`coalesce(administered.client_ids, '[]')`;
+  return sql.ref(name in membershipColumns(viewer) ? `users.seen_${name}` : `users.${name}`);
 };
 
 const isOfPage = (userId: RawBuilder<number>) => condition`${userId} = any(array(select id from users))`;
