@@ -23,6 +23,8 @@ export const EmailChange = defineEntity({
     changedAt: instant().nullable(),
     /** The end of the link to the old address, which is reserved until then. Null if there is none, or it was used. */
     undoUntil: instant().nullable(),
+    /** Whether the person requested it. An admin has not proven that the old mailbox is the person's. */
+    isOwn: p.boolean().default(true),
     /** Whether the person did anything under the old address: it then stays reserved, so that it never names another. */
     isKept: p.boolean().default(false),
   },

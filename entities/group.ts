@@ -1,14 +1,15 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 import { Client } from './client.ts';
-import { instant, uniqueIndex } from './columns.ts';
+import { index, instant } from './columns.ts';
 import { User } from './user.ts';
 
 /** A team of a client, whose members have its apps as long as they are active members of the client. */
 export const Group = defineEntity({
   name: 'Group',
   tableName: 'groups',
-  indexes: [uniqueIndex('groups_name', 'groups (client_id, lower(name))')],
+  // Not unique: an erasure may give several names the same pseudonym.
+  indexes: [index('groups_name', 'groups (client_id, lower(name))')],
   properties: {
     id: p.integer().primary().autoincrement(),
     client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),

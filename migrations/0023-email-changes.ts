@@ -12,6 +12,7 @@ export class EmailChanges extends Migration {
         requested_at timestamptz(3) not null,
         changed_at timestamptz(3) null,
         undo_until timestamptz(3) null,
+        is_own boolean not null default true,
         is_kept boolean not null default false,
         constraint email_changes_user_id_foreign foreign key (user_id) references users (id) on delete cascade
       )`);

@@ -11,7 +11,7 @@ export class Groups extends Migration {
         created_at timestamptz(3) not null,
         constraint groups_client_id_foreign foreign key (client_id) references clients (id) on delete cascade
       )`);
-    this.addSql(`create unique index groups_name on groups (client_id, lower(name))`);
+    this.addSql(`create index groups_name on groups (client_id, lower(name))`);
     this.addSql(`
       create table group_members (
         group_id int not null,

@@ -217,10 +217,10 @@ export const usersRouter = router({
   changeEmail: route(adminProcedure, 'POST', '/jb/users/{email}/email/', {
     summary: 'Change the email address of a user',
     description:
-      'Takes effect at once. The old address gets a mail with which it can undo the change for seven days. For your own address, request a change. Taken addresses count as in `POST /jb/users/`.',
+      'By a superuser, it takes effect at once; taken addresses count as in `POST /jb/users/`. By a client admin, it takes effect when the link that is mailed to the new address is confirmed. The old address then gets a mail with which it can undo the change for seven days. For your own address, request a change.',
     problems: [
       ...(['client-admin-locked', 'shared-user', 'self-modification'] as const),
-      ...(['reauthentication-required', 'user-exists', 'throttled'] as const),
+      ...(['reauthentication-required', 'user-exists', 'throttled', 'account-inactive'] as const),
     ],
     example: { new_email: 'ada.king@acme.test' },
   })

@@ -12,7 +12,6 @@ import {
 /** The field errors of violated constraints. */
 export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
   users_email_unique: USER_EXISTS,
-  groups_name: { name: ['Another group of this client has this name.'] },
   sites_domain_unique: { domain: ['There is a site of this domain already.'] },
   clients_name_unique: { name: ['There is a client of this name already.'] },
   clients_site_id_unique: { site: ['This site has a client already.'] },

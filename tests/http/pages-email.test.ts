@@ -35,7 +35,8 @@ pages('confirm the new address by a form, and undo it by the link to the old one
   const undone = await visitor.submit('/email/undo/', {});
   assert.match(undone.text, 'Change undone');
   assert.is((await visitor.get(undo)).status, 404);
-  assert.is((await login(ADA)).statusCode, 200);
+  assert.is((await login(ADA)).statusCode, 400, 'the password counts no more');
+  assert.is((await login(NEW)).statusCode, 400);
 });
 
 pages('say that the address is taken by now', async ({ app }) => {

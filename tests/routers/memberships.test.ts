@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { claimsIn, setApp } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -233,6 +234,46 @@ memberships('are removed with what the preview has named', async ({ app }) => {
     ['membership.remove', [1]],
     ['user.change-apps', [1]],
   ]);
+});
+
+memberships(
+  'that end take the invitations of their client along, and no undo brings them back',
+  async ({ app }) => {
+    for (const end of ['suspend', 'remove'] as const) {
+      const email = await addShared(app);
+      const revoke = { emails: [email], action: 'revoke-apps' as const, apps: [SALES] };
+      const { operation } = await app.as(ACME).users.bulkUpdate(revoke);
+      const now = app.clock.now();
+      await sql`
+      insert into invitations (client_id, inviter_id, email, key, extra, is_demo_user, status, date_invited, expires_at)
+      select 1, min(id), ${email}, ${`key-${end}`}, '{}', false, 'pending', ${now}::timestamptz, ${now}::timestamptz + interval '1 day'
+      from users`.execute(app.db());
+      if (end === 'suspend') await app.as(ACME).users.deactivate({ email });
+      else await app.as(ACME).memberships.remove({ id: 1, email });
+
+      await app.as(ACME).operations.undo({ id: operation });
+
+      assert.equal(await opens(app, email), [FLEET], end);
+      const status = app.db().selectFrom('invitations').select('status').where('email', '=', email);
+      assert.equal(await status.execute(), [{ status: 'revoked' }], end);
+    }
+  },
+);
+
+memberships('that were suspended stay so if a deactivation of the account is undone', async ({ app }) => {
+  const email = await addShared(app);
+  await app.as(GLOBEX).memberships.remove({ id: 2, email });
+  const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'deactivate' });
+  await app.as(ACME).memberships.update({ id: 1, email, is_active: false });
+
+  await app.as(ACME).operations.undo({ id: operation });
+
+  assert.is((await accountOf(app, email)).is_active, true);
+  assert.is((await app.as(ACME).users.get({ email })).is_active, false);
+  await app.as(ACME).users.deactivate({ email });
+  assert.is((await accountOf(app, email)).is_active, false);
+  const [entry] = await app.as(ACME).audit.list({ target: email, limit: 1 });
+  assert.is(entry?.action, 'user.deactivate');
 });
 
 memberships('that are removed as the last one deactivate the account', async ({ app }) => {

@@ -142,6 +142,7 @@ export const SEARCHED: Partial<Record<keyof Database, readonly string[]>> = {
   invitations: ['extra'],
   loaded_packages: ['loaded_by'],
   memberships: ['extra'],
+  operation_changes: ['revoked_terms'],
   outbox_mails: ['last_error'],
   saved_filters: ['name'],
   sites: ['name'],

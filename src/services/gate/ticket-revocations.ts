@@ -94,7 +94,7 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
 
 /**
  * Ends the launches and embedded pages of a user in the apps of these clients. Tickets need no revocation: introspection and forward
- * authentication decide anew, and other verifiers accept them for `TICKET_SECONDS` at most.
+ * authentication decide again, and other verifiers accept them for `TICKET_SECONDS` at most.
  */
 export const endLaunches = async (tx: Em, userId: number, clientIds: readonly number[]): Promise<void> => {
   const apps = sql`select id from apps where ${isAnyOf('client_id', clientIds, 'int')}`;

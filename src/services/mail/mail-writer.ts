@@ -194,13 +194,13 @@ const TEMPLATES: Record<MailKind, Template> = {
     subject: (mail) => `Confirm your new email address for ${senderNameOf(mail)}`,
     content: (mail) => ({
       opening: [
-        `You asked to use ${mail.recipient} for your account at ${senderNameOf(mail)}. Confirm the address to log in with it from now on.`,
+        `${mail.recipient} is to become the address of your account at ${senderNameOf(mail)}. Confirm it to log in with it from now on.`,
       ],
       action: 'Confirm the address',
       closing: [
         `You can use this link once, within ${CONFIRM_HOURS} hours. Until then, nothing changes.`,
         ...support(mail),
-        'If you did not request this, ignore this email.',
+        'If you do not expect this, ignore this email.',
       ],
     }),
   },

@@ -50,7 +50,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const grant = change.revoked.filter((app) => !hasExpired(change, app, clock.now()));
       const terms = change.revokedTerms ?? {};
       const members_of = membersOf.length > 0 ? membersOf : undefined;
-      const changes = { grant, terms, revoke, is_active, members_of, keepsGroups: true };
+      const changes = { grant, terms, revoke, is_active, members_of, isUndo: true };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
@@ -159,6 +159,12 @@ const isAsLeft = async (tx: Em, user: User, { isActive, membersOf, changedAt }: 
  * user has become: `supersedeOperations`.
  */
 const leaveClients = ({ id }: User, { joined }: Change) => sql`
+  with left_groups as (
+    delete from group_members gm using groups
+    where groups.id = gm.group_id and groups.client_id = any(${joined}::int[]) and gm.user_id = ${id}
+      and not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
+        where g.user_id = gm.user_id and a.client_id = groups.client_id)
+  )
   delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[])
     and not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`;

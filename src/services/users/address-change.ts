@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { User } from '../../../entities/user.ts';
-import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { Audit, AuditAction } from '../audit/audit.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
@@ -17,6 +17,8 @@ export type AddressChange = {
   actor: { email: string };
   /** The request that was confirmed. Without one, a change is added. */
   requestId?: number;
+  /** Whether the person wants it. Otherwise invitations of clients that they do not belong to stay with the old address. */
+  isOwn: boolean;
   /** Whether the old address gets a mail with which it can undo the change. */
   isUndoable: boolean;
   /** That of the request, for the mail. */
@@ -41,13 +43,14 @@ export const changeAddress = async ({ tx, now, audit }: Deps, change: AddressCha
   const isKept = apps.length > 0 || (await isActor(tx, from));
   const changeId = await recordChange(tx, { from, isKept, now }, change);
   await moveUsageDays(from, to).execute(kysely(tx));
-  await moveInvitations(tx, from, to, now);
-  await redirectMails(tx, user.id, from, to);
+  const clients = await clientIdsOf(tx, user.id);
+  const invited = change.isOwn ? condition`true` : isAnyOf('client_id', clients, 'int');
+  await moveInvitations(tx, { from, to, now, invited });
+  await redirectMails(tx, user.id, { from, to, invited });
   if (change.isUndoable) {
     const mail = { userId: user.id, changeId, recipient: from, now, address: change.address };
     await enqueueEmailMail(tx, 'email-changed', mail);
   }
-  const clients = await clientIdsOf(tx, user.id);
   await audit.record(tx, [{ action, actor, target: to, clients, details: { email: { from, to } } }]);
 };
 
@@ -78,23 +81,26 @@ const recordChange = async (
 };
 
 /** Pending ones stay the person's own. If the same client has invited both addresses, only one invitation may be pending. */
-const moveInvitations = (tx: Em, from: string, to: string, now: Date) => {
+type Moved = { from: string; to: string; invited: RawBuilder<boolean> };
+
+const moveInvitations = (tx: Em, { from, to, now, invited }: Moved & { now: Date }) => {
   const isSecond = sql`(status = 'pending' and exists (select from invitations other
     where other.email = ${to} and other.client_id = invitations.client_id and other.status = 'pending'))`;
   return sql`
     update invitations set email = ${to}, status = case when ${isSecond} then 'revoked' else status end,
       closed_at = case when ${isSecond} then ${now}::timestamptz else closed_at end
-    where email = ${from}`.execute(kysely(tx));
+    where email = ${from} and ${invited}`.execute(kysely(tx));
 };
 
 /** Links that were mailed to the old address end, and those that wait go to the new one. */
-const redirectMails = async (tx: Em, userId: number, from: string, to: string): Promise<void> => {
+const redirectMails = async (tx: Em, userId: number, { from, to, invited }: Moved): Promise<void> => {
   const db = kysely(tx);
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
   await db
     .updateTable('outbox_mails')
     .set({ recipient: to })
     .where('recipient', '=', from)
+    .where(condition`(user_id = ${userId} or ${invited})`)
     .where('sent_at', 'is', null)
     .where('failed_at', 'is', null)
     .where('kind', '<>', 'email-changed')

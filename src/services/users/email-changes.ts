@@ -45,6 +45,31 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     return user;
   };
 
+  /** Replaces earlier requests. */
+  const addRequest = async (tx: Em, actor: Actor, { user, to, address }: Request): Promise<void> => {
+    await deleteRequests(tx, user.id);
+    const now = clock.now();
+    const is_own = user.id === actor.id;
+    const row = { user_id: user.id, old_email: user.email, new_email: to, requested_at: now, is_own };
+    const inserted = kysely(tx).insertInto('email_changes').values(row).returning('id');
+    const { id: changeId } = await inserted.executeTakeFirstOrThrow();
+    const mail = { userId: user.id, changeId, recipient: to, now, address };
+    await enqueueEmailMail(tx, 'email-confirmation', mail);
+    const clients = await clientIdsOf(tx, user.id);
+    await audit.record(tx, [{ action: 'user.request-email', actor, target: user.email, clients }]);
+  };
+
+  const requestForUser = async (actor: Actor, email: string, to: string): Promise<UserDetail> => {
+    return em.transactional(async (tx) => {
+      const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
+      if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
+      if (!user.isActive) throw new Problem('account-inactive');
+      await emailChangeLimit.add(actor.id);
+      await addRequest(tx, actor, { user, to, address: null });
+      return readUser(tx, actor, email);
+    });
+  };
+
   return {
     /**
      * Mails a link to the new address. No lookup of it happens here, so that neither the response nor its timing reveals whether it
@@ -57,15 +82,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       await emailChangeLimit.add(actor.id);
       await em.transactional(async (tx) => {
         if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-        await deleteRequests(tx, actor.id);
-        const now = clock.now();
-        const row = { user_id: actor.id, old_email: actor.email, new_email: to, requested_at: now };
-        const inserted = kysely(tx).insertInto('email_changes').values(row).returning('id');
-        const { id: changeId } = await inserted.executeTakeFirstOrThrow();
-        const mail = { userId: actor.id, changeId, recipient: to, now, address: origin.address };
-        await enqueueEmailMail(tx, 'email-confirmation', mail);
-        const clients = await clientIdsOf(tx, actor.id);
-        await audit.record(tx, [{ action: 'user.request-email', actor, target: actor.email, clients }]);
+        await addRequest(tx, actor, { user: actor, to, address: origin.address });
       });
     },
 
@@ -84,7 +101,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       const change = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'confirm', link);
         const actor = { email: user.email };
-        const about = { user, to: link.to, actor, requestId: link.id, address: origin.address };
+        const { to, id: requestId, isOwn } = link;
+        const about = { user, to, actor, requestId, isOwn, address: origin.address };
         const action = 'user.change-email';
         await changeAddress({ tx, now: clock.now(), audit }, { ...about, action, isUndoable: true });
       });
@@ -99,13 +117,21 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       const link = await findLink('undo', token);
       const undo = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'undo', link);
-        const about = { user, to: link.to, actor: { email: link.to }, address: null };
+        const about = { user, to: link.to, actor: { email: link.to }, isOwn: true, address: null };
         const action = 'user.undo-email';
         await changeAddress({ tx, now: clock.now(), audit }, { ...about, action, isUndoable: false });
+        // Of this change and later ones: a thief who changed the address twice must not end the link of the owner.
         await kysely(tx)
           .updateTable('email_changes')
           .set({ undo_until: null })
           .where('user_id', '=', user.id)
+          .where('id', '>=', link.id)
+          .execute();
+        // The thief may know the password.
+        await kysely(tx)
+          .updateTable('users')
+          .set({ password_hash: null, last_password_set: clock.now() })
+          .where('id', '=', user.id)
           .execute();
         await revokeCredentials(tx, user.id);
         await endLaunches(tx, user.id, await clientIdsOf(tx, user.id));
@@ -115,18 +141,20 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     },
 
     /**
-     * Changes the address of a person whom only the actor administers, at once.
+     * Changes the address of a person whom only the actor administers: by a superuser at once. A client admin could take an address
+     * whose owner has nothing to do with the client: the mailbox must confirm it. No lookup of the new address happens then.
      * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`,
      * `reauthentication-required`, `user-exists`, `invalid-input` on `new_email`, `throttled` as `duplicateLimit`
      */
     changeForUser: async (actor: Actor, email: string, to: string): Promise<UserDetail> => {
       requireRecentPassword(actor, clock.now());
+      if (!can(actor, 'administer')) return requestForUser(actor, email, to);
       const change = em.transactional(async (tx) => {
         await duplicateLimit.check(tx, actor.id);
         const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
         if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
         await deleteRequests(tx, user.id);
-        const about = { user, to, actor, action: 'user.change-email', address: null } as const;
+        const about = { user, to, actor, action: 'user.change-email', isOwn: false, address: null } as const;
         await changeAddress({ tx, now: clock.now(), audit }, { ...about, isUndoable: true });
         await duplicateLimit.check(tx, actor.id);
         return readUser(tx, actor, to);
@@ -135,6 +163,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     },
   };
 };
+
+type Request = { user: { id: number; email: string }; to: string; address: string | null };
 
 const SAME_ADDRESS = 'This is the address already.';
 
@@ -172,6 +202,7 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
     .selectFrom('email_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
     .select(['change.id', 'change.user_id as userId', 'change.requested_at as requestedAt', 'users.email'])
+    .select('change.is_own as isOwn')
     .select(kind === 'confirm' ? 'change.new_email as to' : 'change.old_email as to');
   if (kind === 'undo')
     return rows.where('change.undo_until', '>', now).whereRef('users.email', '<>', 'change.old_email');

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Group } from '../../../entities/group.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
@@ -63,6 +63,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       em.transactional(async (tx) => {
         await readClient(tx, actor, clientId);
         requireClientAdmin(actor, clientId);
+        await requireFreeName(tx, clientId, input.name);
         const client = tx.getReference(Client, clientId);
         const group = tx.create(Group, { client, name: input.name, createdAt: clock.now() });
         await tx.flush();
@@ -77,6 +78,8 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       em.transactional(async (tx) => {
         const group = await lockGroup(tx, actor, clientId, id);
         const from = group.name;
+        if (changes.name !== undefined && changes.name !== from)
+          await requireFreeName(tx, clientId, changes.name, id);
         group.name = changes.name ?? from;
         await tx.flush();
         const contents = await replaceContents(tx, actor, group, changes);
@@ -100,6 +103,19 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
         await record(tx, 'group.remove', actor, row, details);
       }),
   };
+};
+
+/** @throws Problem `invalid-input` on `name` */
+const requireFreeName = async (tx: Em, clientId: number, name: string, ownId = 0): Promise<void> => {
+  const taken = await kysely(tx)
+    .selectFrom('groups')
+    .select('id')
+    .where('client_id', '=', clientId)
+    .where(condition`lower(name) = lower(${name})`)
+    .where('id', '<>', ownId)
+    .limit(1)
+    .executeTakeFirst();
+  if (taken) throw invalid({ name: ['Another group of this client has this name.'] });
 };
 
 const groupRows = (em: Em) =>
@@ -136,6 +152,14 @@ const findContents = async (
   members: readonly string[],
   appIds: readonly string[],
 ) => {
+  // Keeps memberships as they are until the transaction ends: those who change them lock the user first.
+  await kysely(tx)
+    .selectFrom('users')
+    .select('id')
+    .where(isAnyOf('email', members, 'varchar'))
+    .orderBy('id')
+    .forKeyShare()
+    .execute();
   const users = await kysely(tx)
     .selectFrom('users')
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
@@ -143,6 +167,7 @@ const findContents = async (
     .where('memberships.client_id', '=', clientId)
     .where(isAnyOf('users.email', members, 'varchar'))
     .where(isNotErased)
+    .orderBy('users.id')
     .execute();
   const apps = await kysely(tx)
     .selectFrom('apps')

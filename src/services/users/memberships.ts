@@ -8,10 +8,9 @@ import { can } from '../access/permissions.ts';
 import { userClientVisibleTo, userVisibleTo } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { endLaunches } from '../gate/ticket-revocations.ts';
-import { supersedeOperations } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, grantEvents } from './app-grants.ts';
+import { endMemberAccess, leaveClient } from './member-access.ts';
 import { lockUser, readTarget } from './user-locks.ts';
 import { deactivate, type UserChanges, updateUser } from './user-update.ts';
 
@@ -97,16 +96,14 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       const { user, ...target } = await lockUser(tx, actor, email, requireAccessAdmin);
       requireRemovable(actor, clientId, target);
       const apps = await grantedApps(tx, user.id, clientId);
+      const now = clock.now();
       const revoked = apps.map(({ id }) => ({ id, client_id: clientId }));
-      const change = { userId: user.id, granted: [], revoked };
-      await changeAccess(tx, { by: actor.id, now: clock.now() }, [{ ...change, joined: [] }]);
-      // An undo must not bring the membership back, nor end a later one.
-      await supersedeOperations(tx, [{ ...change, joined: [clientId] }]);
-      await endLaunches(tx, user.id, [clientId]);
-      await leaveGroups(user.id, clientId).execute(kysely(tx));
+      await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked, joined: [] }]);
+      await endMemberAccess(tx, user, [clientId], now);
+      await leaveClient(tx, user.id, clientId);
       await tx.nativeDelete(Membership, { client: clientId, user: user.id });
       const isDeactivated = isLastMembership(target) && user.isActive;
-      if (isDeactivated) await deactivate(tx, actor, user, clock.now());
+      if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
       await lockAccessChange(tx, user.id, actor);
 
@@ -144,10 +141,6 @@ const membershipsOf = (em: Em, userId: number) =>
     .orderBy('m.client_id');
 
 type MembershipRow = InferResult<ReturnType<typeof membershipsOf>>[number];
-
-const leaveGroups = (userId: number, clientId: number) => sql`
-  delete from group_members gm using groups
-  where groups.id = gm.group_id and groups.client_id = ${clientId} and gm.user_id = ${userId}`;
 
 /** The apps of the client that are granted to the user, oldest first. */
 const grantedApps = (tx: Em, userId: number, clientId: number) =>

@@ -19,11 +19,11 @@ import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS } from '../access/visibility.ts';
 import { type Audit, type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
-import { endLaunches } from '../gate/ticket-revocations.ts';
 import { type GrantableApp, idsOf, type UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, unknownApp } from './app-grants.ts';
+import { endMemberAccess } from './member-access.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
@@ -46,8 +46,8 @@ export type UserChanges = { [K in ProfileField | 'is_active']?: UserDetail[K] | 
   revoke?: readonly string[] | undefined;
   /** Of the apps to grant, by their ids. */
   terms?: Readonly<Record<string, GrantTerms>> | undefined;
-  /** Revokes grants of apps that groups give, too. */
-  keepsGroups?: boolean;
+  /** Of an undo: revokes grants of apps that groups give, too, and reactivates the account without its memberships. */
+  isUndo?: boolean;
   /** Changes the memberships in these clients instead of the account. */
   members_of?: readonly number[] | undefined;
   /** What the caller has read of the user: the update fails if it has changed. */
@@ -101,22 +101,23 @@ export const updateUser = async (
 
   const isShared = changes.members_of !== undefined || isSharedUser(actor, { id: user.id, clientIds });
   const active = memberships.filter(({ isActive }) => isActive);
+  const wasActive = user.isActive;
   if (changes.members_of) editMemberships(memberships, changes, now);
   else if (isShared) editMemberships(memberships, requireOwn(user, changedFields(before, changes)), now);
-  else await editAccount(tx, actor, user, memberships, changes, now);
+  else await editAccount(tx, actor, user, changes.isUndo ? [] : memberships, changes, now);
   const changed = memberships.filter((membership) => active.includes(membership) !== membership.isActive);
   const suspended = clientsOf(changed.filter(({ isActive }) => !isActive));
   const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes, suspended);
   const after = rowWith(appsAfter);
   await tx.flush();
 
-  const accountChange = after.is_active === before.is_active ? null : after.is_active;
+  const accountChange = user.isActive === wasActive ? null : user.isActive;
   const isActive = isShared ? (changed[0]?.isActive ?? null) : accountChange;
   const membersOf = isShared ? clientsOf(changed) : [];
   const undoable = { userId: user.id, granted, revoked, joined, isActive, membersOf };
   await changeAccess(tx, { by: actor.id, now }, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
-  if (suspended.length > 0) await endLaunches(tx, user.id, suspended);
+  if (suspended.length > 0) await endMemberAccess(tx, user, suspended, now);
   if (isActive === true && !isShared) await enqueueReactivationNotice(tx, user.id, now);
   if (isActive === false) await lockAccessChange(tx, user.id, actor);
 
@@ -127,6 +128,9 @@ export const updateUser = async (
     events.push({ action: isShared ? 'membership.update' : 'user.update', ...about, details });
   // A separate entry, with the action that `DELETE` records.
   if (isActive !== null) events.push({ action: activityAction(isActive, isShared), ...about });
+  // With the account, or because the account was active already.
+  if (!isShared && changed.length > 0)
+    events.push({ action: 'membership.reactivate', ...about, clients: clientsOf(changed) });
   events.push(...grantEvents(actor, user.email, granted, revoked));
   await audit.record(tx, events);
   // Groups give their apps again to a member who was suspended.
@@ -313,7 +317,7 @@ const planApps = (
 
 /** @throws Problem `invalid-input` on `apps` if it leaves out, or revokes, what a group gives */
 const requireNoGroups = (apps: readonly KnownApp[], changes: UserChanges): void => {
-  if (changes.keepsGroups) return;
+  if (changes.isUndo) return;
   const isLeftOut = ({ id }: KnownApp) =>
     changes.apps?.includes(id) === false || changes.revoke?.includes(id);
   const faults = apps.filter((app) => app.groups.length > 0 && isLeftOut(app));

@@ -72,7 +72,6 @@ const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string, string
     revoked: 'random',
     superseded: 'random',
     undone: 'random ids of apps and fixed texts',
-    revoked_terms: 'reasons of grants, which an undo gives back; deleted after a day',
   },
   outbox_mails: { kind: 'one of a fixed list', operation_id: 'random', traceparent: 'random ids of a trace' },
   saved_filters: { stack_id: 'random' },

@@ -1,0 +1,46 @@
+import { sql } from 'kysely';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { endLaunches } from '../gate/ticket-revocations.ts';
+import { supersedeOperations } from '../operations/operation-log.ts';
+
+type Member = { id: number; email: string };
+
+/**
+ * Ends what a locked user could still use of clients that suspend or remove them: launches, embedded pages, and invitations, which would
+ * bring them back. No undo of an earlier operation gives their apps of these clients again. Grants are revoked by the caller.
+ */
+export const endMemberAccess = async (
+  tx: Em,
+  { id: userId, email }: Member,
+  clientIds: readonly number[],
+  now: Date,
+): Promise<void> => {
+  const apps = await kysely(tx)
+    .selectFrom('apps')
+    .select(['id', 'client_id'])
+    .where(isAnyOf('client_id', clientIds, 'int'))
+    .execute();
+  await supersedeOperations(tx, [{ userId, granted: [], revoked: apps, joined: clientIds }]);
+  await endLaunches(tx, userId, clientIds);
+  await kysely(tx)
+    .updateTable('invitations')
+    .set({ status: 'revoked', closed_at: now })
+    .where('email', '=', email)
+    .where('status', '=', 'pending')
+    .where(isAnyOf('client_id', clientIds, 'int'))
+    .execute();
+};
+
+/** Ends the access views that open apps of the client as the user, and their part in its groups. */
+export const leaveClient = async (tx: Em, userId: number, clientId: number): Promise<void> => {
+  await sql`
+    update access_views v set is_active = false from apps
+    where apps.id = v.app_id and apps.client_id = ${clientId} and v.user_id = ${userId} and v.is_active`.execute(
+    kysely(tx),
+  );
+  await sql`
+    delete from group_members gm using groups
+    where groups.id = gm.group_id and groups.client_id = ${clientId} and gm.user_id = ${userId}`.execute(
+    kysely(tx),
+  );
+};
