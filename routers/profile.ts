@@ -25,12 +25,14 @@ export const profileRouter = router({
     example: { first_name: 'Augusta', profile_color: '2a9d8f' },
   })
     .input(
-      z.object({
-        first_name: PersonName.optional(),
-        last_name: PersonName.optional(),
-        profile_color: Color.optional(),
-        profile_avatar: AvatarUrl.nullable().optional(),
-      }),
+      z
+        .object({
+          first_name: PersonName.optional(),
+          last_name: PersonName.optional(),
+          profile_color: Color.optional(),
+          profile_avatar: AvatarUrl.nullable().optional(),
+        })
+        .prefault({}),
     )
     .output(UserDetailOutput)
     .mutation(async ({ ctx, input }) =>

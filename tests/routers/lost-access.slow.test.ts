@@ -33,6 +33,12 @@ const idOf = async (items: Promise<{ id: number }[]>): Promise<{ id: number }> =
 const invite = (app: TestApp, n: number) =>
   idOf(app.as(ROOT).invitations.create({ items: [{ ...ITEM, email: `guest${n}@lost.test` }] }));
 
+/** A new member of the first client, who has an app. */
+const member = async (app: TestApp, n: number): Promise<string> =>
+  (await app.as(ROOT).users.create({ email: `member${n}@lost.test`, apps: [SALES] })).email;
+const group = async (app: TestApp, n: number): Promise<number> =>
+  (await app.as(ROOT).groups.create({ id: 1, name: `Group ${n}` })).id;
+
 /** An input with which a superuser may call each mutation that requires credentials. `n` differs in each call. */
 const INPUTS: Inputs = {
   'access.update': async (app) => {
@@ -74,6 +80,12 @@ const INPUTS: Inputs = {
   'clients.previewInvitation': () => ({ id: 1, invitation_subject: 'x', invitation_body: 'x' }),
   'clients.update': (_app, n) => ({ id: 1, login_title: `title ${n}` }),
   'clients.updateGate': (_app, n) => ({ id: 1, embed_origins: [`https://a${n}.test`] }),
+  'grants.create': async (app, n) => ({ app_id: CHURN, email: await member(app, n) }),
+  'grants.update': async (app, n) => ({ app_id: SALES, email: await member(app, n), reason: `reason ${n}` }),
+  'grants.remove': async (app, n) => ({ app_id: SALES, email: await member(app, n) }),
+  'groups.create': (_app, n) => ({ id: 1, name: `Team ${n}` }),
+  'groups.update': async (app, n) => ({ id: 1, group_id: await group(app, n), name: `Renamed ${n}` }),
+  'groups.remove': async (app, n) => ({ id: 1, group_id: await group(app, n) }),
   'invitations.bulkUpdate': async (app, n) => ({ ids: [(await invite(app, n)).id], action: 'revoke' }),
   'invitations.copyLink': invite,
   'invitations.create': (_app, n) => ({ items: [{ ...ITEM, email: `one${n}@lost.test` }] }),
@@ -94,6 +106,14 @@ const INPUTS: Inputs = {
       .where('id', '=', id)
       .execute();
     return { id };
+  },
+  'memberships.update': async (app, n) => ({ id: 1, email: await member(app, n), extra: { n } }),
+  'memberships.remove': async (app, n) => ({ id: 1, email: await member(app, n) }),
+  'profile.update': (_app, n) => ({ first_name: `Root ${n}` }),
+  'profile.requestEmail': async (app, n) => {
+    // Five requests are allowed in an hour.
+    await sql`delete from rate_limits`.execute(app.db());
+    return { email: `root${n}@lost.test` };
   },
   'operations.undo': async (app) => {
     await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
@@ -144,6 +164,7 @@ const INPUTS: Inputs = {
     return { emails: [EDSGER], action: 'deactivate' };
   },
   'users.create': (_app, n) => ({ email: `new${n}@lost.test`, client: 1 }),
+  'users.changeEmail': async (app, n) => ({ email: await member(app, n), new_email: `moved${n}@lost.test` }),
   'users.deactivate': async (app) => {
     await app.as(ROOT).users.update({ email: IDLE, is_active: true });
     return { email: IDLE };
