@@ -72,7 +72,7 @@ export const MembershipSchema = defineEntity({
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
     isAdmin: p.boolean().default(false),
     /** The apps of the client do not open for a suspended member. An inactive user opens none, whatever this says. */
-    isActive: p.boolean().default(true),
+    isActive: p.boolean().default(true).fieldName('is_active_member'),
     /** What the apps of the client get instead of the user's `extra`. */
     extra: p.json<Record<string, unknown>>().columnType('json').nullable(),
     isDemoUser: p.boolean().nullable(),

@@ -1,11 +1,14 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Memberships that each client changes for itself. No row is written: `joined_at` of older ones stays null. */
+/**
+ * Memberships that each client changes for itself. No row is written: `joined_at` of older ones stays null. Queries of earlier versions
+ * join `memberships` and `users`, and read `is_active` of users by this name alone.
+ */
 export class MembershipsOfClients extends Migration {
   override up(): void {
     this.addSql(`
       alter table memberships
-        add column is_active boolean not null default true,
+        add column is_active_member boolean not null default true,
         add column extra json null,
         add column is_demo_user boolean null,
         add column joined_at timestamptz(3) null,

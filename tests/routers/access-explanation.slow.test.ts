@@ -59,7 +59,7 @@ const write = async (app: TestApp, { people, inMaintenance, groupApps }: World) 
     db,
   );
   await sql`
-    insert into memberships (client_id, user_id, is_active, is_admin)
+    insert into memberships (client_id, user_id, is_active_member, is_admin)
     select 1, users.id, not r.is_suspended, r.is_admin and not r.is_suspended
     from json_to_recordset(${table(rows)}) as r (email varchar, is_suspended bool, is_admin bool)
       join users using (email)`.execute(db);

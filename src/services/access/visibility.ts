@@ -86,7 +86,7 @@ export const LIVE_GRANTS = sql<Selectable<Database['app_grants']>>`
 export const GROUP_ACCESS = sql<{ user_id: number; app_id: string; group_id: number; name: string }>`
   (select gm.user_id, ga.app_id, gr.id as group_id, gr.name
     from group_members gm join groups gr on gr.id = gm.group_id join group_apps ga on ga.group_id = gm.group_id
-      join memberships m on m.client_id = gr.client_id and m.user_id = gm.user_id and m.is_active)`;
+      join memberships m on m.client_id = gr.client_id and m.user_id = gm.user_id and m.is_active_member)`;
 
 /**
  * SQL: a table of who has which app, by a grant or by groups, once. Roles and suspended memberships are not in it. PostgreSQL reads the
@@ -114,7 +114,7 @@ export const appVisibleTo = (viewer: Viewer): Condition =>
 /** Whether the user may open the apps of the client that are granted to them: a suspended member may not. */
 export const isNotSuspended = (userId: RawBuilder<number>, clientId: RawBuilder<number>): Condition => sql`
   not exists (select from memberships m
-    where m.user_id = ${userId} and m.client_id = ${clientId} and not m.is_active)`;
+    where m.user_id = ${userId} and m.client_id = ${clientId} and not m.is_active_member)`;
 
 /** Rows of `access_views`, joined with `apps`, that the viewer may see. Staff see all, but only keys of those that they manage. */
 export const accessViewVisibleTo = (viewer: Viewer): Condition =>
@@ -150,7 +150,7 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
   canViewAll(viewer)
     ? ALWAYS
     : sql`exists (select from clients c join memberships m on m.client_id = c.id
-        where c.site_id = sites.id and m.user_id = ${viewer.id} and m.is_active)`;
+        where c.site_id = sites.id and m.user_id = ${viewer.id} and m.is_active_member)`;
 
 /** What people do with their account as a whole, not in one of their clients. */
 const ACCOUNT_ACTIVITY: readonly AuditAction[] = [

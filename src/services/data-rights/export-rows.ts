@@ -71,7 +71,7 @@ export const EXPORT_PARTS = {
         .innerJoin('clients', 'clients.id', 'm.client_id')
         .select(['m.client_id', 'clients.name as client'])
         .select(CLIENT_ROLES.map(({ flag }) => `m.${flag}` as const))
-        .select(['m.is_active', 'm.extra', 'm.is_demo_user', 'm.joined_at', 'm.ended_at'])
+        .select(['m.is_active_member as is_active', 'm.extra', 'm.is_demo_user', 'm.joined_at', 'm.ended_at'])
         .where('m.user_id', '=', person.id),
       'm.client_id',
     ),

@@ -70,7 +70,7 @@ export const createAccessExplanation = ({ em, clock }: Pick<UnitOfWork, 'em' | '
    */
   explain: async (actor: Actor, email: string, appId: string) => {
     const opening = await openingsByUser(em)
-      .select('memberships.is_active as is_member_active')
+      .select('memberships.is_active_member as is_member_active')
       .where('users.email', '=', email)
       .where('apps.id', '=', appId)
       .where(userVisibleTo(actor))

@@ -63,7 +63,7 @@ const isClientAdmin = condition`coalesce(memberships.is_admin, false)`;
 
 /** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
 const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
-  or coalesce(memberships.is_active, true)
+  or coalesce(memberships.is_active_member, true)
     and exists (select from ${APP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id))`;
 
 /** SQL: when the access of a user whom neither a role nor a group gives it ends; null if it does not. */

@@ -197,7 +197,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
     .select(['client_id', 'email'])
     .where('users.is_active', '=', true)
-    .where('memberships.is_active', '=', true)
+    .where('memberships.is_active_member', '=', true)
     .where(isManaged)
     .where(
       isAnyOf(

@@ -134,7 +134,12 @@ const membershipsOf = (em: Em, userId: number) =>
     .selectFrom('memberships as m')
     .innerJoin('users', 'users.id', 'm.user_id')
     .innerJoin('clients', 'clients.id', 'm.client_id')
-    .select(['m.client_id as client', 'clients.name as client_name', 'm.is_admin', 'm.is_active'])
+    .select([
+      'm.client_id as client',
+      'clients.name as client_name',
+      'm.is_admin',
+      'm.is_active_member as is_active',
+    ])
     .select(['m.extra', 'm.is_demo_user', 'm.ended_at'])
     .select(sql<Date>`coalesce(m.joined_at, users.date_joined)`.as('joined_at'))
     .where('m.user_id', '=', userId)

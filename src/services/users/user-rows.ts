@@ -26,9 +26,9 @@ type Extra = Record<string, unknown>;
 
 /** SQL: what the memberships of a user say in the clients of a client admin, if possible an active one. For a lateral join. */
 export const ownMemberships = (viewer: Viewer) => sql`
-  (select bool_or(m.is_active) as is_active, max(m.ended_at) as ended_at,
-      (array_agg(m.extra order by m.is_active desc, m.client_id) filter (where m.extra is not null))[1] as extra,
-      (array_agg(m.is_demo_user order by m.is_active desc, m.client_id)
+  (select bool_or(m.is_active_member) as is_active, max(m.ended_at) as ended_at,
+      (array_agg(m.extra order by m.is_active_member desc, m.client_id) filter (where m.extra is not null))[1] as extra,
+      (array_agg(m.is_demo_user order by m.is_active_member desc, m.client_id)
         filter (where m.is_demo_user is not null))[1] as is_demo_user
     from memberships m
     where m.user_id = users.id and users.id <> ${viewer.id} and ${clientManagedBy(viewer, sql`m.client_id`)})`;
