@@ -25,6 +25,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   for (const email of [INVITED, 'two@guest.test']) {
     await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
   }
+  for (const name of ['One', 'Two']) await root.groups.create({ id: 1, name, members: [ADA], apps: [SALES] });
   await addUsedViews(app);
   await publishDemoPackages(app.store);
   for (const app_version of ['1.0.0', '1.1.0']) {
