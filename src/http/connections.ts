@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { HOLD_MS, type ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import { Problem, type ProblemCode } from '../lib/problems.ts';
@@ -121,6 +121,8 @@ export const createDrain = (server: Server, requests: RequestQueues, closeServer
      * alive afterwards, and those without a first request (browsers open some in advance) do not count as idle.
      */
     close: async (): Promise<void> => {
+      // On a busy machine, timers come before requests that wait in sockets: unread, their connections would count as idle.
+      for (let turn = 0; turn < 2; turn += 1) await nextTurn();
       const closed = closeServer();
       if (deadline !== undefined) await sleep(HOLD_MS);
       requests.release();
