@@ -71,7 +71,7 @@ export const MembershipSchema = defineEntity({
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
     isAdmin: p.boolean().default(false),
-    /** The apps of the client do not open for a suspended member. An inactive user opens none, whatever this says. */
+    /** The apps of the client do not open for a suspended member. Those of an inactive user open in no case. */
     isActive: p.boolean().default(true).fieldName('is_active_member'),
     /** What the apps of the client get instead of the user's `extra`. */
     extra: p.json<Record<string, unknown>>().columnType('json').nullable(),

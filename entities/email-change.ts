@@ -3,7 +3,7 @@ import { index, instant } from './columns.ts';
 import { User } from './user.ts';
 
 /**
- * A change of an email address, requested or made. Those that were made tell under which addresses a person was recorded before.
+ * A change of an email address, requested or made. Those that were made name the addresses under which a person was recorded before.
  * The row holds no secret: both mailed links are signed with the key of the service.
  */
 export const EmailChange = defineEntity({
@@ -21,7 +21,7 @@ export const EmailChange = defineEntity({
     requestedAt: instant(),
     /** Null until the link to the new address is confirmed. */
     changedAt: instant().nullable(),
-    /** The end of the link to the old address, which is reserved until then. Null if there is none, or it was used. */
+    /** The end of the link to the old address, which is reserved until then. Null without a link, or after its use. */
     undoUntil: instant().nullable(),
     /** Whether the person requested it. An admin has not proven that the old mailbox is the person's. */
     isOwn: p.boolean().default(true),

@@ -38,7 +38,7 @@ export const grantsRouter = router({
   create: route(adminProcedure, 'POST', '/jb/apps/{app_id}/grants/', {
     summary: 'Grant an app to a user',
     description:
-      'The user becomes a member of the client of the app. At `expires_at` the grant ends by itself: the app does not open any more, and tickets do not outlive it.',
+      'The user becomes a member of the client of the app. At `expires_at` the grant ends: the app does not open any more, and tickets do not outlive it.',
     problems: [...problems],
     status: 201,
     example: { email: 'ada@acme.test', expires_at: '2030-01-31T12:00:00Z', reason: 'Year-end closing' },

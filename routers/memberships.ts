@@ -27,7 +27,7 @@ const Member = z.object({ id: IdKey, email: EmailKey });
 export const membershipsRouter = router({
   list: route(protectedProcedure, 'GET', '/jb/users/{email}/memberships/', {
     summary: 'List the clients of a user',
-    description: 'Client admins see the memberships in their clients, users all of their own.',
+    description: 'Client admins see the memberships in their clients, users all their memberships.',
     problems: ['not-found'],
   })
     .input(z.object({ email: EmailKey }))

@@ -6,7 +6,7 @@ import { userVisibleTo } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { decideAccess, type Opening, openingsByUser } from './app-access.ts';
 
-/** A way in which a person comes to an app. Times and people are null where nothing recorded them, and for roles. */
+/** A way in which a person has an app. Times and people are null where nothing recorded them, and for roles. */
 export type AccessPath = {
   kind: 'grant' | 'group' | 'role';
   /** Of a role: `superuser`, `staff` or `client-admin`. */
