@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { HOLD_MS, type ShutdownSteps } from '../lib/graceful-shutdown.ts';
+import { readSockets, type ShutdownSteps } from '../lib/graceful-shutdown.ts';
 import { Problem, type ProblemCode } from '../lib/problems.ts';
 import { problemDocument } from './rest/problem-document.ts';
 import { isTrpcPath, trpcErrorBody } from './trpc/trpc-protocol.ts';
@@ -99,11 +99,13 @@ export const createRequestQueues = () => {
 };
 
 const DRAIN_INTERVAL_MS = 50;
+const LISTENING_INTERVAL_MS = 5;
 /** From the start of the shutdown. Responses that take longer are aborted: a stream lasts as long as its slow reader. */
 const DRAIN_DEADLINE_MS = 8_000;
 
 export const createDrain = (server: Server, requests: RequestQueues, closeServer: () => Promise<unknown>) => {
   let deadline: number | undefined;
+  let closed: Promise<unknown> | undefined;
 
   return {
     hasConnections: () =>
@@ -116,15 +118,19 @@ export const createDrain = (server: Server, requests: RequestQueues, closeServer
 
     hold: requests.hold,
 
+    stopListening: async (): Promise<void> => {
+      // Unread requests do not count: Node would close their connections as idle.
+      await readSockets();
+      closed ??= closeServer();
+      while (server.listening) await sleep(LISTENING_INTERVAL_MS);
+    },
+
     /**
      * Waits for requests rather than connections. When it stops listening, Node closes only idle connections: it keeps busy ones
      * alive afterwards, and those without a first request (browsers open some in advance) do not count as idle.
      */
     close: async (): Promise<void> => {
-      // On a busy machine, timers come before requests that wait in sockets: unread, their connections would count as idle.
-      for (let turn = 0; turn < 2; turn += 1) await nextTurn();
-      const closed = closeServer();
-      if (deadline !== undefined) await sleep(HOLD_MS);
+      closed ??= closeServer();
       requests.release();
       const end = deadline ?? performance.now() + DRAIN_DEADLINE_MS;
       const isDone = () => requests.isIdle() || performance.now() > end;

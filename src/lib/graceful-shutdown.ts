@@ -1,38 +1,39 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 /** How long connections are still accepted, so that load balancers see the failing `/readyz`. */
 const DRAIN_MS = 1_000;
 /** Longer than a client takes to connect and send a request. */
-export const HOLD_MS = 250;
+const HOLD_MS = 250;
 const INTERVAL_MS = 50;
 
 /** The steps of a shutdown that resets no connection in use. */
 export type ShutdownSteps = {
   /** Still accepts connections; `/readyz` fails and responses have `Connection: close`. */
-  announce: () => void;
+  announce: () => void | Promise<void>;
   /**
    * Queues requests. The kernel resets connections that Node has not accepted yet, so the service must stop listening while
    * no client connects; clients that wait for a response do not connect.
    */
-  hold: () => void;
-  /**
-   * Stops listening, handles the queued requests, and closes. The requests start after a short delay, because their clients
-   * may reconnect immediately while other workers still listen.
-   */
+  hold: () => void | Promise<void>;
+  /** Resolves when no connection is accepted any more. */
+  stopListening: () => Promise<void>;
+  /** Handles the queued requests, and closes. */
   close: () => Promise<void>;
   hasConnections?: () => Promise<boolean>;
 };
 
-export const shutDownGracefully = async ({
-  announce,
-  hold,
-  close,
-  hasConnections,
-}: ShutdownSteps): Promise<void> => {
-  announce();
+export const shutDownGracefully = async (steps: ShutdownSteps): Promise<void> => {
+  await steps.announce();
   const end = performance.now() + DRAIN_MS;
-  while (performance.now() < end && (await hasConnections?.()) !== false) await sleep(INTERVAL_MS);
-  hold();
-  await sleep(HOLD_MS);
-  await close();
+  while (performance.now() < end && (await steps.hasConnections?.()) !== false) await sleep(INTERVAL_MS);
+  await steps.hold();
+  // Not one long timer: a process that did not run for a while still gets the time to accept the connections that wait.
+  for (let held = 0; held < HOLD_MS; held += INTERVAL_MS) await sleep(INTERVAL_MS);
+  await steps.stopListening();
+  await steps.close();
+};
+
+/** Lets the event loop accept the connections and read the requests that wait: on a busy machine, timers come before them. */
+export const readSockets = async (): Promise<void> => {
+  for (let turn = 0; turn < 2; turn += 1) await nextTurn();
 };

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { shutDownGracefully } from '../lib/graceful-shutdown.ts';
@@ -80,17 +81,22 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
     stop: async (): Promise<void> => {
       isStopping = true;
       for (const pause of restartTimers.values()) clearTimeout(pause);
-      const workers = [...slots.values()].map(({ worker }) => worker);
+      const slotList = [...slots.values()];
+      for (const { worker, isListening } of slotList) if (!isListening) worker.process.kill('SIGKILL');
+      const workers = slotList.map(({ worker }) => worker);
       const exited = Promise.all(workers.map(waitForExit));
-      const sendToAll = (stop: StopMessage['stop']) => {
-        for (const worker of workers) if (worker.isConnected()) worker.send({ stop } satisfies StopMessage);
+      // Each step in all workers before the next: until all hold their requests, a worker that still listens gets the
+      // connections that others no longer accept, and when none listens, the primary resets those that wait.
+      const inAll = async (step: StopMessage['stop']): Promise<void> => {
+        const done = Promise.all(workers.map((worker) => takeStep(worker, step)));
+        await Promise.race([done, sleep(STEP_TIMEOUT_MS, undefined, { ref: false })]);
       };
-      // At the same time: a worker that still listens gets the connections that others no longer accept.
       await shutDownGracefully({
-        announce: () => sendToAll('announce'),
-        hold: () => sendToAll('hold'),
+        announce: () => inAll('announce'),
+        hold: () => inAll('hold'),
+        stopListening: () => inAll('stopListening'),
         close: async () => {
-          sendToAll('close');
+          for (const worker of workers) sendStop(worker, 'close');
           await exited;
         },
       });
@@ -101,6 +107,25 @@ export const startWorkers = async (shared: SharedConfig, printLine: (line: strin
 const waitForExit = async (worker: Worker): Promise<void> => {
   const exited = new Promise((resolve) => worker.once('exit', resolve));
   if (!worker.isDead()) await exited;
+};
+
+/** How long the workers wait for one that hangs. */
+const STEP_TIMEOUT_MS = 2_000;
+
+const sendStop = (worker: Worker, stop: StopMessage['stop']): void => {
+  if (worker.isConnected()) worker.send({ stop } satisfies StopMessage);
+};
+
+/** Resolves when the worker has taken the step, or has exited. */
+const takeStep = async (worker: Worker, step: StopMessage['stop']): Promise<void> => {
+  const done = new Promise<void>((resolve) => {
+    worker.on(
+      'message',
+      (message: DoneMessage | object) => 'done' in message && message.done === step && resolve(),
+    );
+  });
+  sendStop(worker, step);
+  await Promise.race([done, waitForExit(worker)]);
 };
 
 /** A worker that ran this long did not fail during startup. */
@@ -144,10 +169,12 @@ type WorkerConfig = {
 
 type ConfigMessage = { config: WorkerConfig };
 /** A step of `ShutdownSteps`. */
-type StopMessage = { stop: 'announce' | 'hold' | 'close' };
+type StopMessage = { stop: 'announce' | 'hold' | 'stopListening' | 'close' };
 
 /** Sent by a worker when it listens, with what the first one prints for the operator. */
 type ListeningMessage = { listening: { notice: string[] } };
+/** Sent by a worker after each step but the last. */
+type DoneMessage = { done: StopMessage['stop'] };
 
 /** Runs the service in one of several processes until it gets a stop message or a signal. Exits if the primary dies. */
 export const runWorker = async (signal: Promise<string>, settings: Config): Promise<void> => {
@@ -158,6 +185,7 @@ export const runWorker = async (signal: Promise<string>, settings: Config): Prom
     config: Promise.withResolvers<WorkerConfig>(),
     announce: Promise.withResolvers<void>(),
     hold: Promise.withResolvers<void>(),
+    stopListening: Promise.withResolvers<void>(),
     close: Promise.withResolvers<void>(),
   };
   process.on('message', (message: ConfigMessage | StopMessage) => {
@@ -177,8 +205,8 @@ export const runWorker = async (signal: Promise<string>, settings: Config): Prom
 
   const steps = await startServer({ config, host: { connection, secretKey }, logger });
   process.send?.({ listening: { notice: steps.notice } } satisfies ListeningMessage);
-  received.announce.promise.then(steps.announce);
-  received.hold.promise.then(steps.hold);
+  for (const step of ['announce', 'hold', 'stopListening'] as const)
+    received[step].promise.then(steps[step]).then(() => process.send?.({ done: step } satisfies DoneMessage));
   const closed = received.close.promise.then(steps.close);
   // A signal stops only this worker, or comes from a terminal, which sends it to all processes.
   await Promise.race([closed, signal.then(() => shutDownGracefully(steps))]);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeDemoDir } from '../support/demo-data.ts';
-import { type Service, serverProcesses, startService } from '../support/service-process.ts';
+import { type Service, serverProcesses, startService, workerProcesses } from '../support/service-process.ts';
 import { until } from '../support/time.ts';
 
 const CONNECTIONS = 32;
@@ -62,26 +62,61 @@ const watchReadiness = async ({ address }: Service): Promise<Set<string>> => {
   }
 };
 
-for (const workers of [1, 2])
-  stopping(`resets no connection of keep-alive clients, with WORKERS=${workers}`, async ({ folder }) => {
-    await using service = await startService('demo', { DATA_DIR: folder.path, WORKERS: String(workers) });
-    const { token } = await service.logIn('root@steward.test', 'steward-demo-1');
-    const { seen, ended } = startLoad(service, token);
-    await until('the load is running', () => seen.answered > WARM_UP_REQUESTS);
+const start = (folder: Folder, workers: number) =>
+  startService('demo', { DATA_DIR: folder.path, WORKERS: String(workers), LOG_LEVEL: 'info' });
 
-    const [{ code, stderr }, readiness] = await Promise.all([
-      service.kill('SIGTERM'),
-      watchReadiness(service),
-      ended,
-    ]);
+/** Puts the service under load, stops it, and asserts that every request got its response. */
+const stopUnderLoad = async (service: Service, disturb?: () => Promise<void>): Promise<void> => {
+  const { token } = await service.logIn('root@steward.test', 'steward-demo-1');
+  const { seen, ended } = startLoad(service, token);
+  await until('the load is running', () => seen.answered > WARM_UP_REQUESTS);
 
-    console.log(`${seen.answered} requests`);
-    assert.equal([...seen.failures], []);
-    assert.equal([...seen.statuses], [200]);
-    assert.is(code, 0);
-    assert.is(stderr, '');
-    assert.ok(readiness.has('503 close urn:steward:problem:stopping'), [...readiness].join());
-    assert.equal(await serverProcesses(folder.path), []);
+  const [{ code, stderr }, readiness] = await Promise.all([
+    service.kill('SIGTERM'),
+    watchReadiness(service),
+    ended,
+    disturb?.(),
+  ]);
+
+  console.log(`${seen.answered} requests`);
+  assert.equal([...seen.failures], []);
+  assert.equal([...seen.statuses], [200]);
+  assert.is(code, 0);
+  assert.is(stderr, '');
+  assert.ok(readiness.has('503 close urn:steward:problem:stopping'), [...readiness].join());
+};
+
+const allListen = ({ output }: Service): Promise<void> =>
+  until('both workers listen', () => output.stdout.split('"msg":"Server listening').length > 2);
+
+stopping('resets no connection of keep-alive clients', async ({ folder }) => {
+  await using service = await start(folder, 1);
+  await stopUnderLoad(service);
+  assert.equal(await serverProcesses(folder.path), []);
+});
+
+stopping('resets no connection of keep-alive clients with two workers', async ({ folder }) => {
+  await using service = await start(folder, 2);
+  await allListen(service);
+  await stopUnderLoad(service);
+  assert.equal(await serverProcesses(folder.path), []);
+});
+
+stopping('resets no connection while the second worker is still starting', async ({ folder }) => {
+  await using service = await start(folder, 2);
+  await stopUnderLoad(service);
+});
+
+stopping('resets no connection when a worker does not run for a second', async ({ folder }) => {
+  await using service = await start(folder, 2);
+  await allListen(service);
+  const [worker = 0] = await workerProcesses(service);
+  await stopUnderLoad(service, async () => {
+    await sleep(700);
+    process.kill(worker, 'SIGSTOP');
+    await sleep(1_000);
+    process.kill(worker, 'SIGCONT');
   });
+});
 
 stopping.run();

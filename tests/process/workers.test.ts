@@ -1,10 +1,15 @@
 import { setMaxListeners } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import * as assert from 'uvu/assert';
 import { makeDemoDir } from '../support/demo-data.ts';
 import { makeScratchFolder } from '../support/files.ts';
-import { runCommand, type Service, serverProcesses, startService } from '../support/service-process.ts';
+import {
+  runCommand,
+  type Service,
+  serverProcesses,
+  startService,
+  workerProcesses,
+} from '../support/service-process.ts';
 import { suite } from '../support/suite.ts';
 import { until } from '../support/time.ts';
 
@@ -20,17 +25,6 @@ workers.after(({ folder }) => folder[Symbol.asyncDispose]());
 
 const start = async ({ path }: Folder): Promise<Service> =>
   startService('demo', { DATA_DIR: path, WORKERS: String(WORKERS), LOG_LEVEL: 'info' });
-
-/** The worker processes, without the watchdog of the embedded server. */
-const workersOf = async ({ pid }: Service): Promise<number[]> => {
-  const found: number[] = [];
-  for (const name of await readdir('/proc')) {
-    const status = await readFile(`/proc/${name}/status`, 'utf8').catch(() => '');
-    const line = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '');
-    if (new RegExp(`^PPid:\\s${pid}$`, 'm').test(status) && line.includes('cli.js')) found.push(Number(name));
-  }
-  return found;
-};
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -68,7 +62,7 @@ const isPortFree = ({ address }: Service): Promise<boolean> =>
 workers('serve on one port, log their number, and all end with SIGTERM', async ({ folder }) => {
   await using service = await start(folder);
   await allServe(service);
-  const pids = await workersOf(service);
+  const pids = await workerProcesses(service);
   const { token } = await service.logIn('admin@acme.test', 'steward-demo-1');
   const lists = await Promise.all(
     Array.from({ length: 20 }, () => service.send('GET /jb/users/', { token })),
@@ -102,13 +96,13 @@ workers('print the notice of the demo once, after all of them listen', async () 
 workers('are restarted after a kill, while the others keep running', async ({ folder }) => {
   await using service = await start(folder);
   await allServe(service);
-  const [killed = 0, other] = await workersOf(service);
+  const [killed = 0, other] = await workerProcesses(service);
 
   process.kill(killed, 'SIGKILL');
   await until('it has ended', () => service.output.stdout.includes('starting a replacement'));
   for (let count = 0; count < 20; count += 1) assert.is((await ask(service)).status, 200);
-  await until('another is there', async () => (await workersOf(service)).length === WORKERS);
-  const pids = await workersOf(service);
+  await until('another is there', async () => (await workerProcesses(service)).length === WORKERS);
+  const pids = await workerProcesses(service);
   const { code } = await service.kill('SIGTERM');
 
   assert.is(code, 0);
@@ -119,7 +113,7 @@ workers('are restarted after a kill, while the others keep running', async ({ fo
 workers('end together with the database when the first process is killed', async ({ folder }) => {
   await using service = await start(folder);
   await allServe(service);
-  const pids = await workersOf(service);
+  const pids = await workerProcesses(service);
 
   await service.kill('SIGKILL');
 

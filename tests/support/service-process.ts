@@ -197,6 +197,17 @@ export const serverProcesses = async (dataDir: string): Promise<number[]> => {
   return pids.filter((_pid, index) => cwds[index] === cluster).map(Number);
 };
 
+/** The worker processes, without the watchdog of the embedded server. */
+export const workerProcesses = async ({ pid }: Service): Promise<number[]> => {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    const status = await readFile(`/proc/${name}/status`, 'utf8').catch(() => '');
+    const line = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '');
+    if (new RegExp(`^PPid:\\s${pid}$`, 'm').test(status) && line.includes('cli.js')) found.push(Number(name));
+  }
+  return found;
+};
+
 /**
  * The peak memory of a process in MB; undefined on systems without /proc. `getrusage` is no alternative: Linux keeps the peak
  * of the parent across `exec`.
