@@ -45,6 +45,31 @@ const UserGrantOutput = Output('UserGrant', {
   reason: z.string(),
 });
 
+/** What the screen of a person shows, and only it. */
+const PersonAccessOutput = z.object({
+  /** All apps of the person's clients, oldest first, also those that they cannot open. */
+  apps: z.array(
+    z.object({
+      id: z.string(),
+      label: z.string(),
+      client: z.int(),
+      role: z.string().nullable(),
+      grant: UserGrantOutput.omit({ app: true }).nullable(),
+      groups: z.array(z.int()),
+    }),
+  ),
+  /** The groups of these clients. */
+  groups: z.array(
+    z.object({
+      id: z.int(),
+      client: z.int(),
+      name: z.string(),
+      apps: z.array(z.string()),
+      is_member: z.boolean(),
+    }),
+  ),
+});
+
 const AccessExplanationOutput = Output('AccessExplanation', {
   allowed: z.boolean(),
   paths: z.array(
@@ -102,6 +127,12 @@ export const accessRouter = router({
     .input(z.object({ email: EmailKey }))
     .output(z.array(UserGrantOutput))
     .query(({ ctx, input }) => ctx.services.accessMatrix.listByUser(ctx.actor, input.email)),
+
+  /** Has no REST path, so that it can change with the screen. */
+  ofPerson: viewerProcedure
+    .input(z.object({ email: EmailKey }))
+    .output(PersonAccessOutput)
+    .query(({ ctx, input }) => ctx.services.personAccess.read(ctx.actor, input.email)),
 
   explain: route(protectedProcedure, 'GET', '/jb/users/{email}/access/{app_id}/', {
     summary: 'Explain whether a user may open an app',

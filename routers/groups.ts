@@ -81,6 +81,23 @@ export const groupsRouter = router({
       ctx.services.groups.update(ctx.actor, id, groupId, changes),
     ),
 
+  /**
+   * Adds and removes single members, so that changes of others stay. For screens, which may be open for long; has no REST path.
+   */
+  edit: adminProcedure
+    .input(
+      ByGroup.extend({
+        name: fields.name.optional(),
+        apps: AppIds.optional(),
+        added_members: Members.default([]),
+        removed_members: Members.default([]),
+      }),
+    )
+    .output(GroupDetailOutput)
+    .mutation(({ ctx, input: { id, group_id: groupId, ...changes } }) =>
+      ctx.services.groups.update(ctx.actor, id, groupId, changes),
+    ),
+
   remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/groups/{group_id}/', {
     summary: 'Remove a group',
     description: 'Its members lose the apps that only this group gives them.',

@@ -45,6 +45,7 @@ import { createEmailChanges } from './users/email-changes.ts';
 import { createGrants } from './users/grants.ts';
 import { createGroups } from './users/groups.ts';
 import { createMemberships } from './users/memberships.ts';
+import { createPersonAccess } from './users/person-access.ts';
 import { createProfiles } from './users/profile.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
@@ -110,6 +111,7 @@ const factories = {
   bulkInvitations: createBulkInvitations,
   accessMatrix: createAccessMatrix,
   accessExplanation: createAccessExplanation,
+  personAccess: createPersonAccess,
   operations: createOperations,
   accessViews: createAccessViews,
   accessViewChanges: createAccessViewChanges,

@@ -146,7 +146,8 @@ access('an admin of the client has all of its apps on each screen', async ({ app
   await page.getByTitle(note).getByText('all').waitFor();
   await page.goto(`/console/people/${ACME}`);
   await page.getByText('Has all apps of Acme Analytics as its admin.').waitFor();
-  assert.is(await page.getByRole('form', { name: 'Apps' }).getByRole('checkbox').count(), 0);
+  await page.getByRole('region', { name: 'Apps' }).getByText('As an admin of the client').first().waitFor();
+  assert.is(await page.getByRole('button', { name: 'Grant apps' }).count(), 0);
   await page.goto('/console/');
   const tiles = page.locator('a[href^="/launch/"]');
   await tiles.first().waitFor();

@@ -1,9 +1,11 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite } from '../support/browser.ts';
 import { loseResponses, openConsole } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { CHURN } from '../support/usage.ts';
 
 const bulk = browserSuite('changes of many people in the console');
 
@@ -40,6 +42,27 @@ bulk('an admin grants an app to everyone who matches, and undoes it', async ({ a
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText(/^Undone: \d+ changes?\./).waitFor();
   assert.equal(await usersOf(app), before);
+});
+
+bulk('an admin gives a team an app for two weeks', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPeople(page, ACME);
+  for (const email of [ADA, 'grace@acme.test'])
+    await page.getByRole('checkbox', { name: `Select ${email}` }).check();
+  await choose(page, 'Grant apps');
+  const dialog = page.getByRole('dialog', { name: 'Grant apps: 2 people' });
+  await dialog.getByRole('checkbox', { name: 'Churn' }).check();
+  await dialog.getByRole('combobox', { name: 'Until' }).click();
+  await page.getByRole('option', { name: 'In 2 weeks' }).click();
+  await dialog.getByRole('button', { name: 'Grant apps' }).click();
+  await page.getByText(/^Granted Churn until \d+ \w+ \d{4}: \d changed/).waitFor();
+
+  const { expires_at } =
+    (await app.as(ACME).grants.list({ app_id: CHURN })).find(({ email }) => email !== ADA) ?? {};
+  assert.ok(expires_at && expires_at.getTime() - Date.now() < 15.1 * DAY_MS);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText(/^Undone: \d changes?\./).waitFor();
 });
 
 bulk('a change is undone on another screen, or from its entry in the audit trail', async (context) => {

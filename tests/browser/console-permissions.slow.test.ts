@@ -7,7 +7,8 @@ import { FLEET, SALES } from '../support/usage.ts';
 
 const permissions = browserSuite('permissions in the console');
 
-const CHANGES = /^(Save|New access view|Revoke|Retry now|Resend|Actions for|Log out everywhere)/;
+const CHANGES =
+  /^(Save|Grant apps|Change |New access view|Revoke|Retry now|Resend|Actions for|Log out everywhere)/;
 
 /** Grace is staff and administers Acme: she sees everything, and changes what belongs to Acme. */
 permissions.before(async ({ app }) => {
@@ -63,7 +64,7 @@ permissions(
     await waitForHeading(page, 'Bo');
     await page.getByText('You can change their apps, and their membership under Clients.').waitFor();
     await waitForData(page);
-    assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['Save apps']);
+    assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['⋯', 'Grant apps']);
     assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
     await page.getByRole('button', { name: 'Suspend in' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
@@ -83,7 +84,11 @@ permissions('a person of other clients offers no logins, and the page says why',
   await waitForHeading(page, 'Sam');
   await page.getByText('What you change here counts in Acme Analytics only.').waitFor();
   await waitForData(page);
-  assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['Save', 'Save apps']);
+  assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), [
+    'Save',
+    '⋯',
+    'Grant apps',
+  ]);
   assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
 });
 

@@ -120,6 +120,22 @@ groups('are recorded with who and what was added and removed', async ({ app }) =
   assert.is(entries[0]?.id, entry?.id, 'an unchanged group is not recorded');
 });
 
+groups('keep the members that someone else has added since the screen was opened', async ({ app }) => {
+  const [first, second, third] = [await addMember(app), await addMember(app), await addMember(app)];
+  const { id: group_id } = await addGroup(app, [first], []);
+  await app.as(ROOT).groups.update({ id: 1, group_id, members: [first, second] });
+
+  const edit = { id: 1, group_id, added_members: [third], removed_members: [first] };
+  const after = await app.as(ACME).groups.edit(edit);
+
+  assert.equal(after.members, [second, third].toSorted());
+  const [entry] = await app.as(ACME).audit.list({ action: 'group.update', limit: 1 });
+  assert.equal(entry?.details, { members: { added: [third], removed: [first] } });
+  await rejectsWith(app.as(GLOBEX).groups.edit(edit), 'not-found');
+  await rejectsWith(app.as(STAFF).groups.edit(edit), 'forbidden');
+  await rejectsWith(app.as(ACME).groups.edit({ ...edit, added_members: [EDSGER] }), 'invalid-input');
+});
+
 groups('hold only members and apps of their client', async ({ app }) => {
   const input = { id: 1, name: 'Strangers', members: [EDSGER, 'nobody@x.test'], apps: [FLEET] };
   const { fields } = await rejectsWith(app.as(ACME).groups.create(input), 'invalid-input');

@@ -263,6 +263,15 @@ const CALLS: Record<string, Call[]> = {
       },
     },
   ],
+  'groups.edit': [
+    {
+      call: async (app) => {
+        const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Edited' });
+        await app.as(ACME).groups.edit({ id: 1, group_id: id, added_members: [SHARED] });
+        await app.as(ACME).groups.edit({ id: 1, group_id: id, removed_members: [SHARED] });
+      },
+    },
+  ],
   'invitations.create': [
     {
       call: (app) => app.as(ACME).invitations.create({ items: [{ email: SHARED, extra: { rows: 'all' } }] }),

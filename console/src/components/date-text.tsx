@@ -20,3 +20,8 @@ const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'U
 
 /** `22 Nov 2026` for `2026-11-22`. */
 export const dayText = (day: string): string => DAY.format(new Date(day));
+
+const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
+
+/** `22 Nov 2026` in the time zone of the browser. */
+export const dateOf = (date: Date): string => DATE.format(date);

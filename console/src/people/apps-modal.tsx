@@ -1,6 +1,6 @@
 import { Button, Checkbox, ScrollArea, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -12,21 +12,35 @@ type Props = {
   title: string;
   /** Of the button. */
   label: string;
+  /** Ids of apps that are not offered. */
+  without?: readonly string[];
+  /** Ids that are selected at first. */
+  initial?: readonly string[];
+  /** Fields below the apps. */
+  children?: ReactNode;
+  /** Whether these fields can be sent. */
+  isComplete?: boolean;
+  isSending?: boolean;
+  error?: unknown;
   /** @param apps ids */
   onSelect: (apps: string[]) => void;
   onClose: () => void;
 };
 
-export const AppsModal = ({ title, label, onSelect, onClose }: Props) => {
+const NONE: readonly string[] = [];
+
+export const AppsModal = ({ title, label, children, onSelect, onClose, ...props }: Props) => {
+  const { without = NONE, initial = NONE, isComplete = true, isSending = false } = props;
   const apps = useQuery(trpc.apps.list.queryOptions({}));
-  const [selected, setSelected] = useState<string[]>([]);
+  const [selected, setSelected] = useState<string[]>([...initial]);
   const [search, setSearch] = useState('');
-  const all = apps.data ?? [];
+  const all = (apps.data ?? []).filter(({ id }) => !without.includes(id));
+  const chosen = all.flatMap(({ id }) => (selected.includes(id) ? id : []));
   const shown = all.filter((app) => app.label.toLowerCase().includes(search.trim().toLowerCase()));
   return (
     <Dialog isOpen onClose={onClose} title={title}>
       <Stack>
-        <ProblemAlert error={apps.error} />
+        <ProblemAlert error={apps.error ?? props.error} />
         {apps.isPending && <Skeleton height={100} />}
         {all.length > MAX_WITHOUT_SEARCH && (
           <TextInput
@@ -48,7 +62,12 @@ export const AppsModal = ({ title, label, onSelect, onClose }: Props) => {
             </Stack>
           </Checkbox.Group>
         </ScrollArea.Autosize>
-        <Button disabled={selected.length === 0} onClick={() => onSelect(selected)}>
+        {children}
+        <Button
+          disabled={chosen.length === 0 || !isComplete}
+          loading={isSending}
+          onClick={() => onSelect(chosen)}
+        >
           {label}
         </Button>
       </Stack>

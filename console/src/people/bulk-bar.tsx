@@ -1,6 +1,7 @@
 import { Button, Group, Menu, Text } from '@mantine/core';
 import { useState } from 'react';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { AppsModal } from './apps-modal.tsx';
 import { BulkResults } from './bulk-results.tsx';
@@ -28,16 +29,21 @@ type Props = { selection: Selection; filter: ReturnType<typeof conditionsOf>; to
 /** What can be done with the selected people. */
 export const BulkBar = ({ selection, filter, total }: Props) => {
   const [action, setAction] = useState<BulkChange['action'] | null>(null);
+  const [until, setUntil] = useState(NO_END);
+  const end = endOf(until);
   const update = useBulkUpdate();
   const count = selection.selected === 'all' ? total : selection.selected.size;
   const people = count === 1 ? '1 person' : `${count.toLocaleString()} people`;
   const changesApps = action === 'grant-apps' || action === 'revoke-apps';
 
-  const run = (change: BulkChange): void => {
+  const close = (): void => {
     setAction(null);
+    setUntil(NO_END);
+  };
+  const run = (change: BulkChange): void => {
+    close();
     update.mutate({ selected: selection.selected, filter, change }, { onSuccess: selection.clear });
   };
-  const close = (): void => setAction(null);
   return (
     <>
       <ProblemAlert error={update.error} />
@@ -70,9 +76,12 @@ export const BulkBar = ({ selection, filter, total }: Props) => {
         <AppsModal
           title={`${ACTIONS[action]}: ${people}`}
           label={ACTIONS[action]}
-          onSelect={(apps) => run({ action, apps })}
+          isComplete={end !== undefined}
+          onSelect={(apps) => run({ action, apps, ...(action === 'grant-apps' && { expires_at: end }) })}
           onClose={close}
-        />
+        >
+          {action === 'grant-apps' && <EndChoice label="Until" value={until} onChange={setUntil} />}
+        </AppsModal>
       )}
       <ConfirmModal
         isOpen={action !== null && !changesApps}

@@ -1,6 +1,7 @@
 import { Alert, List, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { dateOf } from '../components/date-text.tsx';
 import { Undo, useUndoElsewhere } from './undo.tsx';
 import { type BulkChange, type BulkOutcome, type BulkRow, useUndo } from './use-bulk-update.ts';
 
@@ -37,7 +38,8 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
     ...countText(results, 'failed', 'refused'),
   ];
   const labels = apps.filter(({ id }) => change.apps?.includes(id)).map(({ label }) => label);
-  const title = `${[DONE[change.action], labels.join(', ')].filter(Boolean).join(' ')}: ${counts.join(', ')}`;
+  const until = change.expires_at ? `until ${dateOf(change.expires_at)}` : '';
+  const title = `${[DONE[change.action], labels.join(', '), until].filter(Boolean).join(' ')}: ${counts.join(', ')}`;
   const canUndo = undoUntil !== null && changed > 0;
   useUndoElsewhere(title, operation, canUndo && !undo.data ? undoUntil : null);
   return (

@@ -6,7 +6,10 @@ import type { conditionsOf } from './people-filter.ts';
 import type { Selected } from './use-selection.ts';
 
 type Input = Extract<Inputs['users']['bulkUpdate'], object>;
-export type BulkChange = Pick<Input, 'action' | 'apps'>;
+export type BulkChange = Pick<Input, 'action' | 'apps'> & {
+  /** Of new grants: when they end. */
+  expires_at?: Date | null | undefined;
+};
 export type BulkRow = Outputs['users']['bulkUpdate']['results'][number];
 
 /** What the requests of a change have done in all. */

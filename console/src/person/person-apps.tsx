@@ -1,84 +1,217 @@
-import { Checkbox, Stack, Text, Title } from '@mantine/core';
-import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
-import { useDeferredValue } from 'react';
-import { type Outputs, trpc } from '../api.ts';
+import { ActionIcon, Button, Group, Menu, Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { ExplainDialog } from '../access/explain-dialog.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
-import { FormButtons } from '../components/form-buttons.tsx';
+import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { type Person, usePersonForm } from './use-person-form.ts';
+import { administers } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { nameOf } from '../people/name-of.ts';
+import { UndoOf } from '../people/undo.tsx';
+import { GrantDialog, GrantEndDialog } from './grant-dialogs.tsx';
+import { hasApp, type PersonAccess, type PersonApp, useEndGrant } from './use-person-access.ts';
+import type { Person } from './use-person-form.ts';
 
 const listOf = new Intl.ListFormat('en');
 
-const LABELS = [['apps', 'Apps']] as const;
+const UNDO_SHOWN_MS = 60_000;
 
-type Props = { person: Person; isReadOnly: boolean; showsGrants: boolean };
+type Props = { person: Person; access: PersonAccess; isReadOnly: boolean };
 
-/** Which apps the person may open; for admins also who granted them. */
-export const PersonApps = ({ person, isReadOnly, showsGrants }: Props) => {
+type Open =
+  | { kind: 'explain' | 'change-end'; app: PersonApp }
+  | { kind: 'grant'; app: PersonApp | null }
+  | null;
+
+/** Which apps the person may open: by which way, until when, and why. */
+export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Props) => {
   const { email } = person;
+  const name = nameOf(person);
+  const { roles } = useSession();
   const clientName = useClientName();
-  const isAdmin = person.clientadmin_of.length > 0;
-  const apps = useSuspenseQuery(trpc.apps.list.queryOptions({})).data;
-  // Superusers see hundreds of apps: their boxes are rendered after the rest of the screen is shown.
-  const shown = useDeferredValue(apps, []);
-  const grants = useQuery(trpc.access.listByUser.queryOptions({ email }, { enabled: showsGrants }));
-  const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
-  const describe = (ids: string[]): string => ids.map(labelOf).join(', ');
-  const { form, update, buttons, dialog } = usePersonForm(person, {
-    name: 'apps',
-    labels: LABELS,
-    action: 'user.change-apps',
-    describe,
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => setOpen(null);
+  const has = apps.filter(hasApp);
+  const lacks = apps.filter((app) => !hasApp(app));
+  const end = useEndGrant(email, (operation, appId) => {
+    const label = apps.find(({ id }) => id === appId)?.label ?? appId;
+    const title = `${name} no longer has ${label}`;
+    const message = <UndoOf operation={operation} />;
+    notifications.show({ id: operation, title, message, autoClose: UNDO_SHOWN_MS });
   });
+  const explain = (app: PersonApp): void => setOpen({ kind: 'explain', app });
   return (
-    <form className="card" aria-labelledby="apps" onSubmit={form.onSubmit((values) => update.mutate(values))}>
-      <Stack align="flex-start">
-        <Title order={2} size="h3" id="apps">
-          Apps
-        </Title>
-        <ProblemAlert error={update.error ?? grants.error} />
-        {apps.length === 0 && <Text c="dimmed">There are no apps.</Text>}
-        {isAdmin && (
-          <Text size="sm">
-            Has all apps of {listOf.format(person.clientadmin_of.map(clientName))} as its admin.
-          </Text>
-        )}
-        {(!isAdmin || !isReadOnly) && (
-          <Checkbox.Group
-            value={form.getValues().apps}
-            // In the order of the list, so that selecting an app again is no change.
-            onChange={(ids) =>
-              form.setValues({ apps: apps.flatMap(({ id }) => (ids.includes(id) ? id : [])) })
-            }
-            readOnly={isReadOnly}
-            label="May open"
-          >
-            <Stack mt="xs" gap="xs">
-              {shown.map(({ id, label }) => (
-                <Checkbox
-                  key={id}
-                  value={id}
-                  label={label}
-                  description={<Granted grant={grants.data?.find((grant) => grant.app === id)} />}
-                  disabled={isReadOnly}
-                />
-              ))}
-            </Stack>
-          </Checkbox.Group>
-        )}
-        {!isReadOnly && <FormButtons save="Save apps" {...buttons} />}
-      </Stack>
-      {dialog}
-    </form>
+    <Stack className="card" component="section" aria-labelledby="apps" align="stretch">
+      <Title order={2} size="h3" id="apps">
+        Apps
+      </Title>
+      <ProblemAlert error={end.error} />
+      {person.clientadmin_of.length > 0 && (
+        <Text size="sm">
+          Has all apps of {listOf.format(person.clientadmin_of.map(clientName))} as its admin.
+        </Text>
+      )}
+      {has.length === 0 && <Text c="dimmed">Has no apps.</Text>}
+      <AppRows>
+        {has.map((app) => (
+          <AppRow key={app.id} app={app} facts={<Ways app={app} groups={groups} />}>
+            <EndBadge date={app.grant?.expires_at} />
+            <Button
+              variant="default"
+              size="compact-sm"
+              aria-label={`Why? ${app.label}`}
+              onClick={() => explain(app)}
+            >
+              Why?
+            </Button>
+            {!isReadOnly && app.grant && administers(roles, app.client) && (
+              <RowMenu
+                app={app}
+                isEnding={end.isPending}
+                onChangeEnd={() => setOpen({ kind: 'change-end', app })}
+                onEnd={() => end.mutate(app.id)}
+              />
+            )}
+          </AppRow>
+        ))}
+      </AppRows>
+      {!isReadOnly && (
+        <Group>
+          <Button variant="default" onClick={() => setOpen({ kind: 'grant', app: null })}>
+            Grant apps
+          </Button>
+        </Group>
+      )}
+      <Lacked apps={lacks} onExplain={explain} />
+      <ExplainDialog
+        question={open?.kind === 'explain' ? { email, name, app: open.app } : null}
+        onClose={close}
+        onGrant={isReadOnly ? undefined : () => open && setOpen({ kind: 'grant', app: open.app })}
+      />
+      {open?.kind === 'grant' && (
+        <GrantDialog
+          email={email}
+          name={name}
+          granted={has.map(({ id }) => id)}
+          appId={open.app?.id ?? null}
+          onGranted={close}
+          onClose={close}
+        />
+      )}
+      {open?.kind === 'change-end' && (
+        <GrantEndDialog email={email} name={name} app={open.app} onChanged={close} onClose={close} />
+      )}
+    </Stack>
   );
 };
 
-type Grant = Outputs['access']['listByUser'][number];
+const AppRows = ({ children }: { children: ReactNode[] }) =>
+  children.length === 0 ? null : (
+    <Stack component="ul" m={0} p={0} className="divided" gap="sm">
+      {children}
+    </Stack>
+  );
 
-const Granted = ({ grant }: { grant: Grant | undefined }) =>
-  grant?.granted_by ? (
-    <>
-      Granted by {grant.granted_by} <DateText date={grant.granted_at} />
-    </>
-  ) : null;
+type RowProps = { app: PersonApp; facts?: ReactNode; children: ReactNode };
+
+const AppRow = ({ app: { id, label }, facts, children }: RowProps) => (
+  <Group component="li" justify="space-between" gap="xs">
+    <Stack gap={0} flex="1 1 12rem" miw={0}>
+      <Link className="text-link" to="/apps/$id" params={{ id }}>
+        {label}
+      </Link>
+      {facts}
+    </Stack>
+    <Group gap="xs">{children}</Group>
+  </Group>
+);
+
+const ROLES: Record<string, string> = {
+  superuser: 'As a superuser',
+  staff: 'As staff',
+  'client-admin': 'As an admin of the client',
+};
+
+/** Each way in which the person has the app, in a line. */
+const Ways = ({
+  app: { role, grant, groups: ids },
+  groups,
+}: {
+  app: PersonApp;
+  groups: PersonAccess['groups'];
+}) => {
+  const names = groups.flatMap(({ id, name }) => (ids.includes(id) ? name : []));
+  return (
+    <Text size="sm" c="dimmed" component="div" className="break-words">
+      {role !== null && <div>{ROLES[role]}</div>}
+      {ids.length > 0 && (
+        <div>
+          Through the {ids.length === 1 ? 'group' : 'groups'} {listOf.format(names)}
+        </div>
+      )}
+      {grant && (
+        <div>
+          Granted{grant.granted_by && ` by ${grant.granted_by}`} <DateText date={grant.granted_at} none="" />
+        </div>
+      )}
+      {grant && grant.reason !== '' && <div>“{grant.reason}”</div>}
+    </Text>
+  );
+};
+
+type MenuProps = { app: PersonApp; isEnding: boolean; onChangeEnd: () => void; onEnd: () => void };
+
+/** What groups give cannot be revoked from a single person. */
+const RowMenu = ({ app: { label, groups }, isEnding, onChangeEnd, onEnd }: MenuProps) => (
+  <Menu position="bottom-end">
+    <Menu.Target>
+      <ActionIcon variant="default" size={26} loading={isEnding} aria-label={`Change ${label}`}>
+        <span aria-hidden>⋯</span>
+      </ActionIcon>
+    </Menu.Target>
+    <Menu.Dropdown>
+      <Menu.Item onClick={onChangeEnd}>Change the end…</Menu.Item>
+      {groups.length === 0 && (
+        <Menu.Item color="red" onClick={onEnd}>
+          End access
+        </Menu.Item>
+      )}
+    </Menu.Dropdown>
+  </Menu>
+);
+
+type LackedProps = { apps: readonly PersonApp[]; onExplain: (app: PersonApp) => void };
+
+/** The other apps of the clients, folded: superusers see hundreds of apps. */
+const Lacked = ({ apps, onExplain }: LackedProps) => {
+  const [isOpen, setOpen] = useState(false);
+  if (apps.length === 0) return null;
+  return (
+    <Stack gap="sm">
+      <Group>
+        <Button variant="subtle" size="compact-sm" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Hide apps without access' : `Apps without access: ${apps.length}`}
+        </Button>
+      </Group>
+      {isOpen && (
+        <AppRows>
+          {apps.map((app) => (
+            <AppRow key={app.id} app={app}>
+              <Button
+                variant="default"
+                size="compact-sm"
+                aria-label={`Why not? ${app.label}`}
+                onClick={() => onExplain(app)}
+              >
+                Why not?
+              </Button>
+            </AppRow>
+          ))}
+        </AppRows>
+      )}
+    </Stack>
+  );
+};

@@ -12,6 +12,7 @@ import { PersonAccess } from './person-access.tsx';
 import { PersonApps } from './person-apps.tsx';
 import { PersonClients } from './person-clients.tsx';
 import { PersonCredentials } from './person-credentials.tsx';
+import { PersonGroups } from './person-groups.tsx';
 import { PersonHistory } from './person-history.tsx';
 import { PersonRoles } from './person-roles.tsx';
 import { clientNames, stateOf } from './person-state.ts';
@@ -52,11 +53,12 @@ const changesOf = (
 
 export const PersonScreen = () => {
   const { email } = route.useParams();
-  const [{ data: person }, { data: may }, { data: memberships }] = useSuspenseQueries({
+  const [{ data: person }, { data: may }, { data: memberships }, { data: access }] = useSuspenseQueries({
     queries: [
       trpc.users.get.queryOptions({ email }),
       trpc.users.permissions.queryOptions({ email }),
       trpc.memberships.list.queryOptions({ email }),
+      trpc.access.ofPerson.queryOptions({ email }),
     ],
   });
   const { roles, user } = useSession();
@@ -91,9 +93,10 @@ export const PersonScreen = () => {
         <PersonApps
           key={`apps of ${person.email}`}
           person={person}
+          access={access}
           isReadOnly={!may.can_update_apps}
-          showsGrants={isAdmin}
         />
+        <PersonGroups key={`groups of ${person.email}`} person={person} access={access} />
         {may.can_revoke && (
           <PersonAccess email={email} isSuperuser={roles.is_superuser && email !== user.email} />
         )}

@@ -27,15 +27,11 @@ type Options<F extends Field> = {
   name: string;
   labels: FieldLabels<F>;
   /** How the audit trail names such changes. */
-  action: 'user.update' | 'user.change-apps' | 'membership.update';
-  describe?: (value: PersonFields[F]) => string;
+  action: 'user.update' | 'membership.update';
 };
 
 /** A form for some fields of a person. */
-export const usePersonForm = <F extends Field>(
-  person: Person,
-  { name, labels, action, describe }: Options<F>,
-) => {
+export const usePersonForm = <F extends Field>(person: Person, { name, labels, action }: Options<F>) => {
   const { email } = person;
   const queryClient = useQueryClient();
   const query = trpc.users.get.queryOptions({ email }, { staleTime: 0 });
@@ -43,7 +39,6 @@ export const usePersonForm = <F extends Field>(
     name,
     record: useMemo(() => formFieldsOf(person), [person]),
     labels,
-    describe,
     validate: ({ extra = '' }: Partial<PersonFields>) => ({ extra: objectFault(extra) }),
     history: { action, target: email },
     read: async () => formFieldsOf(await queryClient.fetchQuery(query)),

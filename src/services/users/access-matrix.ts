@@ -129,8 +129,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
       .where('email', '=', email)
       .where(userVisibleTo(actor))
       .executeTakeFirstOrThrow(() => notFound('user'));
-    const { rows } = await grantsOf(actor, { id, email }).execute(kysely(em));
-    return rows;
+    return readGrants(em, actor, { id, email });
   },
 });
 
@@ -225,7 +224,16 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
   };
 };
 
-const grantsOf = (actor: Actor, { id, email }: { id: number; email: string }) => sql<UserGrant>`
+export const readGrants = async (
+  em: Em,
+  actor: Actor,
+  { id, email }: { id: number; email: string },
+): Promise<UserGrant[]> => {
+  const { rows } = await grantsOf(actor, id, email).execute(kysely(em));
+  return rows;
+};
+
+const grantsOf = (actor: Actor, id: number, email: string) => sql<UserGrant>`
   select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
     coalesce(granter.email, latest.granted_by) as granted_by, g.expires_at, g.reason
   from ${LIVE_GRANTS} g join apps a on a.id = g.app_id left join users granter on granter.id = g.granted_by

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { type InferResult, sql } from 'kysely';
+import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Group } from '../../../entities/group.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
@@ -13,7 +13,11 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 
 export type GroupInput = { name: string; members: string[]; apps: string[] };
 type LockedGroup = { id: number; client: { id: number } };
-type GroupChanges = { [K in keyof GroupInput]?: GroupInput[K] | undefined };
+type GroupChanges = { [K in keyof GroupInput]?: GroupInput[K] | undefined } & {
+  /** Instead of `members`: the others stay. */
+  added_members?: string[] | undefined;
+  removed_members?: string[] | undefined;
+};
 
 /** Teams of a client: their members have their apps. */
 export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
@@ -30,16 +34,19 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
   };
 
   /** Returns the addresses and ids that were added and removed. */
-  const replaceContents = async (
+  const changeContents = async (
     tx: Em,
     actor: Actor,
     group: LockedGroup,
-    { members, apps }: GroupChanges,
+    { members, apps, added_members: addedMembers, removed_members: removedMembers = [] }: GroupChanges,
   ) => {
     const terms = { groupId: group.id, by: actor.id, now: clock.now() };
-    const found = await findContents(tx, group.client.id, members ?? [], apps ?? []);
+    const found = await findContents(tx, group.client.id, members ?? addedMembers ?? [], apps ?? []);
+    const ids = found.users.map((user) => user.id);
+    const changesMembers = (members ?? addedMembers) !== undefined;
+    const isRemoved = members ? isNoneOf(ids) : isUserOf(removedMembers);
     return {
-      ...(members && { members: await replaceMembers(tx, terms, found.users) }),
+      ...(changesMembers && { members: await setMembers(tx, terms, ids, isRemoved) }),
       ...(apps && { apps: await replaceApps(tx, terms, found.apps) }),
     };
   };
@@ -67,7 +74,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
         const client = tx.getReference(Client, clientId);
         const group = tx.create(Group, { client, name: input.name, createdAt: clock.now() });
         await tx.flush();
-        const details = await replaceContents(tx, actor, group, input);
+        const details = await changeContents(tx, actor, group, input);
         const created = await readGroup(tx, clientId, group.id);
         await record(tx, 'group.create', actor, created, details);
         return created;
@@ -82,7 +89,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
           await requireFreeName(tx, clientId, changes.name, id);
         group.name = changes.name ?? from;
         await tx.flush();
-        const contents = await replaceContents(tx, actor, group, changes);
+        const contents = await changeContents(tx, actor, group, changes);
         const after = await readGroup(tx, clientId, id);
         const isChanged = Object.values(contents).some(
           ({ added, removed }) => added.length + removed.length > 0,
@@ -189,15 +196,21 @@ const findContents = async (
 type Terms = { groupId: number; by: number; now: Date };
 type Replaced = { added: string[]; removed: string[] };
 
-const replaceMembers = async (
+const isNoneOf = (ids: number[]) => condition`user_id <> all(${ids}::int[])`;
+
+const isUserOf = (emails: string[]) =>
+  condition`user_id in (select id from users where email = any(${emails}::varchar[]))`;
+
+/** @param isRemoved the condition on members who leave, none of whom is added */
+const setMembers = async (
   tx: Em,
   { groupId, by, now }: Terms,
-  users: readonly { id: number; email: string }[],
+  ids: number[],
+  isRemoved: RawBuilder<boolean>,
 ): Promise<Replaced> => {
-  const ids = users.map(({ id }) => id);
   const { rows } = await sql<{ email: string; is_added: boolean }>`
     with removed as (
-      delete from group_members where group_id = ${groupId} and user_id <> all(${ids}::int[]) returning user_id
+      delete from group_members where group_id = ${groupId} and ${isRemoved} returning user_id
     ),
     added as (
       insert into group_members (group_id, user_id, added_by, added_at)

@@ -1,0 +1,134 @@
+import { Button, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type Outputs, trpc } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { EndBadge } from '../components/end-badge.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { StatusBadge } from '../components/status-badge.tsx';
+
+type Explanation = Outputs['access']['explain'];
+type Path = Explanation['paths'][number];
+type Blocker = Explanation['blockers'][number];
+
+export type Question = { email: string; name: string; app: { id: string; label: string } };
+
+type Props = {
+  /** Null while nothing is asked. */
+  question: Question | null;
+  onClose: () => void;
+  /** Offered if nothing gives the app. */
+  onGrant?: (() => void) | undefined;
+};
+
+/** Why a person may open an app, or not, as the service decides it now. */
+export const ExplainDialog = ({ question, onClose, onGrant }: Props) => (
+  <Dialog
+    isOpen={question !== null}
+    onClose={onClose}
+    title={question && `Can ${question.name} open ${question.app.label}?`}
+  >
+    {question && <Answer {...question} onGrant={onGrant} />}
+  </Dialog>
+);
+
+const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>) => {
+  const { data, error, isPending } = useQuery(
+    trpc.access.explain.queryOptions({ email, app_id: app.id }, { staleTime: 0 }),
+  );
+  const isMissing = data?.blockers.some(({ code }) => code === 'not-granted' || code === 'grant-expired');
+  return (
+    <Stack>
+      <ProblemAlert error={error} />
+      {isPending && <Skeleton height={120} />}
+      {data && (
+        <>
+          <Group>
+            <StatusBadge label={data.allowed ? 'Yes' : 'No'} color={data.allowed ? 'green' : 'red'} />
+          </Group>
+          <Paths paths={data.paths} name={name} isAllowed={data.allowed} />
+          <Blockers blockers={data.blockers} />
+          {isMissing && onGrant && (
+            <Group>
+              <Button onClick={onGrant}>Grant the app</Button>
+            </Group>
+          )}
+        </>
+      )}
+    </Stack>
+  );
+};
+
+type PathsProps = { paths: readonly Path[]; name: string; isAllowed: boolean };
+
+const Paths = ({ paths, name, isAllowed }: PathsProps) =>
+  paths.length === 0 ? null : (
+    <Stack gap={4}>
+      <Title order={3} size="h5">
+        {isAllowed ? `Why ${name} can open it` : `What gives it to ${name}`}
+      </Title>
+      <List spacing="xs">
+        {paths.map((path) => (
+          <List.Item key={`${path.kind} ${path.group?.id ?? path.role}`}>
+            <Group gap="xs">
+              <span>{wayOf(path)}</span>
+              <EndBadge date={path.expires_at} />
+            </Group>
+            <Facts path={path} />
+          </List.Item>
+        ))}
+      </List>
+      {paths.length > 1 && (
+        <Text size="sm" c="dimmed">
+          Each of these is enough. To take the app away, end all of them.
+        </Text>
+      )}
+    </Stack>
+  );
+
+const ROLES: Record<string, string> = {
+  superuser: 'As a superuser, who opens all apps',
+  staff: 'As staff, who open all apps',
+  'client-admin': 'As an admin of the client, who opens all of its apps',
+};
+
+const wayOf = ({ role, group }: Path): string => {
+  if (group) return `Through the group ${group.name}`;
+  return role === null ? 'Granted directly' : (ROLES[role] ?? role);
+};
+
+const Facts = ({ path: { kind, since, granted_by: by, reason } }: { path: Path }) => {
+  if (kind === 'role') return null;
+  return (
+    <Text size="sm" c="dimmed" className="break-words">
+      {since ? (
+        <>
+          Since <DateText date={since} />
+        </>
+      ) : (
+        'Since when is not recorded'
+      )}
+      {by && `, by ${by}`}
+      {reason !== '' && `: “${reason}”`}
+    </Text>
+  );
+};
+
+const Blockers = ({ blockers }: { blockers: readonly Blocker[] }) =>
+  blockers.length === 0 ? null : (
+    <Stack gap={4}>
+      <Title order={3} size="h5">
+        What is in the way
+      </Title>
+      <List spacing="xs">
+        {blockers.map(({ code, detail, fix, fixed_by: who }) => (
+          <List.Item key={code}>
+            {detail}
+            <Text size="sm" c="dimmed">
+              To change this: {fix.charAt(0).toLowerCase() + fix.slice(1)} This can be done by {who}.
+            </Text>
+          </List.Item>
+        ))}
+      </List>
+    </Stack>
+  );

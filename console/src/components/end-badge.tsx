@@ -1,0 +1,22 @@
+import { Badge } from '@mantine/core';
+import { dateOf } from './date-text.tsx';
+
+const SOON_MS = 14 * 86_400_000;
+
+/** `Ends 8 Dec 2026`, in yellow within the last two weeks. Renders nothing without an end. */
+export const EndBadge = ({ date }: { date: Date | null | undefined }) =>
+  date ? (
+    <Badge
+      variant="default"
+      tt="none"
+      flex="none"
+      title={date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })}
+      leftSection={
+        isSoon(date) && <span className="dot" style={{ background: 'var(--mantine-color-yellow-6)' }} />
+      }
+    >
+      Ends {dateOf(date)}
+    </Badge>
+  ) : null;
+
+const isSoon = (date: Date): boolean => date.getTime() - Date.now() < SOON_MS;

@@ -1,0 +1,47 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type Outputs, steward, trpc } from '../api.ts';
+
+export type PersonAccess = Outputs['access']['ofPerson'];
+export type PersonApp = PersonAccess['apps'][number];
+export type PersonGroup = PersonAccess['groups'][number];
+
+/** Whether anything gives the app to the person. They may still be suspended, or the app in maintenance. */
+export const hasApp = ({ grant, groups, role }: PersonApp): boolean =>
+  grant !== null || groups.length > 0 || role !== null;
+
+/** Refreshes everything that shows who has which app. */
+export const useAccessRefresh = () => {
+  const queryClient = useQueryClient();
+  const routers = [trpc.access, trpc.users, trpc.groups, trpc.attention, trpc.audit];
+  return () => Promise.all(routers.map((router) => queryClient.invalidateQueries(router.pathFilter())));
+};
+
+type Terms = { expires_at: Date | null; reason: string };
+
+/** Grants apps one after the other, and stops at the first that is refused. */
+export const useGrantApps = (email: string, onDone: () => void) => {
+  const refresh = useAccessRefresh();
+  return useMutation({
+    mutationFn: async ({ apps, ...terms }: Terms & { apps: string[] }) => {
+      for (const app_id of apps) await steward.api.grants.create.mutate({ app_id, email, ...terms });
+    },
+    onSuccess: onDone,
+    onSettled: refresh,
+  });
+};
+
+/** Revokes an app as a bulk change of one person, which can be undone. */
+export const useEndGrant = (email: string, onEnded: (operation: string, appId: string) => void) => {
+  const refresh = useAccessRefresh();
+  return useMutation({
+    mutationFn: async (appId: string) => {
+      const input = { emails: [email], action: 'revoke-apps' as const, apps: [appId] };
+      const { operation, results } = await steward.api.users.bulkUpdate.mutate(input);
+      const problem = results[0]?.problem;
+      if (problem) throw new Error(problem.detail);
+      return operation;
+    },
+    onSuccess: onEnded,
+    onSettled: refresh,
+  });
+};

@@ -1,0 +1,178 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
+import { CHURN, SALES } from '../support/usage.ts';
+
+const apps = browserSuite('the apps of a person in the console');
+
+let created = 0;
+
+/** A new member of Acme, with these apps; returns the address and the screen. */
+const addMember = async (app: TestApp, granted: string[] = []) => {
+  created += 1;
+  const email = `mia-${created}@acme.test`;
+  const names = { first_name: 'Mia', last_name: `Member ${created}` };
+  await app.as(ACME).users.create({ email, ...names, client: 1, apps: granted });
+  return { email, path: `/console/people/${email}`, name: `Mia ${names.last_name}` };
+};
+
+/** A member with an app that ends soon and another through a group. */
+const addTeamMember = async (app: TestApp) => {
+  const member = await addMember(app);
+  const expires_at = new Date(Date.now() + 10 * DAY_MS);
+  await app
+    .as(ACME)
+    .grants.create({ app_id: SALES, email: member.email, expires_at, reason: 'Year-end closing' });
+  await app.as(ACME).groups.create({
+    id: 1,
+    name: `Analysts ${created}`,
+    members: [member.email],
+    apps: [CHURN],
+  });
+  return { ...member, group: `Analysts ${created}` };
+};
+
+const appsOf = (page: Page) => page.getByRole('region', { name: 'Apps' });
+const rowOf = (page: Page, app: string) => appsOf(page).getByRole('listitem').filter({ hasText: app });
+
+const open = async (page: Page, { path, name }: { path: string; name: string }): Promise<void> => {
+  await openConsole(page, path);
+  await waitForHeading(page, name);
+};
+
+testAppearance(apps, {
+  'console-person-ways': async (page, app) => {
+    const { path, name } = await addTeamMember(app);
+    await showing(path, name)(page, app);
+    await page.getByText('Through the group').waitFor();
+  },
+  'console-explain': async (page, app) => {
+    const member = await addTeamMember(app);
+    await open(page, member);
+    await page.getByRole('button', { name: 'Why? Sales' }).click();
+    await page.getByRole('dialog').getByText('Year-end closing').waitFor();
+  },
+  'console-explain-blocked': async (page, app) => {
+    const member = await addMember(app);
+    await app.as(ACME).users.update({ email: member.email, is_active: false });
+    await open(page, member);
+    await page.getByRole('button', { name: 'Apps without access' }).click();
+    await page.getByRole('button', { name: 'Why not? Sales' }).click();
+    await page.getByRole('dialog').getByText('No', { exact: true }).waitFor();
+  },
+  'console-grant': async (page, app) => {
+    await open(page, await addMember(app));
+    await page.getByRole('button', { name: 'Grant apps' }).click();
+    await page.getByRole('dialog').getByRole('checkbox', { name: 'Sales' }).check();
+    await page.getByRole('combobox', { name: 'Until' }).click();
+    await page.getByRole('option', { name: 'A date' }).click();
+  },
+});
+
+apps('are granted for two weeks, extended, ended, and given back', async ({ app, browser }) => {
+  const member = await addMember(app);
+  const { email } = member;
+  const grant = async () =>
+    (await app.as(ACME).access.listByUser({ email })).find((one) => one.app === SALES);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await open(page, member);
+  await appsOf(page).getByRole('button', { name: 'Grant apps' }).click();
+  const dialog = page.getByRole('dialog', { name: `Grant apps to ${member.name}` });
+  await dialog.getByRole('checkbox', { name: 'Sales' }).check();
+  await dialog.getByRole('combobox', { name: 'Until' }).click();
+  await page.getByRole('option', { name: 'In 2 weeks' }).click();
+  await dialog.getByLabel('Reason').fill('Audit of November');
+  await dialog.getByRole('button', { name: 'Grant' }).click();
+  await rowOf(page, 'Sales').getByText(`Granted by ${ACME}`).waitFor();
+  await rowOf(page, 'Sales')
+    .getByText(/^Ends \d/)
+    .waitFor();
+  const first = await grant();
+  const days = ((first?.expires_at?.getTime() ?? 0) - Date.now()) / DAY_MS;
+  assert.ok(days > 13.9 && days < 15.1, `ends after ${days} days`);
+  assert.is(first?.reason, 'Audit of November');
+
+  await page.getByRole('button', { name: 'Change Sales' }).click();
+  await page.getByRole('menuitem', { name: 'Change the end' }).click();
+  const change = page.getByRole('dialog', { name: `Sales for ${member.name}` });
+  await change.getByLabel('Last day').fill('2031-03-31');
+  await change.getByRole('button', { name: 'Save' }).click();
+  await rowOf(page, 'Sales').getByText('Ends 31 Mar 2031').waitFor();
+  assert.is((await grant())?.expires_at?.getUTCFullYear(), 2031);
+
+  await page.getByRole('button', { name: 'Change Sales' }).click();
+  await page.getByRole('menuitem', { name: 'End access' }).click();
+  await page.getByText(`${member.name} no longer has Sales`).waitFor();
+  await appsOf(page).getByText('Has no apps.').waitFor();
+  assert.is(await grant(), undefined);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await rowOf(page, 'Sales').getByText('Ends 31 Mar 2031').waitFor();
+});
+
+apps('say why they open, and what is in the way', async ({ app, browser }) => {
+  const member = await addTeamMember(app);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await open(page, member);
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Why? Churn' }).click();
+  await dialog.getByText('Yes', { exact: true }).waitFor();
+  await dialog.getByText(`Through the group ${member.group}`).waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  assert.is(await page.getByRole('button', { name: 'Change Churn' }).count(), 0, 'a group gives it');
+
+  await app.as(ACME).apps.update({ app_id: SALES, in_maintenance: true, maintenance_message: '' });
+  await page.getByRole('button', { name: 'Why? Sales' }).click();
+  await dialog.getByText('No', { exact: true }).waitFor();
+  await dialog.getByText('The app is in maintenance.').waitFor();
+  await dialog.getByText('end the maintenance. This can be done by admins of the client').waitFor();
+  await app.as(ACME).apps.update({ app_id: SALES, in_maintenance: false });
+});
+
+apps('that a person lacks are granted from the answer why', async ({ app, browser }) => {
+  const member = await addMember(app);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await open(page, member);
+  await page.getByRole('button', { name: 'Apps without access: 2' }).click();
+  await page.getByRole('button', { name: 'Why not? Churn' }).click();
+  await page.getByRole('dialog').getByText('No grant, group or role gives the app.').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Grant the app' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Grant apps to' });
+  assert.ok(await dialog.getByRole('checkbox', { name: 'Churn' }).isChecked());
+  await dialog.getByRole('button', { name: 'Grant' }).click();
+  await rowOf(page, 'Churn').getByText('Granted by').waitFor();
+
+  assert.equal((await app.as(ACME).users.get({ email: member.email })).apps, [CHURN]);
+});
+
+apps('of groups come and go with the groups of the person', async ({ app, browser }) => {
+  const { group } = await addTeamMember(app);
+  const member = await addMember(app);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await open(page, member);
+  const groups = page.getByRole('region', { name: 'Groups' });
+  await groups.getByText('Belongs to no group.').waitFor();
+  await groups.getByLabel('Add to a group').click();
+  await page.getByRole('option', { name: group }).click();
+  await groups.getByRole('listitem').filter({ hasText: group }).getByText('Gives Churn').waitFor();
+  await rowOf(page, 'Churn').getByText(`Through the group ${group}`).waitFor();
+  await groups.getByRole('button', { name: `Remove from ${group}` }).click();
+  const dialog = page.getByRole('dialog', { name: `Remove ${member.name} from ${group}?` });
+  await dialog.getByText('They lose Churn, which only this group gives them.').waitFor();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await groups.getByText('Belongs to no group.').waitFor();
+
+  await until('the app is gone', async () => {
+    return (await app.as(ACME).users.get({ email: member.email })).apps.length === 0;
+  });
+});
+
+apps.run();
