@@ -132,7 +132,7 @@ export const accessRouter = router({
   ofPerson: viewerProcedure
     .input(z.object({ email: EmailKey }))
     .output(PersonAccessOutput)
-    .query(({ ctx, input }) => ctx.services.personAccess.read(ctx.actor, input.email)),
+    .query(({ ctx, input }) => ctx.services.accessScreens.ofPerson(ctx.actor, input.email)),
 
   explain: route(protectedProcedure, 'GET', '/jb/users/{email}/access/{app_id}/', {
     summary: 'Explain whether a user may open an app',

@@ -24,6 +24,15 @@ const GroupDetailOutput = Output('GroupDetail', {
   members: z.array(z.string()),
 });
 
+const GroupScreenOutput = z.object({
+  ...GroupOutput.shape,
+  members: z.array(
+    z.object({ email: z.string(), first_name: z.string(), last_name: z.string(), is_active: z.boolean() }),
+  ),
+  /** How many people would lose the app without the group. */
+  losses: z.array(z.object({ app: z.string(), people: z.int() })),
+});
+
 const Members = z
   .array(EmailKey)
   .max(MAX_MEMBERS)
@@ -81,9 +90,13 @@ export const groupsRouter = router({
       ctx.services.groups.update(ctx.actor, id, groupId, changes),
     ),
 
-  /**
-   * Adds and removes single members, so that changes of others stay. For screens, which may be open for long; has no REST path.
-   */
+  /** What the screen of a group shows. Has no REST path, so that it can change with the screen. */
+  screen: viewerProcedure
+    .input(ByGroup)
+    .output(GroupScreenOutput)
+    .query(({ ctx, input }) => ctx.services.accessScreens.ofGroup(ctx.actor, input.id, input.group_id)),
+
+  /** Adds and removes single members, so that changes of others stay. For screens, which may be open for long. */
   edit: adminProcedure
     .input(
       ByGroup.extend({
@@ -91,6 +104,10 @@ export const groupsRouter = router({
         apps: AppIds.optional(),
         added_members: Members.default([]),
         removed_members: Members.default([]),
+        expected: z
+          .object({ name: z.string(), apps: z.array(z.string()) })
+          .partial()
+          .optional(),
       }),
     )
     .output(GroupDetailOutput)

@@ -6,6 +6,7 @@ import { appsFilter } from './apps/apps-filter.ts';
 import { auditFilter } from './audit/audit-filter.ts';
 import { clientSearch } from './clients/client-search.ts';
 import { ScreenError } from './components/screen-error.tsx';
+import { groupsFilter } from './groups/groups-filter.ts';
 import { idleFilter } from './idle/idle-filter.ts';
 import { invitationsFilter } from './invitations/invitations-filter.ts';
 import { inviteSearch } from './invite/invite-search.ts';
@@ -95,6 +96,18 @@ const screens = [
     path: '/clients/$id',
     validateSearch: clientSearch,
     component: lazyScreen(() => import('./clients/client-screen.tsx'), 'ClientScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/groups',
+    validateSearch: groupsFilter,
+    loader: prefetchClients,
+    component: lazyScreen(() => import('./groups/groups-screen.tsx'), 'GroupsScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/groups/$client/$group',
+    component: lazyScreen(() => import('./groups/group-screen.tsx'), 'GroupScreen'),
   }),
   createRoute({
     getParentRoute: () => root,

@@ -41,11 +41,11 @@ import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
+import { createAccessScreens } from './users/access-screens.ts';
 import { createEmailChanges } from './users/email-changes.ts';
 import { createGrants } from './users/grants.ts';
 import { createGroups } from './users/groups.ts';
 import { createMemberships } from './users/memberships.ts';
-import { createPersonAccess } from './users/person-access.ts';
 import { createProfiles } from './users/profile.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
@@ -111,7 +111,7 @@ const factories = {
   bulkInvitations: createBulkInvitations,
   accessMatrix: createAccessMatrix,
   accessExplanation: createAccessExplanation,
-  personAccess: createPersonAccess,
+  accessScreens: createAccessScreens,
   operations: createOperations,
   accessViews: createAccessViews,
   accessViewChanges: createAccessViewChanges,

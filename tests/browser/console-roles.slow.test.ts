@@ -21,11 +21,13 @@ const USERS = { members: ADA, 'client admins': ACME, staff: STAFF, superusers: R
 const parametersOf = async (app: TestApp): Promise<Record<string, string | number>> => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
+  const group = await app.as(ACME).groups.create({ id: 1, name: `Team of ${email}` });
   return {
     '/people/$email': ADA,
     '/apps/$id': SALES,
     '/apps/$id/views': SALES,
     '/clients/$id': 1,
+    '/groups/$client/$group': `1/${group.id}`,
     '/mails/$id': id,
   };
 };
@@ -69,7 +71,7 @@ for (const [kind, email] of Object.entries(USERS)) {
     await takeCalls();
 
     for (const screen of SCREENS) {
-      const path = screen.to.replace(/\$\w+/, String(parameters[screen.to]));
+      const path = screen.to.replace(/\$\w+(\/\$\w+)?/, String(parameters[screen.to]));
       await goTo(page, `/console${path}`);
       const calls = await takeCalls();
       const refusals = await page.getByRole('alert').allInnerTexts();

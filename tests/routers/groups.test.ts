@@ -136,6 +136,38 @@ groups('keep the members that someone else has added since the screen was opened
   await rejectsWith(app.as(ACME).groups.edit({ ...edit, added_members: [EDSGER] }), 'invalid-input');
 });
 
+groups('say who would lose which app with them', async ({ app }) => {
+  const [only, granted, twice, gone] = [
+    await addMember(app),
+    await addMember(app, [CHURN]),
+    await addMember(app),
+    await addMember(app),
+  ];
+  await app.as(ACME).users.update({ email: gone, is_active: false });
+  const { id: group_id } = await addGroup(app, [only, granted, twice, gone], [CHURN, SALES]);
+  await addGroup(app, [twice], [SALES]);
+
+  const screen = await app.as(ACME).groups.screen({ id: 1, group_id });
+
+  assert.equal(screen.losses, [
+    { app: SALES, people: 2 },
+    { app: CHURN, people: 2 },
+  ]);
+  assert.equal(
+    screen.members.map(({ email, is_active }) => [email, is_active]).toSorted(),
+    [...[only, granted, twice].map((email) => [email, true]), [gone, false]].toSorted(),
+  );
+  await rejectsWith(app.as(GLOBEX).groups.screen({ id: 1, group_id }), 'not-found');
+});
+
+groups('are not changed over what someone else has changed since', async ({ app }) => {
+  const group = await addGroup(app, [], [CHURN]);
+  const input = { id: 1, group_id: group.id, apps: [], expected: { apps: [SALES] } };
+  await rejectsWith(app.as(ACME).groups.edit(input), 'precondition-failed');
+
+  assert.equal((await app.as(ACME).groups.edit({ ...input, expected: { apps: [CHURN] } })).apps, []);
+});
+
 groups('hold only members and apps of their client', async ({ app }) => {
   const input = { id: 1, name: 'Strangers', members: [EDSGER, 'nobody@x.test'], apps: [FLEET] };
   const { fields } = await rejectsWith(app.as(ACME).groups.create(input), 'invalid-input');

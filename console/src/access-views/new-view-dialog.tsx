@@ -11,9 +11,9 @@ import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { objectFault } from '../components/json-object.ts';
 import { ObjectInput } from '../components/object-input.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import { PersonInput } from '../components/person-input.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { LIFETIMES, NEW_VIEW, toInput } from './new-view.ts';
-import { PersonInput } from './person-input.tsx';
 
 type Props = { app: App; isOpen: boolean; onClose: () => void; onCreated: (id: number) => void };
 
@@ -52,7 +52,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
             label="Person"
             description="The app shows what this person may see. Empty: anyone with the link, as a guest."
             placeholder="Name or email address"
-            app={app.slug}
+            among={{ app: app.slug }}
             {...form.getInputProps('user')}
           />
           <Group grow align="flex-start">

@@ -1,5 +1,6 @@
 import { Button, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { Dialog } from '../components/dialog.tsx';
@@ -11,7 +12,7 @@ type Explanation = Outputs['access']['explain'];
 type Path = Explanation['paths'][number];
 type Blocker = Explanation['blockers'][number];
 
-export type Question = { email: string; name: string; app: { id: string; label: string } };
+export type Question = { email: string; name: string; app: { id: string; label: string; client: number } };
 
 type Props = {
   /** Null while nothing is asked. */
@@ -46,7 +47,7 @@ const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>
           <Group>
             <StatusBadge label={data.allowed ? 'Yes' : 'No'} color={data.allowed ? 'green' : 'red'} />
           </Group>
-          <Paths paths={data.paths} name={name} isAllowed={data.allowed} />
+          <Paths paths={data.paths} name={name} client={app.client} isAllowed={data.allowed} />
           <Blockers blockers={data.blockers} />
           {isMissing && onGrant && (
             <Group>
@@ -59,9 +60,9 @@ const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>
   );
 };
 
-type PathsProps = { paths: readonly Path[]; name: string; isAllowed: boolean };
+type PathsProps = { paths: readonly Path[]; name: string; client: number; isAllowed: boolean };
 
-const Paths = ({ paths, name, isAllowed }: PathsProps) =>
+const Paths = ({ paths, name, client, isAllowed }: PathsProps) =>
   paths.length === 0 ? null : (
     <Stack gap={4}>
       <Title order={3} size="h5">
@@ -71,7 +72,9 @@ const Paths = ({ paths, name, isAllowed }: PathsProps) =>
         {paths.map((path) => (
           <List.Item key={`${path.kind} ${path.group?.id ?? path.role}`}>
             <Group gap="xs">
-              <span>{wayOf(path)}</span>
+              <span>
+                <Way path={path} client={client} />
+              </span>
               <EndBadge date={path.expires_at} />
             </Group>
             <Facts path={path} />
@@ -92,8 +95,20 @@ const ROLES: Record<string, string> = {
   'client-admin': 'As an admin of the client, who opens all of its apps',
 };
 
-const wayOf = ({ role, group }: Path): string => {
-  if (group) return `Through the group ${group.name}`;
+const Way = ({ path: { role, group }, client }: { path: Path; client: number }) => {
+  if (group)
+    return (
+      <>
+        Through the group{' '}
+        <Link
+          className="text-link"
+          to="/groups/$client/$group"
+          params={{ client: String(client), group: String(group.id) }}
+        >
+          {group.name}
+        </Link>
+      </>
+    );
   return role === null ? 'Granted directly' : (ROLES[role] ?? role);
 };
 

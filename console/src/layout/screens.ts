@@ -13,6 +13,7 @@ const everyone = (): boolean => true;
 const NAVIGATION = [
   { to: '/', label: 'Home', isFor: everyone },
   { to: '/people', label: 'People', isFor: canView },
+  { to: '/groups', label: 'Groups', isFor: canView },
   { to: '/access', label: 'Access', isFor: canAdminister },
   { to: '/apps', label: 'Apps', isFor: canView },
   { to: '/usage', label: 'Usage', isFor: canView },
@@ -32,6 +33,7 @@ const DETAILS = [
   { to: '/apps/$id', label: 'App', isFor: everyone },
   { to: '/apps/$id/views', label: 'Access views', isFor: canView },
   { to: '/clients/$id', label: 'Client', isFor: canView },
+  { to: '/groups/$client/$group', label: 'Group', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },
 ] as const satisfies Screen[];
 

@@ -12,6 +12,8 @@ type Props = {
   title: string;
   /** Of the button. */
   label: string;
+  /** Offers the apps of this client only. */
+  client?: number | undefined;
   /** Ids of apps that are not offered. */
   without?: readonly string[];
   /** Ids that are selected at first. */
@@ -31,7 +33,7 @@ const NONE: readonly string[] = [];
 
 export const AppsModal = ({ title, label, children, onSelect, onClose, ...props }: Props) => {
   const { without = NONE, initial = NONE, isComplete = true, isSending = false } = props;
-  const apps = useQuery(trpc.apps.list.queryOptions({}));
+  const apps = useQuery(trpc.apps.list.queryOptions({ client: props.client }));
   const [selected, setSelected] = useState<string[]>([...initial]);
   const [search, setSearch] = useState('');
   const all = (apps.data ?? []).filter(({ id }) => !without.includes(id));

@@ -2,13 +2,14 @@ import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { EndChoice, endChoiceOf, endOf, NO_END } from '../components/end-choice.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { AppsModal } from '../people/apps-modal.tsx';
-import { type PersonApp, useAccessRefresh, useGrantApps } from './use-person-access.ts';
+import { type PersonApp, useGrantApps } from './use-person-access.ts';
 
 const MAX_REASON = 500;
 

@@ -1,7 +1,9 @@
 import { Button, Group, Select, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
@@ -9,7 +11,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
-import { type PersonAccess, type PersonGroup, useAccessRefresh } from './use-person-access.ts';
+import type { PersonAccess, PersonGroup } from './use-person-access.ts';
 import type { Person } from './use-person-form.ts';
 
 const listOf = new Intl.ListFormat('en');
@@ -40,9 +42,9 @@ export const PersonGroups = ({ person, access: { apps, groups } }: Props) => {
           {joined.map((group) => (
             <Group component="li" key={group.id} justify="space-between" gap="xs">
               <Stack gap={0} flex="1 1 12rem" miw={0}>
-                <Text fw={600} className="break-words">
+                <Link className="text-link" to="/groups/$client/$group" params={paramsOf(group)}>
                   {nameOfGroup(group)}
-                </Text>
+                </Link>
                 <Text size="sm" c="dimmed">
                   {group.apps.length === 0
                     ? 'Gives no apps'
@@ -96,6 +98,8 @@ export const PersonGroups = ({ person, access: { apps, groups } }: Props) => {
     </Stack>
   );
 };
+
+const paramsOf = ({ client, id }: PersonGroup) => ({ client: String(client), group: String(id) });
 
 const isOnlyBy = ({ grant, role, groups }: PersonAccess['apps'][number], { id }: PersonGroup): boolean =>
   groups.includes(id) && groups.length === 1 && grant === null && role === null;

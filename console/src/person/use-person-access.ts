@@ -1,5 +1,6 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type Outputs, steward, trpc } from '../api.ts';
+import { useMutation } from '@tanstack/react-query';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
+import { type Outputs, steward } from '../api.ts';
 
 export type PersonAccess = Outputs['access']['ofPerson'];
 export type PersonApp = PersonAccess['apps'][number];
@@ -8,13 +9,6 @@ export type PersonGroup = PersonAccess['groups'][number];
 /** Whether anything gives the app to the person. They may still be suspended, or the app in maintenance. */
 export const hasApp = ({ grant, groups, role }: PersonApp): boolean =>
   grant !== null || groups.length > 0 || role !== null;
-
-/** Refreshes everything that shows who has which app. */
-export const useAccessRefresh = () => {
-  const queryClient = useQueryClient();
-  const routers = [trpc.access, trpc.users, trpc.groups, trpc.attention, trpc.audit];
-  return () => Promise.all(routers.map((router) => queryClient.invalidateQueries(router.pathFilter())));
-};
 
 type Terms = { expires_at: Date | null; reason: string };
 

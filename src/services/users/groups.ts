@@ -9,6 +9,7 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { isNotErased } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
+import { requireExpected } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
 export type GroupInput = { name: string; members: string[]; apps: string[] };
@@ -17,6 +18,8 @@ type GroupChanges = { [K in keyof GroupInput]?: GroupInput[K] | undefined } & {
   /** Instead of `members`: the others stay. */
   added_members?: string[] | undefined;
   removed_members?: string[] | undefined;
+  /** What the caller has read of the group: the change fails if it differs by now. */
+  expected?: { name?: string | undefined; apps?: string[] | undefined } | undefined;
 };
 
 /** Teams of a client: their members have their apps. */
@@ -80,10 +83,11 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
         return created;
       }),
 
-    /** @throws Problem `not-found`, `forbidden`, `invalid-input` on `name`, `members`, `apps` */
+    /** @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `name`, `members`, `apps` */
     update: (actor: Actor, clientId: number, id: number, changes: GroupChanges): Promise<GroupDetail> =>
       em.transactional(async (tx) => {
         const group = await lockGroup(tx, actor, clientId, id);
+        requireExpected<Pick<GroupRow, 'name' | 'apps'>>(await readGroup(tx, clientId, id), changes.expected);
         const from = group.name;
         if (changes.name !== undefined && changes.name !== from)
           await requireFreeName(tx, clientId, changes.name, id);
@@ -142,7 +146,7 @@ export type GroupRow = InferResult<ReturnType<typeof groupRows>>[number];
 export type GroupDetail = GroupRow & { members: string[] };
 
 /** @throws Problem `not-found` */
-const readGroup = (em: Em, clientId: number, id: number): Promise<GroupDetail> =>
+export const readGroup = (em: Em, clientId: number, id: number): Promise<GroupDetail> =>
   groupRows(em)
     .select(
       sql<string[]>`array(select users.email from group_members gm join users on users.id = gm.user_id

@@ -9,8 +9,10 @@ import {
   userClientVisibleTo,
   userVisibleTo,
 } from '../access/visibility.ts';
+import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readGrants, type UserGrant } from './access-matrix.ts';
+import { readGroup } from './groups.ts';
 
 type AppRow = {
   id: string;
@@ -28,10 +30,13 @@ export type PersonApp = AppRow & { grant: UserGrant | null };
 /** A group of a client of the person. */
 export type PersonGroup = { id: number; client: number; name: string; apps: string[]; is_member: boolean };
 
-/** What the screen of a person shows of their access: one row for each app, also of those that they cannot open. */
-export const createPersonAccess = ({ em }: Pick<UnitOfWork, 'em'>) => ({
-  /** @throws Problem `not-found` */
-  read: async (actor: Actor, email: string): Promise<{ apps: PersonApp[]; groups: PersonGroup[] }> => {
+/** What the console shows of access to apps. */
+export const createAccessScreens = ({ em }: Pick<UnitOfWork, 'em'>) => ({
+  /**
+   * All apps of the clients of a person, also those that they cannot open, and all groups.
+   * @throws Problem `not-found`
+   */
+  ofPerson: async (actor: Actor, email: string): Promise<{ apps: PersonApp[]; groups: PersonGroup[] }> => {
     const { id } = await kysely(em)
       .selectFrom('users')
       .select('id')
@@ -48,6 +53,20 @@ export const createPersonAccess = ({ em }: Pick<UnitOfWork, 'em'>) => ({
       apps: apps.rows.map((app) => ({ ...app, grant: grantOf.get(app.id) ?? null })),
       groups: groups.rows,
     };
+  },
+
+  /**
+   * A group with its members by name. `losses`: how many people would lose which of its apps with the group.
+   * @throws Problem `not-found`
+   */
+  ofGroup: async (actor: Actor, clientId: number, id: number) => {
+    await readClient(em, actor, clientId);
+    const group = await readGroup(em, clientId, id);
+    const [members, losses] = await Promise.all([
+      membersOf(id).execute(kysely(em)),
+      lossesOf(id).execute(kysely(em)),
+    ]);
+    return { ...group, members: members.rows, losses: losses.rows };
   },
 });
 
@@ -71,3 +90,24 @@ const groupsOf = (actor: Actor, id: number) => sql<PersonGroup>`
   where m.user_id = ${id} and (${clientVisibleTo(actor, sql`m.client_id`)}
     or (m.user_id = ${actor.id} and gm.user_id is not null))
   order by lower(gr.name), gr.id`;
+
+type MemberRow = { email: string; first_name: string; last_name: string; is_active: boolean };
+
+/** `is_active`: whether they may open apps of the client. */
+const membersOf = (groupId: number) => sql<MemberRow>`
+  select u.email, u.first_name, u.last_name, u.is_active and m.is_active_member as is_active
+  from group_members gm join groups gr on gr.id = gm.group_id join users u on u.id = gm.user_id
+    join memberships m on m.client_id = gr.client_id and m.user_id = u.id
+  where gm.group_id = ${groupId}
+  order by lower(u.first_name || ' ' || u.last_name), u.email`;
+
+/** Those who have the app by this group only. */
+const lossesOf = (groupId: number) => sql<{ app: string; people: number }>`
+  select g.app_id as app, count(*)::int as people
+  from ${GROUP_ACCESS} g join apps a on a.id = g.app_id join users u on u.id = g.user_id
+    join memberships m on m.user_id = u.id and m.client_id = a.client_id
+  where g.group_id = ${groupId} and u.is_active and not (u.is_superuser or u.is_staff or m.is_admin)
+    and not exists (select from ${LIVE_GRANTS} d where d.user_id = u.id and d.app_id = a.id)
+    and not exists (select from ${GROUP_ACCESS} o
+      where o.user_id = u.id and o.app_id = a.id and o.group_id <> g.group_id)
+  group by g.app_id, a.created_at order by a.created_at, g.app_id`;

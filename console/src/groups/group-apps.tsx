@@ -1,0 +1,25 @@
+import { MultiSelect, type MultiSelectProps } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { trpc } from '../api.ts';
+
+type Props = MultiSelectProps & { client: number; value?: string[]; onChange?: (apps: string[]) => void };
+
+/** Chooses apps of a client by name; always in the order of its list, so that choosing an app again is no change. */
+export const GroupApps = ({ client, value = [], onChange, ...props }: Props) => {
+  const apps = useQuery(trpc.apps.list.queryOptions({ client })).data ?? [];
+  return (
+    <MultiSelect
+      {...props}
+      label="Apps"
+      description="What all members may open."
+      {...(value.length === 0 && { placeholder: 'Choose apps' })}
+      searchable
+      hidePickedOptions
+      // Until the apps are loaded, their ids.
+      data={apps.length === 0 ? value : apps.map(({ id, label }) => ({ value: id, label }))}
+      value={value}
+      onChange={(ids) => onChange?.(apps.flatMap(({ id }) => (ids.includes(id) ? id : [])))}
+      clearButtonProps={{ 'aria-label': 'Remove all apps' }}
+    />
+  );
+};

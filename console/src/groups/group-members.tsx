@@ -1,0 +1,132 @@
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { fieldErrors } from '@steward/client';
+import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
+import { trpc } from '../api.ts';
+import { joined } from '../components/form-fields.ts';
+import { PersonInput } from '../components/person-input.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { StatusBadge } from '../components/status-badge.tsx';
+import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+import { parseAddresses } from '../invite/parse-addresses.ts';
+import { nameOf } from '../people/name-of.ts';
+import type { GroupScreenData } from './group-screen.tsx';
+
+type Member = GroupScreenData['members'][number];
+type Props = { group: GroupScreenData; isReadOnly: boolean };
+
+/** Who belongs to the group. Each change is saved at once. */
+export const GroupMembers = ({ group, isReadOnly }: Props) => {
+  const { members } = group;
+  const [text, setText] = useState('');
+  const edit = useMemberEdit(() => setText(''));
+  const ids = { id: group.client, group_id: group.id };
+  const add = (addresses: string[]): void => {
+    if (addresses.length > 0) edit.mutate({ ...ids, added_members: addresses });
+  };
+  const fault = joined(fieldErrors(edit.error)).added_members ?? joined(fieldErrors(edit.error)).members;
+  return (
+    <Stack className="card" component="section" aria-labelledby="members">
+      <Title order={2} size="h3" id="members">
+        Members {members.length > 0 && <span className="numbers">{members.length.toLocaleString()}</span>}
+      </Title>
+      {fault === undefined && <ProblemAlert error={edit.error} />}
+      {!isReadOnly && (
+        <form
+          aria-label="Add members"
+          onSubmit={(event: FormEvent) => {
+            event.preventDefault();
+            add(parseAddresses(text));
+          }}
+        >
+          <Group align="flex-start" gap="xs">
+            <PersonInput
+              aria-label="Add people"
+              placeholder="Name, or email addresses"
+              flex="1 1 10rem"
+              among={{ client: group.client }}
+              without={new Set(members.map(({ email }) => email))}
+              value={text}
+              onChange={setText}
+              onOptionSubmit={(email) => add([email])}
+              error={fault}
+            />
+            <Button type="submit" variant="default" loading={edit.isPending} disabled={text.trim() === ''}>
+              Add
+            </Button>
+          </Group>
+        </form>
+      )}
+      {members.length === 0 ? (
+        <Text c="dimmed">No one belongs to this group yet.</Text>
+      ) : (
+        <VirtualTable
+          label="Members"
+          columns={columnsOf(
+            isReadOnly ? null : (email) => edit.mutate({ ...ids, removed_members: [email] }),
+          )}
+          rows={members}
+          keyOf={({ email }) => email}
+          hasMore={false}
+          onMore={() => {}}
+        />
+      )}
+    </Stack>
+  );
+};
+
+const useMemberEdit = (onDone: () => void) => {
+  const refresh = useAccessRefresh();
+  return useMutation(
+    trpc.groups.edit.mutationOptions({
+      onSuccess: async (_group, { added_members: added = [], removed_members: removed = [] }) => {
+        onDone();
+        await refresh();
+        const message = added.length > 0 ? `Added ${added.join(', ')}.` : `Removed ${removed.join(', ')}.`;
+        notifications.show({ message });
+      },
+    }),
+  );
+};
+
+/** @param remove null for those who may not */
+const columnsOf = (remove: ((email: string) => void) | null): Column<Member>[] => [
+  {
+    heading: 'Person',
+    width: 'minmax(10rem, 1fr)',
+    cell: (member) => (
+      <Group gap="xs" wrap="nowrap">
+        <Link className="text-link" to="/people/$email" params={{ email: member.email }} title={member.email}>
+          {nameOf(member)}
+        </Link>
+        {nameOf(member) !== member.email && (
+          <Text span size="sm" c="dimmed" truncate visibleFrom="sm">
+            {member.email}
+          </Text>
+        )}
+        {!member.is_active && <StatusBadge label="Inactive" color="gray" />}
+      </Group>
+    ),
+  },
+  ...(remove
+    ? [
+        {
+          heading: 'Remove',
+          width: '6rem',
+          cell: ({ email }: Member) => (
+            <Button
+              variant="default"
+              size="compact-sm"
+              aria-label={`Remove ${email}`}
+              onClick={() => remove(email)}
+            >
+              Remove
+            </Button>
+          ),
+        },
+      ]
+    : []),
+];

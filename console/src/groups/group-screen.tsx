@@ -1,0 +1,131 @@
+import { Button, SimpleGrid } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
+import { type Outputs, trpc } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
+import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { administers } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { AppsModal } from '../people/apps-modal.tsx';
+import { BulkResults } from '../people/bulk-results.tsx';
+import { useBulkUpdate } from '../people/use-bulk-update.ts';
+import { GroupForm } from './group-form.tsx';
+import { GroupMembers } from './group-members.tsx';
+import { RemoveGroupModal } from './remove-group-modal.tsx';
+
+const route = getRouteApi('/groups/$client/$group');
+
+export type GroupScreenData = Outputs['groups']['screen'];
+
+/** A team: its apps and members. */
+export const GroupScreen = () => {
+  const params = route.useParams();
+  const ids = { id: Number(params.client), group_id: Number(params.group) };
+  const group = useSuspenseQuery(trpc.groups.screen.queryOptions(ids)).data;
+  const clientName = useClientName();
+  const mayChange = administers(useSession().roles, group.client);
+  const [isGranting, granting] = useDisclosure();
+  const [isRemoving, removing] = useDisclosure();
+  const bulk = useBulkUpdate();
+  const remove = useRemoval(group.client);
+  const emails = group.members.map(({ email }) => email);
+  return (
+    <>
+      <ScreenHeader
+        title={group.name}
+        lead={
+          <>
+            Group of{' '}
+            <Link className="action-link" to="/groups" search={{ client: group.client }}>
+              {clientName(group.client)}
+            </Link>
+          </>
+        }
+        procedures={['groups.get']}
+        actions={
+          mayChange && (
+            <>
+              {emails.length > 0 && (
+                <Button variant="default" loading={bulk.isPending} onClick={granting.open}>
+                  Grant apps until…
+                </Button>
+              )}
+              <Button variant="subtle" color="red" onClick={removing.open}>
+                Delete group
+              </Button>
+            </>
+          )
+        }
+      />
+      <ProblemAlert error={bulk.error ?? remove.error} />
+      {bulk.data && <BulkResults outcome={bulk.data} onClose={bulk.reset} />}
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <GroupForm key={`form of ${group.id}`} group={group} isReadOnly={!mayChange} />
+        <GroupMembers key={`members of ${group.id}`} group={group} isReadOnly={!mayChange} />
+      </SimpleGrid>
+      {isGranting && (
+        <GrantModal
+          group={group}
+          onClose={granting.close}
+          onGrant={(apps, expires_at) => {
+            granting.close();
+            const change = { action: 'grant-apps' as const, apps, expires_at };
+            bulk.mutate({ selected: new Set(emails), filter: {}, change });
+          }}
+        />
+      )}
+      <RemoveGroupModal
+        group={group}
+        isOpen={isRemoving}
+        onConfirm={() => remove.mutate(ids)}
+        onClose={removing.close}
+      />
+    </>
+  );
+};
+
+type GrantProps = {
+  group: GroupScreenData;
+  onGrant: (apps: string[], end: Date | null) => void;
+  onClose: () => void;
+};
+
+/** Grants apps that the group does not give to all who are its members now. */
+const GrantModal = ({ group: { client, name, apps }, onGrant, onClose }: GrantProps) => {
+  const [until, setUntil] = useState({ ...NO_END, choice: 'In 2 weeks' });
+  const end = endOf(until);
+  return (
+    <AppsModal
+      title={`Grant apps to the members of ${name}`}
+      label="Grant"
+      client={client}
+      without={apps}
+      isComplete={end !== undefined}
+      onSelect={(ids) => end !== undefined && onGrant(ids, end)}
+      onClose={onClose}
+    >
+      <EndChoice label="Until" value={until} onChange={setUntil} />
+    </AppsModal>
+  );
+};
+
+const useRemoval = (client: number) => {
+  const refresh = useAccessRefresh();
+  const navigate = useNavigate();
+  return useMutation(
+    trpc.groups.remove.mutationOptions({
+      onSuccess: async () => {
+        // First, because the group can be read no more.
+        await navigate({ to: '/groups', search: { client } });
+        await refresh();
+        notifications.show({ message: 'Group deleted.' });
+      },
+    }),
+  );
+};

@@ -1,0 +1,6 @@
+/** The client whose groups are listed, as the address states it. */
+export type GroupsFilter = { client?: number | undefined };
+
+export const groupsFilter = ({ client }: Record<string, unknown>): GroupsFilter => ({
+  client: typeof client === 'number' ? client : undefined,
+});

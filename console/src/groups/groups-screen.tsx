@@ -1,0 +1,116 @@
+import { Button, Group, Select } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { type Outputs, trpc } from '../api.ts';
+import { useAppLabels } from '../components/changes.tsx';
+import { useClients } from '../components/client-select.tsx';
+import { DateText } from '../components/date-text.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+import { administers } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { NewGroup } from './new-group.tsx';
+
+const route = getRouteApi('/groups');
+
+const PAGE_SIZE = 100;
+
+type GroupRow = Outputs['groups']['list'][number];
+
+/** The teams of a client, with their apps. */
+export const GroupsScreen = () => {
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const { roles } = useSession();
+  const clients = useClients();
+  const [isCreating, { open, close }] = useDisclosure();
+  const client = clients.find(({ id }) => id === filter.client) ?? clients[0];
+  if (!client)
+    return (
+      <>
+        <ScreenHeader title="Groups" />
+        <EmptyState title="There are no clients yet">Create one first.</EmptyState>
+      </>
+    );
+  const mayChange = administers(roles, client.id);
+  return (
+    <>
+      <ScreenHeader
+        title="Groups"
+        procedures={['groups.list']}
+        lead={`Teams of ${client.name}. Members have the apps of their groups.`}
+        actions={mayChange && <Button onClick={open}>New group</Button>}
+      />
+      {clients.length > 1 && (
+        <Group mb="md">
+          <Select
+            aria-label="Client"
+            flex="1 1 9rem"
+            maw={320}
+            allowDeselect={false}
+            searchable
+            data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
+            value={String(client.id)}
+            onChange={(id) => void navigate({ search: { client: Number(id) }, replace: true })}
+          />
+        </Group>
+      )}
+      <GroupTable key={client.id} client={client.id} mayChange={mayChange} />
+      {isCreating && <NewGroup client={client.id} onClose={close} />}
+    </>
+  );
+};
+
+const GroupTable = ({ client, mayChange }: { client: number; mayChange: boolean }) => {
+  const appLabels = useAppLabels();
+  const groups = useInfiniteQuery(
+    trpc.groups.list.infiniteQueryOptions(
+      { id: client, limit: PAGE_SIZE },
+      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id) },
+    ),
+  );
+  return (
+    <PagedTable
+      label="Groups"
+      columns={columnsOf(appLabels)}
+      pages={groups}
+      keyOf={({ id }) => id}
+      empty={
+        <EmptyState title="There are no groups yet">
+          {mayChange
+            ? 'Create one to give several people the same apps, and to take them away together.'
+            : 'Admins of the client create them.'}
+        </EmptyState>
+      }
+    />
+  );
+};
+
+const columnsOf = (appLabels: ReadonlyMap<string, string>): Column<GroupRow>[] => [
+  {
+    heading: 'Name',
+    width: 'minmax(9rem, 2fr)',
+    cell: ({ id, client, name }) => (
+      <Link
+        className="text-link"
+        to="/groups/$client/$group"
+        params={{ client: String(client), group: String(id) }}
+      >
+        {name}
+      </Link>
+    ),
+  },
+  { heading: 'Members', width: '6rem', cell: ({ member_count: count }) => count.toLocaleString() },
+  {
+    heading: 'Apps',
+    width: 'minmax(9rem, 3fr)',
+    cell: ({ apps }) => {
+      const names = apps.map((id) => appLabels.get(id) ?? id).join(', ');
+      return <span title={names}>{names || 'None'}</span>;
+    },
+  },
+  { heading: 'Created', width: '9.5rem', cell: ({ created_at: date }) => <DateText date={date} /> },
+];

@@ -1,0 +1,58 @@
+import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { fieldErrors } from '@steward/client';
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
+import { trpc } from '../api.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { joined } from '../components/form-fields.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { GroupApps } from './group-apps.tsx';
+
+type Props = { client: number; onClose: () => void };
+
+/** Creates a group with its apps, and shows it, to add the members. */
+export const NewGroup = ({ client, onClose }: Props) => {
+  const refresh = useAccessRefresh();
+  const navigate = useNavigate();
+  const form = useForm({ initialValues: { name: '', apps: [] as string[] } });
+  const create = useMutation(
+    trpc.groups.create.mutationOptions({
+      onSuccess: async ({ id }) => {
+        void refresh();
+        onClose();
+        const params = { client: String(client), group: String(id) };
+        await navigate({ to: '/groups/$client/$group', params });
+      },
+      onError: (error) => form.setErrors(joined(fieldErrors(error))),
+    }),
+  );
+  const isFieldError = Object.keys(fieldErrors(create.error)).length > 0;
+  return (
+    <Dialog isOpen onClose={onClose} title="New group">
+      <form onSubmit={form.onSubmit((values) => create.mutate({ id: client, ...values }))}>
+        <Stack>
+          {!isFieldError && <ProblemAlert error={create.error} />}
+          <TextInput
+            label="Name"
+            placeholder="Such as Finance"
+            required
+            maxLength={100}
+            data-autofocus
+            {...form.getInputProps('name')}
+          />
+          <GroupApps client={client} {...form.getInputProps('apps')} />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={create.isPending}>
+              Create
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+};
