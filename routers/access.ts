@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BLOCKER_CODES } from '../src/services/gate/access-explanation.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AppKey, EmailKey, IdKey, Instant, Output, Slug } from './schemas/fields.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { userConditions, userSort } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -68,6 +69,24 @@ const PersonAccessOutput = z.object({
       is_member: z.boolean(),
     }),
   ),
+});
+
+const EffectiveAccessOutput = Output('EffectiveAccess', {
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  /** `superuser`, `staff` or `client-admin`, which open the app without a grant; null for others. */
+  role: z.string().nullable(),
+  /** Names of the groups that give the app. */
+  groups: z.array(z.string()),
+  is_granted: z.boolean(),
+  /** When access ends; null if a role or a group gives it, or the grant has no end. */
+  ends_at: Instant.nullable(),
+  /** Email address of the administrator; null without a grant. */
+  granted_by: z.string().nullable(),
+  granted_at: Instant.nullable(),
+  grant_expires_at: Instant.nullable(),
+  reason: z.string().nullable(),
 });
 
 const AccessExplanationOutput = Output('AccessExplanation', {
@@ -143,6 +162,18 @@ export const accessRouter = router({
     .input(z.object({ email: EmailKey, app_id: AppKey }))
     .output(AccessExplanationOutput)
     .query(({ ctx, input }) => ctx.services.accessExplanation.explain(ctx.actor, input.email, input.app_id)),
+
+  effective: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/access/', {
+    summary: 'List who can open an app, and why',
+    description:
+      'Active people by email address, with all that gives them the app. A closed client and maintenance keep all out, and are left out of account. `cursor` is the last address of the previous page. As CSV with `Accept: text/csv`.',
+    problems: ['not-found', 'forbidden'],
+  })
+    .input(z.object({ app_id: AppKey, ...limitedPagingFields(EmailKey) }))
+    .output(z.array(EffectiveAccessOutput))
+    .query(({ ctx, input }) =>
+      ctx.services.accessExplanation.list(ctx.actor, input.app_id, toPageRequest(ctx, input)),
+    ),
 
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/access/', {
     summary: 'Change the access matrix of a client',

@@ -3,6 +3,7 @@ import { maintenanceNotice } from '../src/lib/html.ts';
 import { can } from '../src/services/access/permissions.ts';
 import type { AppEncoder } from '../src/services/apps/apps.ts';
 import { routesOf } from './procedure-meta.ts';
+import { appRemovalProcedures } from './removals.ts';
 import {
   AnyObject,
   AppKey,
@@ -274,6 +275,8 @@ export const appsRouter = router({
     .input(z.object({ app_id: AppKey }))
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apps.clearCache(ctx.actor, input.app_id)),
+
+  ...appRemovalProcedures,
 });
 
 export const appPackagesRouter = router({

@@ -3,6 +3,7 @@ import { originOf } from '../src/lib/urls.ts';
 import type { ClientRow } from '../src/services/clients/clients.ts';
 import { AppSummaryOutput } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
+import { clientRemovalProcedures } from './removals.ts';
 import {
   AppIds,
   AppKey,
@@ -268,6 +269,8 @@ export const clientsRouter = router({
     .input(z.object({ name: ClientName, site: Id }))
     .output(ClientOutput)
     .mutation(async ({ ctx, input }) => clientOutput(await ctx.services.clients.create(ctx.actor, input))),
+
+  ...clientRemovalProcedures,
 });
 
 export const brandingRouter = router({

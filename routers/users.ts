@@ -5,10 +5,11 @@ import { Download } from '../src/lib/files.ts';
 import { opaque } from '../src/lib/json-value.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
+import { appIdentity } from './apps.ts';
 import { dataRightsProcedures } from './data-rights.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, PersonName, Slug } from './schemas/fields.ts';
+import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, Output, PersonName, Slug } from './schemas/fields.ts';
 import { downloadOf, listOf, streamFormat } from './schemas/lists.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import {
@@ -44,6 +45,19 @@ const ExpectedUser = UserDetailOutput.omit({
 })
   .extend({ extra: Extra })
   .partial();
+
+const HomePreviewOutput = Output('HomePreview', {
+  /** False: the person cannot log in, and sees nothing. */
+  is_active: z.boolean(),
+  apps: z.array(
+    Output('HomeApp', {
+      ...appIdentity,
+      description: z.string(),
+      in_maintenance: z.boolean(),
+      maintenance_message: z.string(),
+    }),
+  ),
+});
 
 const COLUMNS = UserOutput.keyof().options;
 type Column = (typeof COLUMNS)[number];
@@ -162,6 +176,19 @@ export const usersRouter = router({
     .input(ByEmail)
     .output(UserPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.roles.readPermissions(ctx.actor, input.email)),
+
+  preview: route(adminProcedure, 'GET', '/jb/users/{email}/home/', {
+    summary: 'Show what a user sees on the home page',
+    description:
+      'The apps of the clients that you can see, as the user finds them after login. The audit trail records the look.',
+    problems: ['not-found', 'forbidden'],
+  })
+    .input(ByEmail)
+    .output(HomePreviewOutput)
+    .query(async ({ ctx, input }) => {
+      const { is_active, apps } = await ctx.services.accessExplanation.preview(ctx.actor, input.email);
+      return { is_active, apps: apps.map((app) => ({ ...app, client: app.client_id })) };
+    }),
 
   create: route(adminProcedure, 'POST', '/jb/users/', {
     summary: 'Create a user',

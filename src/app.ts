@@ -26,6 +26,7 @@ import { createTimeLimit } from './lib/time-limit.ts';
 import { createScheduler } from './server/scheduler.ts';
 import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
+import { pruneRemovedUsage } from './services/clients/removals.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
 import { pruneEmbeds } from './services/gate/embeds.ts';
 import { createSigningKeys, JWKS_MAX_AGE_SECONDS } from './services/gate/signing-keys.ts';
@@ -227,6 +228,7 @@ const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resou
       retentionDays: config.usageRetentionDays,
       signal,
     }),
+  removedUsage: (signal: AbortSignal) => pruneRemovedUsage(orm.em.fork(), signal),
   signingKeys: () => signingKeys.maintain(createAudit(NO_ORIGIN, clock)),
   tickets: () => pruneTickets(orm.em.fork()),
   grants: () => pruneGrants(orm.em.fork(), createAudit(NO_ORIGIN, clock)),

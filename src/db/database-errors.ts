@@ -33,6 +33,10 @@ const READ_ONLY = '25006';
 /** SQLSTATE classes and codes after which the server closes the session: connection, resources, operator, timeout, internal. */
 const SESSION_ENDED = /^(08|53[23]|57P|58|25P0[34]|XX)/;
 const LOCK_NOT_AVAILABLE = '55P03';
+/** foreign_key_violation */
+const FOREIGN_KEY = '23503';
+/** What refers to a client or an app, each of which may be removed while a request is under way. */
+const OF_REMOVED = /_(app|client)_id_foreign$/;
 /** The transaction can be retried: deadlock, serialization failure, lock or statement timeout. */
 const RETRYABLE = /^(40P01|40001|55P03|57014)$/;
 const SOCKET_FAILURES = new Set([
@@ -61,6 +65,11 @@ export const problemOfDatabaseError = (error: unknown): Problem | null => {
       return new Problem('database-unavailable', { cause: error });
     if (code === READ_ONLY)
       return new Problem('database-unavailable', { detail: READ_ONLY_DETAIL, cause: error });
+    if (code === FOREIGN_KEY && OF_REMOVED.test(constraint))
+      return new Problem('not-found', {
+        detail: 'The client or the app has just been removed.',
+        cause: error,
+      });
     if (RETRYABLE.test(code)) return new Problem('overloaded', { cause: error });
   }
   return null;

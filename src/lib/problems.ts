@@ -79,6 +79,7 @@ const PROBLEMS = {
     'Reused idempotency key',
     'This key was already used for a different request.',
   ],
+  'not-closed': [409, 'Not closed', 'Only what is closed can be removed.'],
   'undo-expired': [409, 'Expired undo', 'The time to continue or undo this operation has passed.'],
   'precondition-failed': [
     412,

@@ -12,6 +12,7 @@ import { createLogins } from './auth/logins.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createClients } from './clients/clients.ts';
+import { createRemovals } from './clients/removals.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
@@ -77,6 +78,7 @@ const factories = {
   branding: createBranding,
   sites: createSites,
   clients: createClients,
+  removals: createRemovals,
   users: createUsers,
   userCreation: createUserCreation,
   userUpdates: createUserUpdates,

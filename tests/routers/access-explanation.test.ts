@@ -2,7 +2,18 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { setApp, setClient } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, EDSGER, GLOBEX, GRACE, IDLE, ROOT, type TestApp } from '../support/test-app.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  IDLE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
 const explanation = appSuite('access.explain');
@@ -69,4 +80,67 @@ explanation('is for those who see the person and the client, and for the person'
   await rejectsWith(explain(app, ADA, 'AAAAAAAA', ROOT), 'not-found');
 });
 
+const effective = appSuite('access.effective');
+
+effective('lists whoever opens the app, by every path', async ({ app }) => {
+  await app.as(ACME).groups.create({ id: 1, name: 'Finance', members: [GRACE, IDLE], apps: [CHURN] });
+  const ends = new Date(Date.now() + 86_400_000);
+  await app.as(ACME).users.update({ email: ADA, apps: [SALES] });
+  await app.as(ACME).grants.create({ app_id: CHURN, email: ADA, expires_at: ends, reason: 'Audit' });
+  const people = await app.as(ROOT).access.effective({ app_id: CHURN });
+
+  const seen = Object.fromEntries(people.map(({ email, ...person }) => [email, person]));
+  assert.is(seen[IDLE], undefined);
+  assert.equal([seen[GRACE]?.groups, seen[GRACE]?.role, seen[GRACE]?.ends_at], [['Finance'], null, null]);
+  assert.equal(
+    [seen[ADA]?.is_granted, seen[ADA]?.granted_by, seen[ADA]?.reason, seen[ADA]?.ends_at],
+    [true, ACME, 'Audit', ends],
+  );
+  assert.equal([seen[ACME]?.role, seen[ROOT]?.role], ['client-admin', 'superuser']);
+  for (const { email } of await app.as(ROOT).users.list({})) {
+    const { paths, blockers } = await explain(app, email, CHURN, ROOT);
+    const opens = paths.length > 0 && blockers.length === 0;
+    assert.is(email in seen, opens, email);
+  }
+});
+
+effective('is paged by address, and shows client admins their people alone', async ({ app }) => {
+  const all = await app.as(ACME).access.effective({ app_id: SALES });
+  const visible = (await app.as(ACME).users.list({})).map(({ email }) => email);
+  assert.ok(all.every(({ email }) => visible.includes(email)));
+  const [first, ...rest] = all;
+  const after = await app.as(ACME).access.effective({ app_id: SALES, cursor: first?.email ?? '' });
+  assert.equal(after, rest);
+  await rejectsWith(app.as(ADA).access.effective({ app_id: SALES }), 'forbidden');
+  await rejectsWith(app.as(GLOBEX).access.effective({ app_id: SALES }), 'not-found');
+});
+
+const preview = appSuite('users.preview');
+
+preview('shows what the person sees, within the clients of the caller, and is audited', async ({ app }) => {
+  await app.as(ROOT).users.update({ email: GRACE, apps: [SALES, FLEET] });
+  const seenBy = async (who: string, email: string) =>
+    (await app.as(who).users.preview({ email })).apps.map(({ id }) => id);
+  const home = async (email: string) => (await app.as(email).apps.list({})).map(({ id }) => id);
+
+  assert.equal(await seenBy(ROOT, GRACE), await home(GRACE));
+  assert.equal(await seenBy(ACME, GRACE), [SALES]);
+  assert.equal(await seenBy(GLOBEX, GRACE), [FLEET]);
+  assert.equal(await seenBy(ROOT, ACME), await home(ACME));
+  assert.equal(await app.as(ROOT).users.preview({ email: IDLE }), { is_active: false, apps: [] });
+  const looks = async (who: string) =>
+    (await app.as(who).audit.list({ action: 'user.preview', target: GRACE })).map(({ actor }) => actor);
+  assert.equal(await looks(ACME), [ACME, ROOT]);
+  assert.equal(await looks(GLOBEX), [GLOBEX, ROOT]);
+  assert.equal(await looks(ROOT), [GLOBEX, ACME, ROOT]);
+});
+
+preview('is for those who administer the person', async ({ app }) => {
+  await rejectsWith(app.as(ADA).users.preview({ email: GRACE }), 'forbidden');
+  await rejectsWith(app.as(GLOBEX).users.preview({ email: ADA }), 'not-found');
+  await rejectsWith(app.as(STAFF).users.preview({ email: ADA }), 'forbidden');
+});
+
 explanation.run();
+effective.run();
+preview.run();

@@ -39,6 +39,21 @@ const member = async (app: TestApp, n: number): Promise<string> =>
 const group = async (app: TestApp, n: number): Promise<number> =>
   (await app.as(ROOT).groups.create({ id: 1, name: `Group ${n}` })).id;
 
+const closedApp = async (app: TestApp, n: number): Promise<string> => {
+  const id = `lost${n}`;
+  await sql`insert into apps (id, client_id, slug, label, in_maintenance, created_at)
+    values (${id}, 1, ${id}, ${`App ${n}`}, true, now())`.execute(app.db());
+  return id;
+};
+
+const closedClient = async (app: TestApp, n: number): Promise<number> => {
+  const root = app.as(ROOT);
+  const site = await root.sites.create({ domain: `closed${n}.lost.test`, name: 'x' });
+  const { id } = await root.clients.create({ name: `Client ${n}`, site: site.id });
+  await root.clients.updateGate({ id, is_open: false });
+  return id;
+};
+
 /** An input with which a superuser may call each mutation that requires credentials. `n` differs in each call. */
 const INPUTS: Inputs = {
   'access.update': async (app) => {
@@ -71,11 +86,13 @@ const INPUTS: Inputs = {
     }
     return { app_slug: 'sales', app_version: '1.0.0' };
   },
+  'apps.remove': async (app, n) => ({ app_id: await closedApp(app, n), confirm_name: `App ${n}` }),
   'apps.update': (_app, n) => ({ app_id: SALES, label: `label ${n}` }),
   'clients.create': async (app, n) => ({
     name: `Client ${n}`,
     site: (await app.as(ROOT).sites.create({ domain: `c${n}.lost.test`, name: 'x' })).id,
   }),
+  'clients.remove': async (app, n) => ({ id: await closedClient(app, n), confirm_name: `Client ${n}` }),
   'clients.invite': (_app, n) => ({ id: 1, email: `invited${n}@lost.test` }),
   'clients.previewInvitation': () => ({ id: 1, invitation_subject: 'x', invitation_body: 'x' }),
   'clients.update': (_app, n) => ({ id: 1, login_title: `title ${n}` }),
@@ -210,8 +227,16 @@ const newestToken = (app: TestApp) =>
 /** What may differ after a refusal: it is recorded, and its caller is counted. */
 const IGNORED = ['rate_limits', 'mikro_orm_migrations'];
 
+/** An erasure goes on in the background. */
+const erasuresFinished = (app: TestApp) =>
+  until('all erasures are finished', async () => {
+    const { rows } = await sql`select from erasures where finished_at is null`.execute(app.db());
+    return rows.length === 0;
+  });
+
 /** A digest of each table, without entries of the audit trail about refusals. */
 const digests = async (app: TestApp): Promise<Map<string, string>> => {
+  await erasuresFinished(app);
   const { rows: tables } = await sql<{ name: string }>`
     select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition

@@ -103,6 +103,16 @@ const guest = { email: GUEST, extra: { team: 'north' } };
 const OPERATION = '3b241101-e2bb-4255-8caf-4136c566a962';
 const rowProblem = { code: 'changed-since', detail: 'It was changed again after the operation.' };
 
+const HOME_APP = {
+  id: APP,
+  client: 1,
+  slug: 'sales',
+  label: 'Sales',
+  description: 'Revenue by region and product.',
+  in_maintenance: false,
+  maintenance_message: '',
+};
+
 /** Values of single components of responses, and the optional fields that their examples include. */
 const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   TokensCreateNamedResponse: { name: 'Nightly export' },
@@ -131,6 +141,11 @@ const COMPONENT_EXAMPLES: Readonly<Record<string, object>> = {
   Grant: { reason: 'Year-end closing' },
   RevokedApp: { id: APP },
   MembershipRemoval: { apps: [{ id: APP, label: 'Sales' }], groups: ['Finance'], access_views: 0 },
+  AppRemoval: { name: 'Sales' },
+  ClientRemoval: { name: 'Acme Analytics', apps: 2 },
+  EffectiveAccess: { role: null, groups: ['Finance'], reason: null, granted_by: null },
+  HomeApp: HOME_APP,
+  HomePreview: { apps: [HOME_APP] },
   Group: { name: 'Finance', member_count: 1 },
   GroupDetail: { name: 'Finance', member_count: 1, members: [ADA] },
   AttentionApp: { id: APP },

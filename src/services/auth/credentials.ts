@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
@@ -94,22 +94,21 @@ export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: Ne
   await revokeCredentials(tx, userId, kept);
 };
 
-/** Deletes the tokens, sessions and links of a user, except the credential to keep. A change of the address can still be undone. */
-export const revokeCredentials = async (tx: Em, userId: number, kept: Credential | null = null) => {
+/** Deletes the tokens, sessions and links of users, except the credential to keep. A change of an address can still be undone. */
+export const revokeCredentials = async (
+  tx: Em,
+  userIds: number | readonly number[],
+  kept: Credential | null = null,
+) => {
   const db = kysely(tx);
+  const isOfUsers = isAnyOf('user_id', [userIds].flat(), 'int');
   for (const kind of ['token', 'session'] as const) {
     const keptId = kept?.kind === kind ? kept.id : 0;
-    await sql`delete from ${CREDENTIAL_TABLES[kind]} where user_id = ${userId} and id <> ${keptId}`.execute(
-      db,
-    );
+    await sql`delete from ${CREDENTIAL_TABLES[kind]} where ${isOfUsers} and id <> ${keptId}`.execute(db);
   }
-  await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
+  await db.deleteFrom('password_links').where(isOfUsers).execute();
   // Changes of the address that are not confirmed yet.
-  await db
-    .deleteFrom('email_changes')
-    .where('user_id', '=', userId)
-    .where('changed_at', 'is', null)
-    .execute();
+  await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();
 };
 
 /** Headers are Latin-1 and may contain any byte. */

@@ -1,10 +1,20 @@
-import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type InferResult, sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
-import { userVisibleTo } from '../access/visibility.ts';
+import { type Actor, administersClient, canViewAll, requireAccessAdmin } from '../access/actor.ts';
+import {
+  APP_ACCESS,
+  clientVisibleTo,
+  GROUP_ACCESS,
+  isNotErased,
+  LIVE_GRANTS,
+  userVisibleTo,
+} from '../access/visibility.ts';
+import { appRows, requireViewableApp } from '../apps/app-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { decideAccess, type Opening, openingsByUser } from './app-access.ts';
+import { readTarget } from '../users/user-locks.ts';
+import { accessEndsAt, decideAccess, hasAccess, type Opening, openingsByUser } from './app-access.ts';
 
 /** A way in which a person has an app. Times and people are null where nothing recorded them, and for roles. */
 export type AccessPath = {
@@ -63,7 +73,11 @@ const BLOCKERS: Record<BlockerCode, Omit<AccessBlocker, 'code'>> = {
 };
 
 /** Why a person may open an app, or not: by the condition that decides it for launches, tickets and the gate. */
-export const createAccessExplanation = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => ({
+export const createAccessExplanation = ({
+  em,
+  clock,
+  audit,
+}: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /**
    * For those who see the person and the client of the app, and for people themselves in clients that they belong to.
    * @throws Problem `not-found`
@@ -88,7 +102,76 @@ export const createAccessExplanation = ({ em, clock }: Pick<UnitOfWork, 'em' | '
       }),
     };
   },
+
+  /**
+   * The active people who have an app, by email address, and what gives it to them. A closed client and maintenance are left out of
+   * account: they keep all out.
+   * @throws Problem `not-found`, `forbidden` if the actor may open the app only, `invalid-input` on `cursor`
+   */
+  list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
+    const { client_id } = await requireViewableApp(em, actor, appId);
+    const people = peopleOf(em, appId, client_id).where(userVisibleTo(actor)).where(isNotErased);
+    if (page.cursor === undefined) return readPage(people, 'users.email', page);
+    const { email } = await cursorRow(people.where('users.email', '=', page.cursor));
+    return readPage(people.where('users.email', '>', email), 'users.email', page);
+  },
+
+  /**
+   * The apps that a person sees on their home page, as far as they are of clients that the actor may see. Records the look.
+   * @throws Problem `not-found`, `forbidden`
+   */
+  preview: async (actor: Actor, email: string) => {
+    const person = await readTarget(em, actor, email);
+    requireAccessAdmin(actor, person);
+    const { is_active } = await kysely(em)
+      .selectFrom('users')
+      .select('is_active')
+      .where('id', '=', person.id)
+      .executeTakeFirstOrThrow();
+    const clients = person.clientIds.filter((id) => administersClient(actor, id));
+    await audit.record(em, [{ action: 'user.preview', actor, target: email, clients }]);
+    // Those who see all apps of all clients have only the granted ones on their home page.
+    const isOwn = canViewAll(person)
+      ? condition`exists (select from ${APP_ACCESS} g where g.user_id = ${person.id} and g.app_id = apps.id)`
+      : condition`true`;
+    const apps = appRows(em, person).where(clientVisibleTo(actor, sql`apps.client_id`)).where(isOwn);
+    return { is_active, apps: is_active ? await apps.execute() : [] };
+  },
 });
+
+/** Users who have the app: by a grant, a group or a role. */
+const peopleOf = (em: Em, appId: string, clientId: number) =>
+  openingsByUser(em)
+    .clearSelect()
+    .leftJoin(LIVE_GRANTS.as('g'), (join) =>
+      join.onRef('g.user_id', '=', 'users.id').onRef('g.app_id', '=', 'apps.id'),
+    )
+    .leftJoin('users as granter', 'granter.id', 'g.granted_by')
+    .select([
+      sql<string>`users.email`.as('email'),
+      sql<string>`users.first_name`.as('first_name'),
+      sql<string>`users.last_name`.as('last_name'),
+      sql<string | null>`case when users.is_superuser then 'superuser' when users.is_staff then 'staff'
+        when memberships.is_admin then 'client-admin' end`.as('role'),
+      sql<string[]>`array(select b.name from ${GROUP_ACCESS} b
+        where b.user_id = users.id and b.app_id = apps.id order by b.name)`.as('groups'),
+      condition`g.app_id is not null`.as('is_granted'),
+      accessEndsAt.as('ends_at'),
+    ])
+    .select(['granter.email as granted_by', 'g.granted_at', 'g.expires_at as grant_expires_at', 'g.reason'])
+    .where('apps.id', '=', appId)
+    .where('users.is_active', '=', true)
+    .where(hasAccess)
+    // Without it, PostgreSQL would decide for every user of the installation.
+    .where(
+      condition`users.id in (
+        select user_id from ${APP_ACCESS} a where a.app_id = ${appId}
+        union select user_id from memberships where client_id = ${clientId} and is_admin
+        union select id from users where is_superuser or is_staff)`,
+    )
+    .orderBy('users.email');
+
+export type EffectiveAccess = InferResult<ReturnType<typeof peopleOf>>[number];
 
 type Explained = Opening & { is_member_active: boolean | null };
 

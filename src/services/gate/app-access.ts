@@ -62,12 +62,12 @@ export const openingsByView = (em: Em, isWanted: RawBuilder<boolean>) =>
 const isClientAdmin = condition`coalesce(memberships.is_admin, false)`;
 
 /** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
-const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
+export const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
   or coalesce(memberships.is_active_member, true)
     and exists (select from ${APP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id))`;
 
 /** SQL: when the access of a user whom neither a role nor a group gives it ends; null if it does not. */
-const accessEndsAt = sql<Date | null>`
+export const accessEndsAt = sql<Date | null>`
   case when not (users.is_superuser or users.is_staff or ${isClientAdmin}
     or exists (select from ${GROUP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id)) then (
     select g.expires_at from ${LIVE_GRANTS} g where g.user_id = users.id and g.app_id = apps.id) end`;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
 import { mailedEmailToken } from '../../support/mails.ts';
@@ -37,6 +38,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...aboutApps,
   ...(await aboutTickets(app)),
   ...(await aboutAccessViews(app)),
+  ...(await aboutRemovals(app)),
 ];
 
 const aboutCredentialsOfUsers = async (app: TestApp): Promise<Step[]> => {
@@ -83,9 +85,24 @@ const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
     { line: `GET ${path}removal/`, as: ACME },
     { line: `POST /jb/apps/${CHURN}/grants/`, as: ACME, body: { email, reason: 'Audit' } },
     { line: `GET /jb/apps/${CHURN}/grants/`, as: ACME },
+    { line: `GET /jb/apps/${CHURN}/access/`, as: ACME },
+    { line: `GET /jb/users/${email}/home/`, as: ACME },
     { line: `PATCH /jb/apps/${CHURN}/grants/${email}/`, as: ACME, body: { expires_at: END } },
     { line: `DELETE /jb/apps/${CHURN}/grants/${email}/`, as: ACME },
     { line: `DELETE ${path}`, as: ACME },
+  ];
+};
+
+/** Of the client that `aboutTenants` creates. */
+const aboutRemovals = async (app: TestApp): Promise<Step[]> => {
+  await sql`insert into apps (id, client_id, slug, label, in_maintenance, created_at)
+    values ('removed0', 1, 'removed', 'Removed', true, now())`.execute(app.db());
+  return [
+    { line: 'GET /jb/apps/removed0/removal/', as: ROOT },
+    { line: 'POST /jb/apps/removed0/removal/', as: ROOT, body: { confirm_name: 'Removed' } },
+    { line: 'PATCH /jb/clients/3/gate/', as: ROOT, body: { is_open: false } },
+    { line: 'GET /jb/clients/3/removal/', as: ROOT },
+    { line: 'POST /jb/clients/3/removal/', as: ROOT, body: { confirm_name: 'Initech' } },
   ];
 };
 

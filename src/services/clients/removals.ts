@@ -1,0 +1,201 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { lockAccessChange } from '../access/locks.ts';
+import { revokeCredentials } from '../auth/credentials.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+
+/** Removes clients and apps for good, with everything that belongs to them. Routers admit only superusers. */
+export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
+  /**
+   * Counts what `removeApp` would delete.
+   * @throws Problem `not-found`
+   */
+  previewApp: async (id: string) => {
+    const { label, in_maintenance } = await appOf(em, id).executeTakeFirstOrThrow(() => notFound('app'));
+    return { name: label, is_closed: in_maintenance, ...(await countOfApps(em, [id])) };
+  },
+
+  /**
+   * Removes an app that is in maintenance. Its usage is deleted by the next maintenance of usage.
+   * @throws Problem `not-found`, `not-closed`, `reauthentication-required`, `invalid-input` on `confirm_name`
+   */
+  removeApp: (actor: Actor, id: string, confirmName: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      requireRecentPassword(actor, clock.now());
+      const { slug, label, client_id, in_maintenance } = await appOf(tx, id)
+        .forUpdate()
+        .executeTakeFirstOrThrow(() => notFound('app'));
+      if (!in_maintenance) throw new Problem('not-closed', { detail: 'Put the app into maintenance first.' });
+      requireConfirmed(confirmName, label);
+      const details = { id, ...(await countOfApps(tx, [id])) };
+      await kysely(tx).deleteFrom('apps').where('id', '=', id).execute();
+      await audit.record(tx, [{ action: 'app.remove', actor, target: slug, clients: [client_id], details }]);
+    }),
+
+  /**
+   * Counts what `removeClient` would delete, and the accounts that it would deactivate.
+   * @throws Problem `not-found`
+   */
+  previewClient: async (id: number) => {
+    const { name, is_open } = await clientOf(em, id).executeTakeFirstOrThrow(() => notFound('client'));
+    return { name, is_closed: !is_open, ...(await countOfClient(em, id)) };
+  },
+
+  /**
+   * Removes a closed client with its apps. People who belong to no other client, and have no role, are deactivated.
+   * @throws Problem `not-found`, `not-closed`, `reauthentication-required`, `invalid-input` on `confirm_name`
+   */
+  removeClient: (actor: Actor, id: number, confirmName: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      const now = clock.now();
+      requireRecentPassword(actor, now);
+      // People first, as in every other change of their access; then nobody can join any more.
+      await lockPeople(tx, id);
+      const { name, is_open } = await clientOf(tx, id)
+        .forUpdate()
+        .executeTakeFirstOrThrow(() => notFound('client'));
+      if (is_open) throw new Problem('not-closed', { detail: 'Close the client first.' });
+      requireConfirmed(confirmName, name);
+      const people = await lockPeople(tx, id);
+      const details = { id, ...(await countOfClient(tx, id)) };
+
+      await kysely(tx).deleteFrom('apps').where('client_id', '=', id).execute();
+      await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
+      await deactivateAll(
+        tx,
+        people.map(({ id }) => id),
+        now,
+      );
+      for (const admin of people.filter(({ is_admin }) => is_admin))
+        await lockAccessChange(tx, admin.id, actor);
+
+      const about = { actor, clients: [id] };
+      await audit.record(tx, [
+        { action: 'client.remove', ...about, target: name, details },
+        ...people
+          .filter(({ is_active }) => is_active)
+          .map(({ email }) => ({ action: 'user.deactivate' as const, ...about, target: email })),
+      ]);
+    }),
+});
+
+/** Keys of the tables of usage, which have no foreign keys. */
+const USAGE_KEYS = { usage_entries: 'app_id, occurred_at, id', usage_days: 'app_id, email, day' };
+/** Rows of one transaction. */
+const BATCH = 1_000n;
+
+/** Deletes the usage of apps that were removed. Nobody has been able to read it since. */
+export const pruneRemovedUsage = async (em: Em, signal?: AbortSignal): Promise<void> => {
+  for (const [name, columns] of Object.entries(USAGE_KEYS)) {
+    const [table, key] = [sql.table(name), sql.raw(columns)];
+    for (const appId of await removedApps(em, table)) {
+      const deletion = sql`
+        delete from ${table} where (${key}) in (select ${key} from ${table} where app_id = ${appId} limit ${BATCH})`;
+      const deleteBatch = async () => (await deletion.execute(kysely(em))).numAffectedRows;
+      while (!signal?.aborted && (await deleteBatch()) === BATCH);
+    }
+  }
+};
+
+/** The apps that have rows in the table and do not exist. Looks up each app in the index instead of reading all rows. */
+const removedApps = async (em: Em, table: RawBuilder<unknown>): Promise<string[]> => {
+  const { rows } = await sql<{ app_id: string }>`
+    with recursive used (app_id) as (
+      (select app_id from ${table} order by app_id limit 1)
+      union all
+      select (select t.app_id from ${table} t where t.app_id > used.app_id order by t.app_id limit 1)
+      from used where used.app_id is not null)
+    select app_id from used
+    where app_id is not null and not exists (select from apps where apps.id = used.app_id)`.execute(
+    kysely(em),
+  );
+  return rows.map(({ app_id }) => app_id);
+};
+
+const appOf = (em: Em, id: string) =>
+  kysely(em).selectFrom('apps').select(['slug', 'label', 'client_id', 'in_maintenance']).where('id', '=', id);
+
+const clientOf = (em: Em, id: number) =>
+  kysely(em).selectFrom('clients').select(['name', 'is_open']).where('id', '=', id);
+
+/** @throws Problem `invalid-input` on `confirm_name` */
+const requireConfirmed = (confirmName: string, name: string): void => {
+  if (confirmName !== name) throw invalid({ confirm_name: [`Type the name: ${name}`] });
+};
+
+const isOfApps = (ids: readonly string[], column = 'app_id') => isAnyOf(column, ids, 'varchar');
+const count = (table: string, condition: RawBuilder<unknown>) =>
+  sql<number>`(select count(*)::int from ${sql.table(table)} where ${condition})`;
+
+/** Usage comes from its totals: counting the log may take seconds. */
+const countOfApps = async (em: Em, ids: readonly string[]) => {
+  const { rows } = await sql<Record<(typeof COUNTED_OF_APPS)[number], number>>`select
+    ${count('app_grants', isOfApps(ids))} as grants,
+    ${count('group_apps', isOfApps(ids))} as groups_with_it,
+    ${count('access_views', isOfApps(ids))} as access_views,
+    ${count('saved_filters', sql`stack_id in (select id from stacks where ${isOfApps(ids)})`)} as saved_filters,
+    ${count('loaded_packages', isOfApps(ids))} as loads,
+    (select coalesce(sum(actions), 0)::float8 from usage_app_days where ${isOfApps(ids)}) as usage_entries`.execute(
+    kysely(em),
+  );
+  return onlyRow(rows);
+};
+
+export const COUNTED_OF_APPS = [
+  ...(['grants', 'groups_with_it', 'access_views', 'saved_filters', 'loads', 'usage_entries'] as const),
+];
+
+const countOfClient = async (em: Em, id: number) => {
+  const apps = await kysely(em).selectFrom('apps').select('id').where('client_id', '=', id).execute();
+  const isOfClient = sql`client_id = ${id}`;
+  const { rows } = await sql<Record<(typeof COUNTED_OF_CLIENTS)[number], number>>`select
+    ${count('memberships', isOfClient)} as members,
+    ${count('users', sql`is_active and ${belongsOnlyTo(id)}`)} as deactivated_accounts,
+    ${count('groups', isOfClient)} as groups,
+    ${count('invitations', isOfClient)} as invitations,
+    ${count('outbox_mails', isOfClient)} as mails`.execute(kysely(em));
+  const ids = apps.map((app) => app.id);
+  return { apps: apps.length, ...onlyRow(rows), ...(await countOfApps(em, ids)) };
+};
+
+export const COUNTED_OF_CLIENTS = [
+  ...(['members', 'deactivated_accounts', 'groups', 'invitations', 'mails'] as const),
+];
+
+const onlyRow = <T>([row]: T[]): T => {
+  if (!row) throw new Error('A query without a table returns one row.');
+  return row;
+};
+
+/** Rows of `users` who belong to this client and no other, and have no role beyond clients. */
+const belongsOnlyTo = (clientId: number) => sql<boolean>`(
+  not users.is_superuser and not users.is_staff
+  and exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})
+  and not exists (select from memberships m where m.user_id = users.id and m.client_id <> ${clientId}))`;
+
+/** Locks the people whose last membership ends, in the order of their ids. */
+const lockPeople = (tx: Em, clientId: number) =>
+  kysely(tx)
+    .selectFrom('users')
+    .select(['id', 'email', 'is_active'])
+    .select(
+      sql<boolean>`exists (select from memberships m where m.user_id = users.id and m.is_admin)`.as(
+        'is_admin',
+      ),
+    )
+    .where(belongsOnlyTo(clientId))
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+
+const deactivateAll = async (tx: Em, userIds: readonly number[], now: Date): Promise<void> => {
+  await kysely(tx)
+    .updateTable('users')
+    .set({ is_active: false, last_deactivated: now })
+    .where(isAnyOf('id', userIds, 'int'))
+    .where('is_active', '=', true)
+    .execute();
+  await revokeCredentials(tx, userIds);
+};

@@ -1,0 +1,133 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { pruneRemovedUsage } from '../../src/services/clients/removals.ts';
+import { setClient } from '../support/access-views.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
+
+const removals = appSuite('removals of apps and clients');
+
+const usageRows = async (app: TestApp, appId: string): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`
+    select (select count(*)::int from usage_entries where app_id = ${appId})
+      + (select count(*)::int from usage_days where app_id = ${appId}) as count`.execute(app.db());
+  return rows[0]?.count ?? 0;
+};
+const audited = async (app: TestApp, target: string) =>
+  (await app.as(ROOT).audit.list({ target })).map(({ action }) => action);
+
+removals('are for superusers, of what is closed, with its name typed', async ({ app }) => {
+  for (const who of [ACME, STAFF, ADA]) {
+    await rejectsWith(app.as(who).apps.previewRemoval({ app_id: CHURN }), 'forbidden');
+    await rejectsWith(app.as(who).apps.remove({ app_id: CHURN, confirm_name: 'Churn' }), 'forbidden');
+    await rejectsWith(app.as(who).clients.previewRemoval({ id: 1 }), 'forbidden');
+    await rejectsWith(app.as(who).clients.remove({ id: 1, confirm_name: 'Acme Analytics' }), 'forbidden');
+  }
+  const root = app.as(ROOT);
+  const { name, is_closed } = await root.apps.previewRemoval({ app_id: CHURN });
+  assert.is(is_closed, false);
+  await rejectsWith(root.apps.remove({ app_id: CHURN, confirm_name: name }), 'not-closed');
+  await rejectsWith(root.clients.remove({ id: 1, confirm_name: 'Acme Analytics' }), 'not-closed');
+  await root.apps.update({ app_id: CHURN, in_maintenance: true });
+  const refusal = await rejectsWith(
+    root.apps.remove({ app_id: CHURN, confirm_name: 'churn' }),
+    'invalid-input',
+  );
+  assert.equal(Object.keys(refusal.fields ?? {}), ['confirm_name']);
+  await rejectsWith(root.apps.remove({ app_id: 'AAAAAAAA', confirm_name: name }), 'not-found');
+  await rejectsWith(root.clients.previewRemoval({ id: 999 }), 'not-found');
+  assert.is((await root.apps.get({ app_id: CHURN })).label, name);
+  await root.apps.update({ app_id: CHURN, in_maintenance: false });
+});
+
+removals('delete an app with all that belongs to it, and keep the audit trail', async ({ app }) => {
+  const root = app.as(ROOT);
+  await root.apps.update({ app_id: CHURN, in_maintenance: true });
+  await app.as(ACME).groups.create({ id: 1, name: 'Churners', members: [GRACE], apps: [CHURN, SALES] });
+  const { name, is_closed, ...counts } = await root.apps.previewRemoval({ app_id: CHURN });
+  const { slug } = await root.apps.get({ app_id: CHURN });
+  const used = await usageRows(app, CHURN);
+  assert.is(is_closed, true);
+  assert.is(counts.groups_with_it, 1);
+  assert.ok(counts.usage_entries > 0 && used > 0);
+
+  await root.apps.remove({ app_id: CHURN, confirm_name: name });
+
+  await rejectsWith(root.apps.get({ app_id: CHURN }), 'not-found');
+  await rejectsWith(root.usage.list({ app_id: CHURN }), 'not-found');
+  assert.equal(
+    (await app.as(ACME).groups.list({ id: 1 })).map(({ apps }) => apps),
+    [[SALES]],
+  );
+  const [entry] = await root.audit.list({ target: slug, action: 'app.remove' });
+  assert.equal([entry?.actor, entry?.details], [ROOT, { id: CHURN, ...counts }]);
+
+  const kept = await usageRows(app, SALES);
+  await pruneRemovedUsage(app.orm.em.fork());
+  assert.equal([await usageRows(app, CHURN), await usageRows(app, SALES)], [0, kept]);
+});
+
+removals('of a client deactivate those who belong to no other', async ({ app }) => {
+  const root = app.as(ROOT);
+  await root.users.update({ email: GRACE, apps: [SALES, FLEET] });
+  await setClient(app, 2, false);
+  const { name, deactivated_accounts, members, apps } = await root.clients.previewRemoval({ id: 2 });
+  assert.is(apps, 1);
+  assert.is(members, deactivated_accounts + 1);
+
+  await root.clients.remove({ id: 2, confirm_name: name });
+
+  await rejectsWith(root.clients.get({ id: 2 }), 'not-found');
+  await rejectsWith(root.apps.get({ app_id: FLEET }), 'not-found');
+  const state = async (email: string) => {
+    const { is_active, apps: has } = await root.users.get({ email });
+    return { is_active, has };
+  };
+  assert.equal(await state(GRACE), { is_active: true, has: [SALES] });
+  assert.equal(await state(EDSGER), { is_active: false, has: [] });
+  assert.equal((await root.memberships.list({ email: EDSGER })).length, 0);
+  await rejectsWith(app.as(GLOBEX).apps.list({}), 'unauthenticated');
+  assert.ok((await audited(app, name)).includes('client.remove'));
+  assert.ok((await audited(app, EDSGER)).includes('user.deactivate'));
+  assert.is((await root.sites.list({})).length, 2);
+});
+
+removals('that meet a grant leave no half of either', async ({ app }) => {
+  const root = app.as(ROOT);
+  for (let round = 0; round < 5; round += 1) {
+    const site = await root.sites.create({ domain: `race-${round}.test`, name: 'Race' });
+    const { id, name } = await root.clients.create({ name: `Race ${round}`, site: site.id });
+    await sql`insert into apps (id, client_id, slug, label, created_at)
+      values (${`race000${round}`}, ${id}, ${`race-${round}`}, 'Race', now())`.execute(app.db());
+    await setClient(app, id, false);
+    const email = `race-${round}@acme.test`;
+    const outcomes = await Promise.allSettled([
+      root.users.create({ email, apps: [`race000${round}`] }),
+      root.clients.remove({ id, confirm_name: name }),
+      root.grants.create({ app_id: `race000${round}`, email: ADA }),
+    ]);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected')
+        assert.match(
+          outcome.reason.code ?? outcome.reason.message,
+          /NOT_FOUND|BAD_REQUEST|SERVICE_UNAVAILABLE/,
+        );
+    if (outcomes[1].status === 'rejected') await root.clients.remove({ id, confirm_name: name });
+    await rejectsWith(root.clients.get({ id }), 'not-found');
+    const [user] = await root.users.list({ search: email });
+    if (user) assert.is(user.is_active, false);
+  }
+});
+
+removals.run();
