@@ -11,28 +11,52 @@ const route = routesOf('Clients');
 const MAX_PAGE_USERS = 2_000;
 const MAX_CELLS = 5_000;
 
+const AccessUserOutput = Output('AccessUser', {
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  is_active: z.boolean(),
+  /** Whether the caller may change the apps of this user. */
+  is_changeable: z.boolean(),
+  /** Whether the user opens all apps as an admin of the client. */
+  is_admin: z.boolean(),
+  /** Ids of the client's apps that the user has, by a grant or by groups. */
+  apps: z.array(z.string()),
+  /** Those of them that groups give: they are revoked by changing the group. */
+  apps_by_group: z.array(z.string()),
+});
+
 const AccessMatrixOutput = Output('AccessMatrix', {
   /** The columns: all apps of the client, oldest first. */
   apps: z.array(
     Output('AccessApp', { id: z.string(), slug: z.string(), label: z.string(), in_maintenance: z.boolean() }),
   ),
+  users: z.array(AccessUserOutput),
+  next_cursor: z.string().nullable(),
+});
+
+/** What the screen of the matrix shows, and only it. */
+const AccessGridOutput = z.object({
+  ...AccessMatrixOutput.shape,
+  groups: z.array(z.object({ id: z.int(), name: z.string() })),
   users: z.array(
-    Output('AccessUser', {
-      email: z.string(),
-      first_name: z.string(),
-      last_name: z.string(),
-      is_active: z.boolean(),
-      /** Whether the caller may change the apps of this user. */
-      is_changeable: z.boolean(),
-      /** Whether the user opens all apps as an admin of the client. */
-      is_admin: z.boolean(),
-      /** Ids of the client's apps that the user has, by a grant or by groups. */
-      apps: z.array(z.string()),
-      /** Those of them that groups give: they are revoked by changing the group. */
-      apps_by_group: z.array(z.string()),
+    z.object({
+      ...AccessUserOutput.shape,
+      /** Ids of the groups that the person belongs to. */
+      groups: z.array(z.int()),
+      /** When grants end, of those that do. */
+      ends: z.array(z.object({ app: z.string(), expires_at: Instant })),
     }),
   ),
-  next_cursor: z.string().nullable(),
+});
+
+const MatrixInput = z.object({
+  id: IdKey,
+  app: Slug.optional(),
+  ...userConditions,
+  sort: userSort,
+  cursor: EmailKey.optional(),
+  limit: z.int().min(1).max(MAX_PAGE_USERS).default(100),
 });
 
 const UserGrantOutput = Output('UserGrant', {
@@ -124,19 +148,18 @@ export const accessRouter = router({
     description:
       'A page of its users, with those of its apps that each of them has. `apps` has all apps of the client. `cursor` is `next_cursor` of the previous page.',
   })
-    .input(
-      z.object({
-        id: IdKey,
-        app: Slug.optional(),
-        ...userConditions,
-        sort: userSort,
-        cursor: EmailKey.optional(),
-        limit: z.int().min(1).max(MAX_PAGE_USERS).default(100),
-      }),
-    )
+    .input(MatrixInput)
     .output(AccessMatrixOutput)
     .query(({ ctx, input: { id: client, limit, ...filter } }) =>
       ctx.services.accessMatrix.read(ctx.actor, { ...filter, client }, limit),
+    ),
+
+  /** Has no REST path, so that it can change with the screen. */
+  grid: viewerProcedure
+    .input(MatrixInput)
+    .output(AccessGridOutput)
+    .query(({ ctx, input: { id: client, limit, ...filter } }) =>
+      ctx.services.accessScreens.grid(ctx.actor, { ...filter, client }, limit),
     ),
 
   listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/access/', {

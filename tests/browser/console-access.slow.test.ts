@@ -4,7 +4,7 @@ import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { openConsole } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, GRACE, type TestApp } from '../support/test-app.ts';
-import { CHURN } from '../support/usage.ts';
+import { CHURN, SALES } from '../support/usage.ts';
 import { addUsers } from '../support/users.ts';
 
 const access = browserSuite('access matrix in the console');
@@ -20,7 +20,54 @@ const grantsOf = async (app: TestApp) => {
   return users.flatMap(({ email, apps: ids }) => ids.map((id) => `${label.get(id)} for ${email}`)).toSorted();
 };
 
-testAppearance(access, { 'console-access': openMatrix });
+/** The last person in the matrix, with an app that ends and another by a group. */
+const ZOE = 'zoe@acme.test';
+
+const addZoe = async (app: TestApp): Promise<void> => {
+  await app.as(ACME).users.create({ email: ZOE, first_name: 'Zoe', last_name: 'Zett', client: 1 });
+  const expires_at = new Date('2031-03-31T12:00:00Z');
+  await app.as(ACME).grants.create({ app_id: SALES, email: ZOE, expires_at });
+  await app.as(ACME).groups.create({ id: 1, name: 'Forecast', members: [ZOE], apps: [CHURN] });
+};
+
+testAppearance(access, {
+  'console-access': openMatrix,
+  'console-access-groups': async (page, app) => {
+    await addZoe(app);
+    await openMatrix(page);
+    await page.getByRole('img', { name: 'Member of Forecast' }).waitFor();
+    await page.getByRole('checkbox', { name: `Sales for ${ZOE}` }).focus();
+  },
+});
+
+access('a cell shows its end and says why, and what a group gives stays', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openMatrix(page);
+  const row = page.getByRole('row').filter({ hasText: 'Zoe Zett' });
+  await row.getByText('to 31 Mar 2031').waitFor();
+  const churn = page.getByRole('checkbox', { name: `Churn for ${ZOE}` });
+  await churn.click();
+  await page.getByRole('checkbox', { name: `All apps for ${ZOE}` }).click();
+  await page.getByText('1 change', { exact: true }).waitFor();
+  assert.ok(await churn.isChecked());
+  await page.getByRole('button', { name: 'Discard' }).click();
+
+  const dialog = page.getByRole('dialog');
+  await churn.focus();
+  await page.keyboard.press('?');
+  await dialog.getByText('Through the group Forecast').waitFor();
+  await page.keyboard.press('Escape');
+  await row.hover();
+  await page.getByRole('checkbox', { name: `Sales for ${ZOE}` }).hover();
+  await page.getByRole('button', { name: `Why? Sales for ${ZOE}` }).click();
+  await dialog.getByText('Granted directly').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Groups: 1 of 1' }).click();
+  await page.getByRole('checkbox', { name: 'Forecast' }).uncheck();
+  await page.getByRole('img', { name: 'Member of Forecast' }).waitFor({ state: 'detached' });
+  assert.equal((await app.as(ACME).users.get({ email: ZOE })).apps, [SALES, CHURN]);
+});
 
 access('one save changes several cells, and undo restores them', async ({ app, browser }) => {
   await using visit = await browser.open();

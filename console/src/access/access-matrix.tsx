@@ -1,17 +1,23 @@
 import { Badge, Checkbox, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { type KeyboardEvent, useRef } from 'react';
+import { type KeyboardEvent, useRef, useState } from 'react';
 import type { Outputs } from '../api.ts';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { nameOf } from '../people/name-of.ts';
+import { ExplainDialog, type Question } from './explain-dialog.tsx';
+import { groupColumn, type MatrixGroup } from './group-columns.tsx';
+import { MatrixCell } from './matrix-cell.tsx';
 import { moveFocus } from './move-focus.ts';
-import type { AccessUser, Cells } from './use-cells.ts';
+import { type AccessUser, type Cells, isByGroup } from './use-cells.ts';
 
-type App = Outputs['access']['matrix']['apps'][number];
+type App = Outputs['access']['grid']['apps'][number];
 
 type Props = {
   users: readonly AccessUser[];
   apps: readonly App[];
+  /** Shown as columns after the apps. */
+  groups: readonly MatrixGroup[];
+  client: number;
   cells: Cells;
   hasMore: boolean;
   onMore: () => void;
@@ -20,8 +26,9 @@ type Props = {
 };
 
 /** Arrow keys move between the cells, Shift with a click or with Space sets a range, headings set all people. */
-export const AccessMatrix = ({ users, apps, cells, hasMore, onMore, onAll }: Props) => {
+export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMore, onAll }: Props) => {
   const last = useRef<{ row: number; column: number; granted: boolean } | null>(null);
+  const [question, setQuestion] = useState<Question | null>(null);
   const rowOf = new Map(users.map((user, row) => [user, row]));
   const appIds = apps.map(({ id }) => id);
 
@@ -37,17 +44,16 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore, onAll }: Pro
   const appColumn = ({ id, label }: App, column: number): Column<AccessUser> => ({
     id,
     heading: <AllPeople label={label} users={users} appId={id} cells={cells} onAll={onAll} />,
-    width: 'minmax(7rem, 1fr)',
+    width: 'minmax(9rem, 1fr)',
     cell: (user) => (
-      <Checkbox
-        aria-label={`${label} for ${user.email}`}
-        data-cell={`${rowOf.get(user)} ${column}`}
-        title={reasonOf(user)}
-        disabled={!user.is_changeable}
-        checked={user.is_admin || cells.isGranted(user, id)}
-        onChange={({ nativeEvent }) =>
-          toggle(user, column, 'shiftKey' in nativeEvent && nativeEvent.shiftKey === true)
-        }
+      <MatrixCell
+        user={user}
+        app={{ id, label }}
+        isGranted={cells.isGranted(user, id)}
+        position={`${rowOf.get(user)} ${column}`}
+        reason={reasonOf(user, id)}
+        onToggle={(isRange) => toggle(user, column, isRange)}
+        onExplain={() => setQuestion({ email: user.email, name: nameOf(user), app: { id, label, client } })}
       />
     ),
   });
@@ -92,12 +98,18 @@ export const AccessMatrix = ({ users, apps, cells, hasMore, onMore, onAll }: Pro
     <div onKeyDown={(event: KeyboardEvent) => moveFocus(event)}>
       <VirtualTable
         label="Access"
-        columns={[person, allApps, ...apps.map(appColumn)]}
+        columns={[
+          person,
+          allApps,
+          ...apps.map(appColumn),
+          ...groups.map((group) => groupColumn(group, client)),
+        ]}
         rows={users}
         keyOf={({ email }) => email}
         hasMore={hasMore}
         onMore={onMore}
       />
+      <ExplainDialog question={question} onClose={() => setQuestion(null)} />
     </div>
   );
 };
@@ -108,9 +120,13 @@ const between = <T,>(items: readonly T[], one: number, other: number): T[] =>
   items.slice(Math.min(one, other), Math.max(one, other) + 1);
 
 /** Why the boxes of a person are locked. */
-const reasonOf = ({ is_admin, is_changeable }: AccessUser): string | undefined => {
+const reasonOf = (user: AccessUser, appId?: string): string | undefined => {
+  const { is_admin, is_changeable } = user;
   if (is_admin) return 'Has all apps of the client as its admin';
-  return is_changeable ? undefined : 'Only superusers change the apps of staff and superusers';
+  if (!is_changeable) return 'Only superusers change the apps of staff and superusers';
+  return appId !== undefined && isByGroup(user, appId)
+    ? 'Given by a group: change the group instead'
+    : undefined;
 };
 
 type AllPeopleProps = Pick<Props, 'users' | 'cells' | 'onAll'> & { label: string; appId: string };

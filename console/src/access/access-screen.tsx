@@ -12,6 +12,7 @@ import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { AccessFilter } from './access-filter.ts';
 import { AccessMatrix } from './access-matrix.tsx';
+import { GroupMenu, useShownGroups } from './group-columns.tsx';
 import { SaveBar } from './save-bar.tsx';
 import { type AccessUser, useCells } from './use-cells.ts';
 
@@ -47,7 +48,7 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
   const cells = useCells();
   useUnsavedWork(cells.changes.length > 0);
   const matrix = useInfiniteQuery(
-    trpc.access.matrix.infiniteQueryOptions(
+    trpc.access.grid.infiniteQueryOptions(
       { id: client.id, search: filter.search, sort: 'name', limit: PAGE_SIZE },
       {
         getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
@@ -77,12 +78,14 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
 
   const users = usersIn(matrix.data);
   const apps = matrix.data?.pages[0]?.apps ?? [];
+  const groups = matrix.data?.pages[0]?.groups ?? [];
+  const columns = useShownGroups(groups);
   return (
     <>
       <ScreenHeader
         title="Access"
         procedures={['access.matrix']}
-        lead={`Who may open which app of ${client.name}. Its admins have all of its apps.`}
+        lead={`Who may open which app of ${client.name}. Press ? on a box to see why.`}
       />
       <Group mb="md">
         {clients.length > 1 && (
@@ -106,6 +109,7 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
           defaultValue={filter.search}
           onChange={({ currentTarget: { value } }) => search(value)}
         />
+        <GroupMenu groups={groups} ids={columns.ids} onChoose={columns.choose} />
       </Group>
       <SaveBar clientId={client.id} cells={cells} />
       <ProblemAlert error={matrix.error} />
@@ -117,6 +121,8 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
         <AccessMatrix
           users={users}
           apps={apps}
+          groups={columns.shown}
+          client={client.id}
           cells={cells}
           hasMore={matrix.hasNextPage && !matrix.isFetchingNextPage}
           onMore={() => void matrix.fetchNextPage()}

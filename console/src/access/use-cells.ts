@@ -1,8 +1,11 @@
 import { useState } from 'react';
 import type { Outputs } from '../api.ts';
 
-export type AccessUser = Outputs['access']['matrix']['users'][number];
+export type AccessUser = Outputs['access']['grid']['users'][number];
 export type Cell = { email: string; app_id: string; granted: boolean };
+
+/** What groups give is revoked by changing the group. */
+export const isByGroup = ({ apps_by_group: ids }: AccessUser, appId: string): boolean => ids.includes(appId);
 
 const keyOf = (email: string, appId: string): string => `${appId} ${email}`;
 
@@ -23,9 +26,11 @@ export const useCells = () => {
     set: (users: readonly AccessUser[], appIds: readonly string[], granted: boolean): void => {
       setChanges((current) => {
         const next = new Map(current);
-        for (const { email, apps, is_changeable } of users) {
+        for (const user of users) {
+          const { email, apps, is_changeable } = user;
           if (!is_changeable) continue;
           for (const appId of appIds) {
+            if (isByGroup(user, appId)) continue;
             if (apps.includes(appId) === granted) next.delete(keyOf(email, appId));
             else next.set(keyOf(email, appId), { email, app_id: appId, granted });
           }

@@ -11,8 +11,9 @@ import {
 } from '../access/visibility.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readGrants, type UserGrant } from './access-matrix.ts';
+import { createAccessMatrix, readGrants, type UserGrant } from './access-matrix.ts';
 import { readGroup } from './groups.ts';
+import type { Listing } from './users.ts';
 
 type AppRow = {
   id: string;
@@ -31,7 +32,7 @@ export type PersonApp = AppRow & { grant: UserGrant | null };
 export type PersonGroup = { id: number; client: number; name: string; apps: string[]; is_member: boolean };
 
 /** What the console shows of access to apps. */
-export const createAccessScreens = ({ em }: Pick<UnitOfWork, 'em'>) => ({
+export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /**
    * All apps of the clients of a person, also those that they cannot open, and all groups.
    * @throws Problem `not-found`
@@ -67,6 +68,28 @@ export const createAccessScreens = ({ em }: Pick<UnitOfWork, 'em'>) => ({
       lossesOf(id).execute(kysely(em)),
     ]);
     return { ...group, members: members.rows, losses: losses.rows };
+  },
+
+  /**
+   * A page of the access matrix, with the groups of the client, those of each person, and the ends of grants.
+   * @throws Problem as `read` of the matrix
+   */
+  grid: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
+    const { apps, users, next_cursor } = await createAccessMatrix({ em, ...unit }).read(actor, filter, limit);
+    const emails = users.map(({ email }) => email);
+    const [groups, members, ends] = await Promise.all([
+      groupsIn(filter.client).execute(kysely(em)),
+      groupsByPerson(filter.client, emails).execute(kysely(em)),
+      endsByPerson(filter.client, emails).execute(kysely(em)),
+    ]);
+    const groupsOf = new Map(members.rows.map((row) => [row.email, row.groups]));
+    const endsOf = Map.groupBy(ends.rows, ({ email }) => email);
+    const withGroups = users.map((user) => ({
+      ...user,
+      groups: groupsOf.get(user.email) ?? [],
+      ends: endsOf.get(user.email) ?? [],
+    }));
+    return { apps, groups: groups.rows, users: withGroups, next_cursor };
   },
 });
 
@@ -111,3 +134,21 @@ const lossesOf = (groupId: number) => sql<{ app: string; people: number }>`
     and not exists (select from ${GROUP_ACCESS} o
       where o.user_id = u.id and o.app_id = a.id and o.group_id <> g.group_id)
   group by g.app_id, a.created_at order by a.created_at, g.app_id`;
+
+const groupsIn = (client: number) => sql<{ id: number; name: string }>`
+  select id, name from groups where client_id = ${client} order by lower(name), id`;
+
+const groupsByPerson = (client: number, emails: string[]) => sql<{ email: string; groups: number[] }>`
+  select u.email, array_agg(gr.id order by gr.id) as groups
+  from users u join group_members gm on gm.user_id = u.id join groups gr on gr.id = gm.group_id
+  where gr.client_id = ${client} and u.email = any(${emails}::varchar[])
+  group by u.email`;
+
+const endsByPerson = (client: number, emails: string[]) => sql<{
+  email: string;
+  app: string;
+  expires_at: Date;
+}>`
+  select u.email, a.id as app, g.expires_at
+  from users u join ${LIVE_GRANTS} g on g.user_id = u.id join apps a on a.id = g.app_id
+  where a.client_id = ${client} and u.email = any(${emails}::varchar[]) and g.expires_at is not null`;

@@ -1,0 +1,56 @@
+import { Checkbox, UnstyledButton } from '@mantine/core';
+import { dateOf } from '../components/date-text.tsx';
+import classes from './access-matrix.module.css';
+import { type AccessUser, isByGroup } from './use-cells.ts';
+
+type Props = {
+  user: AccessUser;
+  app: { id: string; label: string };
+  isGranted: boolean;
+  /** Where the cell is: `row column`. */
+  position: string;
+  /** Why the box is locked, if it is. */
+  reason: string | undefined;
+  onToggle: (isRange: boolean) => void;
+  onExplain: () => void;
+};
+
+/** Whether a person has an app, until when, and why. What groups give is shown and cannot be taken out here. */
+export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, onExplain }: Props) => {
+  const isLocked = isByGroup(user, app.id);
+  const end = isGranted ? user.ends.find((one) => one.app === app.id) : undefined;
+  return (
+    <div className={classes.cell}>
+      <Checkbox
+        aria-label={`${app.label} for ${user.email}`}
+        data-cell={position}
+        title={reason}
+        disabled={!user.is_changeable}
+        {...(isLocked && { 'aria-readonly': true, variant: 'outline' as const })}
+        checked={user.is_admin || isGranted}
+        onChange={({ nativeEvent }) => {
+          if (!isLocked) onToggle('shiftKey' in nativeEvent && nativeEvent.shiftKey === true);
+        }}
+        onKeyDown={({ key }) => {
+          if (key === '?') onExplain();
+        }}
+      />
+      <div className={classes.facts}>
+        {end && (
+          <span className={classes.end} title={`Ends ${dateOf(end.expires_at)}`}>
+            to {dateOf(end.expires_at)}
+          </span>
+        )}
+        {/* The key does the same, so that Tab leads from box to box. */}
+        <UnstyledButton
+          className={classes.why}
+          tabIndex={-1}
+          aria-label={`Why? ${app.label} for ${user.email}`}
+          onClick={onExplain}
+        >
+          Why?
+        </UnstyledButton>
+      </div>
+    </div>
+  );
+};
