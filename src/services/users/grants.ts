@@ -5,7 +5,7 @@ import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireUserUpdatable } from '../access/actor.ts';
 import { isNotErased, LIVE_GRANTS, userVisibleTo } from '../access/visibility.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
-import { diffColumns, isEmpty } from '../audit/audit.ts';
+import { type Audit, diffColumns, isEmpty } from '../audit/audit.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from './user-locks.ts';
@@ -16,83 +16,92 @@ export type GrantEnd = { expires_at: Date | null; reason: string };
 type GrantChanges = { [K in keyof GrantEnd]?: GrantEnd[K] | undefined };
 
 /** Who was granted an app, by whom, why and until when. */
-export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
-  /** Changes the grants of a user by the rules of `users.update`, for one app that the actor manages. */
-  const change = async (tx: Em, actor: Actor, appId: string, email: string, changes: UserChanges) => {
-    const { client_id } = await appRow(tx, actor, appId);
-    requireClientAdmin(actor, client_id);
-    return updateUser({ tx, now: clock.now(), audit }, actor, email, changes);
+export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
+  /**
+   * Who has the app, by email address.
+   * @throws Problem `not-found`, `forbidden` if the actor may open the app only, `invalid-input` on `cursor`
+   */
+  list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
+    await requireViewableApp(em, actor, appId);
+    const grants = grantsOf(em, appId).where(userVisibleTo(actor)).where(isNotErased);
+    if (page.cursor === undefined) return readPage(grants, 'users.email', page);
+    const { email } = await cursorRow(grants.where('users.email', '=', page.cursor));
+    return readPage(grants.where('users.email', '>', email), 'users.email', page);
+  },
+
+  /** As `grantApp`. */
+  create: (actor: Actor, appId: string, email: string, end: GrantEnd): Promise<GrantRow> =>
+    em.transactional((tx) => grantApp({ tx, now: clock.now(), audit }, actor, appId, email, end)),
+
+  /**
+   * Changes when a grant ends, and why it was given.
+   * @throws Problem `not-found`, those of `updateUser`, `invalid-input` on `expires_at`
+   */
+  update: (actor: Actor, appId: string, email: string, changes: GrantChanges): Promise<GrantRow> =>
+    em.transactional(async (tx) => {
+      const now = clock.now();
+      requireFuture(changes, now);
+      const { client_id } = await appRow(tx, actor, appId);
+      requireClientAdmin(actor, client_id);
+      const { user } = await lockUser(tx, actor, email, requireUserUpdatable);
+      const before = await readGrant(tx, appId, email);
+      const { expires_at = before.expires_at, reason = before.reason } = changes;
+      const details = diffColumns(before, { ...before, expires_at, reason }, ['expires_at', 'reason']);
+      if (isEmpty(details)) return before;
+      await kysely(tx)
+        .updateTable('app_grants')
+        .set({ expires_at, reason })
+        .where('user_id', '=', user.id)
+        .where('app_id', '=', appId)
+        .execute();
+      const granted = [{ id: appId, client_id }];
+      await supersedeOperations(tx, [{ userId: user.id, granted, revoked: [], joined: [] }]);
+      const about = { actor, target: user.email, clients: [client_id] };
+      await audit.record(tx, [{ action: 'grant.update', ...about, details: { app: appId, ...details } }]);
+      return { ...before, expires_at, reason };
+    }),
+
+  /** @throws Problem `not-found`, those of `updateUser` */
+  remove: (actor: Actor, appId: string, email: string): Promise<void> =>
+    em.transactional(async (tx) => {
+      const deps = { tx, now: clock.now(), audit };
+      const { isChanged } = await changeGrant(deps, actor, appId, email, { revoke: [appId] });
+      if (!isChanged) throw notFound('grant');
+    }),
+});
+
+type Deps = { tx: Em; now: Date; audit: Audit };
+
+/** Changes the grants of a user by the rules of `users.update`, for one app that the actor manages. */
+const changeGrant = async (deps: Deps, actor: Actor, appId: string, email: string, changes: UserChanges) => {
+  const { client_id } = await appRow(deps.tx, actor, appId);
+  requireClientAdmin(actor, client_id);
+  return updateUser(deps, actor, email, changes);
+};
+
+/**
+ * Grants the app to a user.
+ * @throws Problem as `updateUser`, `invalid-input` on `email` if the user has it, and on `expires_at`
+ */
+export const grantApp = async (
+  deps: Deps,
+  actor: Actor,
+  appId: string,
+  email: string,
+  end: GrantEnd,
+): Promise<GrantRow> => {
+  requireFuture(end, deps.now);
+  const terms = {
+    granted_by: actor.id,
+    granted_at: deps.now.toISOString(),
+    expires_at: end.expires_at?.toISOString() ?? null,
+    reason: end.reason,
   };
-
-  return {
-    /**
-     * Who has the app, by email address.
-     * @throws Problem `not-found`, `forbidden` if the actor may open the app only, `invalid-input` on `cursor`
-     */
-    list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
-      await requireViewableApp(em, actor, appId);
-      const grants = grantsOf(em, appId).where(userVisibleTo(actor)).where(isNotErased);
-      if (page.cursor === undefined) return readPage(grants, 'users.email', page);
-      const { email } = await cursorRow(grants.where('users.email', '=', page.cursor));
-      return readPage(grants.where('users.email', '>', email), 'users.email', page);
-    },
-
-    /**
-     * Grants the app to a user.
-     * @throws Problem as `updateUser`, `invalid-input` on `email` if the user has it, and on `expires_at`
-     */
-    create: (actor: Actor, appId: string, email: string, end: GrantEnd): Promise<GrantRow> =>
-      em.transactional(async (tx) => {
-        const now = clock.now();
-        requireFuture(end, now);
-        const terms = {
-          granted_by: actor.id,
-          granted_at: now.toISOString(),
-          expires_at: end.expires_at?.toISOString() ?? null,
-          reason: end.reason,
-        };
-        const granting = { grant: [appId], terms: { [appId]: terms } };
-        const { isChanged } = await change(tx, actor, appId, email, granting);
-        if (!isChanged)
-          throw invalid({ email: ['This user already has the app. Change the end of the grant instead.'] });
-        return readGrant(tx, appId, email);
-      }),
-
-    /**
-     * Changes when a grant ends, and why it was given.
-     * @throws Problem `not-found`, those of `updateUser`, `invalid-input` on `expires_at`
-     */
-    update: (actor: Actor, appId: string, email: string, changes: GrantChanges): Promise<GrantRow> =>
-      em.transactional(async (tx) => {
-        const now = clock.now();
-        requireFuture(changes, now);
-        const { client_id } = await appRow(tx, actor, appId);
-        requireClientAdmin(actor, client_id);
-        const { user } = await lockUser(tx, actor, email, requireUserUpdatable);
-        const before = await readGrant(tx, appId, email);
-        const { expires_at = before.expires_at, reason = before.reason } = changes;
-        const details = diffColumns(before, { ...before, expires_at, reason }, ['expires_at', 'reason']);
-        if (isEmpty(details)) return before;
-        await kysely(tx)
-          .updateTable('app_grants')
-          .set({ expires_at, reason })
-          .where('user_id', '=', user.id)
-          .where('app_id', '=', appId)
-          .execute();
-        const granted = [{ id: appId, client_id }];
-        await supersedeOperations(tx, [{ userId: user.id, granted, revoked: [], joined: [] }]);
-        const about = { actor, target: user.email, clients: [client_id] };
-        await audit.record(tx, [{ action: 'grant.update', ...about, details: { app: appId, ...details } }]);
-        return { ...before, expires_at, reason };
-      }),
-
-    /** @throws Problem `not-found`, those of `updateUser` */
-    remove: (actor: Actor, appId: string, email: string): Promise<void> =>
-      em.transactional(async (tx) => {
-        const { isChanged } = await change(tx, actor, appId, email, { revoke: [appId] });
-        if (!isChanged) throw notFound('grant');
-      }),
-  };
+  const granting = { grant: [appId], terms: { [appId]: terms } };
+  const { isChanged } = await changeGrant(deps, actor, appId, email, granting);
+  if (!isChanged)
+    throw invalid({ email: ['This user already has the app. Change the end of the grant instead.'] });
+  return readGrant(deps.tx, appId, email);
 };
 
 /** @throws Problem `invalid-input` on `expires_at` */
