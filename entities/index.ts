@@ -1,4 +1,5 @@
 import type { InferKyselyDB } from '@mikro-orm/sql';
+import { AccessRequestSchema } from './access-request.ts';
 import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
 import { App, AppGrant, SavedFilter, Stack } from './app.ts';
 import { AuditEntry } from './audit-entry.ts';
@@ -55,6 +56,7 @@ export const entities = [
   Group,
   GroupMember,
   GroupApp,
+  AccessRequestSchema,
   AccessView,
   AccessViewUse,
   EmbedSession,

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { AccessRequestSchema } from './access-request.ts';
 import { Client } from './client.ts';
 import { index, instant, uniqueIndex } from './columns.ts';
 import { PasswordLink } from './credentials.ts';
@@ -15,6 +16,8 @@ export const MAIL_KINDS = [
   'password-expiry',
   'email-confirmation',
   'email-changed',
+  'access-requested',
+  'access-decided',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 
@@ -71,6 +74,8 @@ export const OutboxMailSchema = defineEntity({
       p.manyToOne(PasswordLink).nullable().index().deleteRule('set null').updateRule('no action'),
     emailChange: () =>
       p.manyToOne(EmailChange).nullable().index().deleteRule('set null').updateRule('no action'),
+    accessRequest: () =>
+      p.manyToOne(AccessRequestSchema).nullable().index().deleteRule('set null').updateRule('no action'),
     /** The bulk request that caused the mail. It mails each person once, also if it is repeated. Without a foreign key. */
     operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */

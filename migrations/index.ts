@@ -23,6 +23,7 @@ import { MembershipsOfClients } from './0021-memberships-of-clients.ts';
 import { GrantsThatEnd } from './0022-grants-that-end.ts';
 import { EmailChanges } from './0023-email-changes.ts';
 import { Groups } from './0024-groups.ts';
+import { AccessRequests } from './0025-access-requests.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -117,5 +118,10 @@ export const migrations: Entry[] = [
     name: '0024-groups',
     class: Groups,
     locks: { apps: 'SHARE ROW EXCLUSIVE', clients: 'SHARE ROW EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
+  },
+  {
+    name: '0025-access-requests',
+    class: AccessRequests,
+    locks: { apps: 'ACCESS EXCLUSIVE', outbox_mails: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
   },
 ];

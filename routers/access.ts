@@ -29,7 +29,13 @@ const AccessUserOutput = Output('AccessUser', {
 const AccessMatrixOutput = Output('AccessMatrix', {
   /** The columns: all apps of the client, oldest first. */
   apps: z.array(
-    Output('AccessApp', { id: z.string(), slug: z.string(), label: z.string(), in_maintenance: z.boolean() }),
+    Output('AccessApp', {
+      id: z.string(),
+      slug: z.string(),
+      label: z.string(),
+      in_maintenance: z.boolean(),
+      is_requestable: z.boolean(),
+    }),
   ),
   users: z.array(AccessUserOutput),
   next_cursor: z.string().nullable(),

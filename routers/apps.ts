@@ -72,6 +72,8 @@ const AppStatusOutput = Output('AppStatus', {
   maintenance_message: z.string(),
   /** Where the app is opened; empty if its package names no URL. */
   launch_url: z.string(),
+  /** Whether members of the client who do not have the app may ask for it. */
+  is_requestable: z.boolean(),
 });
 
 /** The title and the sanitized message. */
@@ -241,7 +243,8 @@ export const appsRouter = router({
 
   update: route(adminProcedure, 'PATCH', '/jb/apps/{app_id}/', {
     summary: 'Update an app',
-    description: 'Omitted fields stay unchanged.',
+    description:
+      'Omitted fields stay unchanged. `is_requestable`, which `…/status/` returns, lets members of the client ask for the app.',
     problems: ['forbidden'],
     resourceQuery: 'apps.get',
     example: { in_maintenance: true, maintenance_message: 'Back at noon.' },
@@ -258,6 +261,7 @@ export const appsRouter = router({
         show_footer: z.boolean().optional(),
         in_maintenance: z.boolean().optional(),
         maintenance_message: Html.optional(),
+        is_requestable: z.boolean().optional(),
         expected: ExpectedApp.optional(),
       }),
     )

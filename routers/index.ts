@@ -1,4 +1,5 @@
 import { accessRouter } from './access.ts';
+import { accessRequestsRouter } from './access-requests.ts';
 import { accessViewsRouter } from './access-views.ts';
 import { appPackagesRouter, appsRouter } from './apps.ts';
 import { attentionRouter } from './attention.ts';
@@ -34,6 +35,7 @@ export const appRouter = router({
   memberships: membershipsRouter,
   grants: grantsRouter,
   groups: groupsRouter,
+  requests: accessRequestsRouter,
   invitations: invitationsRouter,
   apps: appsRouter,
   usage: usageRouter,

@@ -74,6 +74,7 @@ const PROBLEMS = {
     'Ambiguous invitation',
     'Several pending invitations match. Choose one with ?client=.',
   ],
+  'request-decided': [409, 'Decided request', 'This request is no longer pending.'],
   'idempotency-key-reused': [
     409,
     'Reused idempotency key',

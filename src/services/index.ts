@@ -42,6 +42,7 @@ import { createUsageRecording } from './usage/usage-recording.ts';
 import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
+import { createAccessRequests } from './users/access-requests.ts';
 import { createAccessScreens } from './users/access-screens.ts';
 import { createEmailChanges } from './users/email-changes.ts';
 import { createGrants } from './users/grants.ts';
@@ -87,6 +88,7 @@ const factories = {
   memberships: createMemberships,
   grants: createGrants,
   groups: createGroups,
+  accessRequests: createAccessRequests,
   roles: createRoles,
   erasures: createErasures,
   userExports: createUserExports,

@@ -35,6 +35,8 @@ const QUERIES: Record<string, string> = { 'passwords.previewExpiry': '?days=90' 
 const BODIES: Record<string, unknown> = {
   'grants.create': { email: ADA },
   'groups.create': { name: 'Team' },
+  'requests.approve': { version: 1 },
+  'requests.deny': { version: 1 },
   'users.changeEmail': { new_email: 'free@globex.test' },
   'clients.invite': { email: EDSGER, initial_apps: ['Hb7cW2ke'] },
   'users.update': { apps: ['Hb7cW2ke'] },
@@ -87,12 +89,16 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     ).id;
   const view = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
   const group = await app.as(GLOBEX).groups.create({ id: 2, name: 'Fleet managers', members: [EDSGER] });
+  await app.as(GLOBEX).users.create({ email: 'asks@globex.test' });
+  await app.as(GLOBEX).apps.update({ app_id: FLEET[0], is_requestable: true });
+  const request = await app.as('asks@globex.test').requests.create({ app: FLEET[0] });
   const { operation } = await app.as(GLOBEX).users.bulkUpdate({ emails: [EDSGER], action: 'reactivate' });
   return {
     ...KNOWN,
     'access_views key': [view.key, 'f'.repeat(32)],
     'accessviews key': [view.key, 'f'.repeat(32)],
     group_id: [String(group.id), MISSING_ID],
+    'requests id': [String(request.id), MISSING_ID],
     'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],
     'mails id': [String(theirs?.id), MISSING_ID],

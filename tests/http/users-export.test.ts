@@ -23,6 +23,7 @@ const LISTS = [
   'email_changes',
   'memberships',
   'app_grants',
+  'access_requests',
   'invitations_received',
   'invitations_sent',
   'mails',

@@ -27,6 +27,7 @@ status('returns the running version to everyone who may open the app', async ({ 
     in_maintenance: false,
     maintenance_message: '',
     launch_url: '',
+    is_requestable: false,
   };
   for (const who of [ADA, GRACE, ACME, STAFF, ROOT]) assert.equal(await statusFor(app, who), expected, who);
 

@@ -54,6 +54,16 @@ const closedClient = async (app: TestApp, n: number): Promise<number> => {
   return id;
 };
 
+/** The pending request of a new member for an app. */
+const accessRequest = async (app: TestApp, n: number) => {
+  await app.as(ROOT).apps.update({ app_id: CHURN, is_requestable: true });
+  const { id, version } = await app.as(await member(app, n)).requests.create({ app: CHURN });
+  return { id, version };
+};
+
+/** Superusers have all apps. */
+const FOR_MEMBERS = ['requests.create'];
+
 /** An input with which a superuser may call each mutation that requires credentials. `n` differs in each call. */
 const INPUTS: Inputs = {
   'access.update': async (app) => {
@@ -136,6 +146,18 @@ const INPUTS: Inputs = {
     await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
     const change = { emails: [GRACE], action: 'grant-apps' as const, apps: [CHURN] };
     return { id: (await app.as(ROOT).users.bulkUpdate(change)).operation };
+  },
+  'requests.approve': async (app, n) => ({ ...(await accessRequest(app, n)), reason: 'x' }),
+  'requests.deny': accessRequest,
+  'requests.withdraw': async (app) => {
+    // Superusers cannot ask, but may have asked before.
+    const { rows } = await sql<{ id: number }>`
+      insert into access_requests (user_id, app_id, created_at)
+      select id, ${CHURN}, now() from users where email = ${ROOT}
+      on conflict (user_id, app_id) where status = 'pending' do update set reason = 'x' returning id`.execute(
+      app.db(),
+    );
+    return idOf(Promise.resolve(rows));
   },
   'roles.setClientAdmin': async (app) => {
     await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: false });
@@ -265,14 +287,15 @@ const revokeToken = (app: TestApp) =>
 
 type Caller = Record<string, Record<string, (input: unknown) => Promise<unknown>>>;
 
-/** Calls a mutation as root. @param authenticated runs when the caller is known, before anything else */
+/** Calls a mutation, as root by default. @param authenticated runs when the caller is known, before anything else */
 const call = async (
   app: TestApp,
   procedure: string,
   input: unknown,
   authenticated = async (): Promise<unknown> => undefined,
+  who = ROOT,
 ) => {
-  const context = app.contextOf(ROOT);
+  const context = app.contextOf(who);
   const caller = createCaller({
     ...context,
     authenticate: async () => {
@@ -299,7 +322,10 @@ lost('is tested for every mutation that requires credentials', () => {
     ({ type, isPublic, isAlias }) => type === 'mutation' && !isPublic && !isAlias,
   );
 
-  assert.equal(Object.keys(INPUTS).sort(), mutations.map(({ procedure }) => procedure).sort());
+  assert.equal(
+    [...Object.keys(INPUTS), ...FOR_MEMBERS].sort(),
+    mutations.map(({ procedure }) => procedure).sort(),
+  );
 });
 
 let n = 0;
@@ -351,6 +377,23 @@ for (const [procedure, makeInput] of Object.entries(INPUTS)) {
     for (const email of [ROOT, ADA]) await app.renewToken(email);
   });
 }
+
+lost('changes nothing with requests.create when deactivated or suspended', async ({ app }) => {
+  await app.as(ROOT).apps.update({ app_id: CHURN, is_requestable: true });
+  const losses = [
+    (email: string) => app.as(ROOT).users.update({ email, is_active: false }),
+    (email: string) => app.as(ROOT).memberships.update({ id: 1, email, is_active: false }),
+  ];
+  for (const lose of losses) {
+    n += 1;
+    const email = await member(app, n);
+    await rejectsWith(
+      call(app, 'requests.create', { app: CHURN }, () => lose(email), email),
+      lose === losses[0] ? 'unauthenticated' : 'invalid-input',
+    );
+    assert.equal(await app.as(ROOT).requests.list({ email }), []);
+  }
+});
 
 lost('is refused if the loss commits while the mutation waits to commit', async ({ app }) => {
   const admin = app.orm.em.fork();

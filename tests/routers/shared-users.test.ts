@@ -81,6 +81,7 @@ const otherView = async (app: TestApp) => {
     timeline: await globex.mail.timeline({ email: SHARED }),
     views: await globex.accessViews.list({}),
     usage: await globex.usage.listByUserInAllApps({ email: SHARED }),
+    requests: await globex.requests.list({}),
     permissions: await globex.users.permissions({ email: SHARED }),
   };
 };
@@ -109,6 +110,15 @@ const rejoin = async (app: TestApp): Promise<void> => {
   const { apps } = await app.as(ROOT).users.get({ email: SHARED });
   await app.as(ROOT).users.update({ email: SHARED, apps: [...new Set([...apps, FLEET, SALES])] });
   await app.as(ROOT).memberships.update({ id: 1, email: SHARED, is_active: true });
+  // Acme sends these, and its admins see them.
+  await sql`delete from outbox_mails where kind = 'access-decided'`.execute(app.db());
+};
+
+const askedBySharedUser = async (app: TestApp) => {
+  await sql`delete from groups where client_id = 1`.execute(app.db());
+  await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
+  await app.as(ROOT).users.update({ email: SHARED, apps: [FLEET, SALES] });
+  return app.as(SHARED).requests.create({ app: CHURN });
 };
 
 /** Every mutation that names a person, called by the admin of one client for the user of both. */
@@ -272,6 +282,8 @@ const CALLS: Record<string, Call[]> = {
       },
     },
   ],
+  'requests.approve': [{ call: async (app) => app.as(ACME).requests.approve(await askedBySharedUser(app)) }],
+  'requests.deny': [{ call: async (app) => app.as(ACME).requests.deny(await askedBySharedUser(app)) }],
   'invitations.create': [
     {
       call: (app) => app.as(ACME).invitations.create({ items: [{ email: SHARED, extra: { rows: 'all' } }] }),
@@ -363,6 +375,8 @@ const NAMES_NO_PERSON = [
   'profile.undoEmail',
   'profile.update',
   'profile.verifyEmail',
+  'requests.create',
+  'requests.withdraw',
   'savedFilters.create',
   'savedFilters.remove',
   'savedFilters.replace',

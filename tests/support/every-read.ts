@@ -1,7 +1,7 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
-import { ADA, DEMO_PASSWORD, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
-import { SALES } from './usage.ts';
+import { ADA, DEMO_PASSWORD, GRACE, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
+import { CHURN, SALES } from './usage.ts';
 
 const STACK = 'a0a91e46';
 const VIEW = 'a'.repeat(32);
@@ -26,6 +26,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
     await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
   }
   for (const name of ['One', 'Two']) await root.groups.create({ id: 1, name, members: [ADA], apps: [SALES] });
+  await addAccessRequests(app);
   await addUsedViews(app);
   await publishDemoPackages(app.store);
   for (const app_version of ['1.0.0', '1.1.0']) {
@@ -34,6 +35,13 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   await addIdle(app);
   for (const username of [ROOT, ROOT, ADA, ADA])
     await app.send('POST /session/', { payload: { username, password: DEMO_PASSWORD } });
+};
+
+const addAccessRequests = async (app: TestApp): Promise<void> => {
+  await app.as(ROOT).apps.update({ app_id: CHURN, is_requestable: true });
+  const { create, withdraw } = app.as(GRACE).requests;
+  await withdraw({ id: (await create({ app: CHURN, reason: '=reason' })).id });
+  await create({ app: CHURN });
 };
 
 const IN_2020 = new Date('2020-01-01T00:00:00Z');
@@ -91,8 +99,12 @@ export const readEndpoints = (): { endpoint: Endpoint; path: string }[] =>
       return { endpoint, path: query === undefined ? path : `${path}?${query}` };
     });
 
+/** Of members, not of superusers. */
+const EMPTY_LIST = 'requests.requestable';
+
 /** Every endpoint that returns one array. The usage log is streamed and paged differently. */
 export const listEndpoints = () =>
   readEndpoints().filter(
-    ({ endpoint }) => endpoint.csv !== null && !endpoint.procedure.startsWith('usage.listBy'),
+    ({ endpoint: { csv, procedure } }) =>
+      csv !== null && procedure !== EMPTY_LIST && !procedure.startsWith('usage.listBy'),
   );

@@ -134,6 +134,7 @@ const NOON = new Date('2026-11-21T12:00:00.000Z');
 export const invitationContext = (changes: Partial<MailContext> = {}): MailContext => ({
   id: 7,
   kind: 'invitation',
+  access_request: null,
   recipient: 'ada@guest.test',
   client_id: 1,
   invitation_id: 3,

@@ -85,6 +85,10 @@ const addRows = async (app: TestApp): Promise<void> => {
     .values({ user_id: id, old_email: PERSON, new_email: 'zephyrine@new.test', requested_at: now })
     .execute();
   await db
+    .insertInto('access_requests')
+    .values({ ...common, app_id: SALES, reason: 'Zephyrine needs it', decision_reason: 'Not Quillfeather' })
+    .execute();
+  await db
     .insertInto('idempotent_responses')
     .values({ ...common, key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') })
     .execute();

@@ -4,6 +4,11 @@ export type Action = NonNullable<Exclude<Inputs['audit']['list'], void>['action'
 
 /** What each action says in a list: the actor is the subject. */
 const LABELS: Record<Action, string> = {
+  'access-request.approve': 'Approved a request for an app',
+  'access-request.close': 'Closed a request for an app',
+  'access-request.create': 'Asked for an app',
+  'access-request.deny': 'Denied a request for an app',
+  'access-request.withdraw': 'Withdrew a request for an app',
   'access-view.create': 'Created an access view',
   'access-view.deactivate': 'Deactivated an access view',
   'access-view.update': 'Changed an access view',

@@ -32,7 +32,8 @@ import {
 } from './app-rows.ts';
 
 type FixedColumn = 'id' | 'client_id' | 'slug' | 'package_info' | 'shows_usage';
-type AppChanges = { [Column in Exclude<keyof AppRow, FixedColumn>]?: AppRow[Column] | undefined };
+type ExpectedApp = { [Column in Exclude<keyof AppRow, FixedColumn>]?: AppRow[Column] | undefined };
+type AppChanges = ExpectedApp & { is_requestable?: boolean | undefined };
 
 /** Per version. Repeated rollbacks make many; the audit trail has all of them. */
 const MAX_LOADS = 20;
@@ -156,7 +157,7 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
     },
 
     /** @throws Problem `not-found`, `forbidden`, `precondition-failed` */
-    update: (actor: Actor, id: string, changes: AppChanges, expected?: AppChanges) =>
+    update: (actor: Actor, id: string, changes: AppChanges, expected?: ExpectedApp) =>
       em.transactional(async (tx) => {
         const app = await appRows(tx, actor)
           .where('apps.id', '=', id)
@@ -191,6 +192,7 @@ const appStatuses = (em: Em) =>
   kysely(em)
     .selectFrom('apps')
     .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url'])
+    .select('apps.is_requestable')
     .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
     .select(maintenanceMessage.as('maintenance_message'));
 

@@ -5,6 +5,11 @@ import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
 /** Every action that the audit trail records: `{noun}.{verb}`. */
 export const AUDIT_ACTIONS = [
+  'access-request.approve',
+  'access-request.close',
+  'access-request.create',
+  'access-request.deny',
+  'access-request.withdraw',
   'access-view.create',
   'access-view.deactivate',
   'access-view.update',

@@ -145,6 +145,7 @@ const OWNED_TABLES = [
   'saved_filters',
   'app_grants',
   'group_members',
+  'access_requests',
   'memberships',
   'idempotent_responses',
   'launch_codes',

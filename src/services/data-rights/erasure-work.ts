@@ -120,6 +120,7 @@ const isSettled = async (tx: SqlEntityManager, { transactionId: id }: RunningEra
 
 /** Texts by or about any person, in which an erasure replaces the person's address, handle and full name. */
 export const SEARCHED: Partial<Record<keyof Database, readonly string[]>> = {
+  access_requests: ['reason', 'decision_reason'],
   access_views: ['data_permissions', 'selections', 'flags'],
   access_view_uses: ['data_permissions', 'selections'],
   api_tokens: ['name'],

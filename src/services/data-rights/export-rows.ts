@@ -86,6 +86,25 @@ export const EXPORT_PARTS = {
       'g.app_id',
     ),
 
+  access_requests: ({ em, person }: Exported): Pages =>
+    pagesOf(
+      kysely(em)
+        .selectFrom('access_requests as r')
+        .innerJoin('apps', 'apps.id', 'r.app_id')
+        .select([
+          'r.id',
+          'apps.slug as app',
+          'r.reason',
+          'r.days',
+          'r.status',
+          'r.created_at',
+          'r.decided_at',
+        ])
+        .select(['r.decision_reason', 'r.expires_at'])
+        .where('r.user_id', '=', person.id),
+      'r.id',
+    ),
+
   invitations_received: ({ em, person, now }: Exported): Pages =>
     pagesOf(invitations(em, now).where('invitations.email', '=', person.email), 'invitations.id'),
 

@@ -86,6 +86,43 @@ export const enqueueEmailMail = async (
     .execute();
 };
 
+type RequestRow = { id: number; app: string; client: number; user_id: number };
+
+/** Requests for one app within these minutes are one mail to each admin: they see the others in the list. */
+export const REQUEST_MAIL_MINUTES = 10;
+
+/** Enqueues a mail to each admin who may decide the request. The app is locked, so that two requests do not both find no earlier mail. */
+export const enqueueRequestMails = async (
+  tx: Em,
+  { id, app, client, user_id: userId }: RequestRow,
+  now: Date,
+): Promise<void> => {
+  const since = new Date(now.getTime() - REQUEST_MAIL_MINUTES * MINUTE_MS);
+  await sql`
+    insert into outbox_mails
+      (kind, recipient, client_id, user_id, access_request_id, created_at, next_attempt_at, traceparent)
+    select 'access-requested', u.email, m.client_id, u.id, ${id}::int, ${now}::timestamptz, ${now}::timestamptz,
+      ${tracing.traceparent()}::varchar
+    from memberships m join users u on u.id = m.user_id
+    where m.client_id = ${client}::int and m.is_admin and m.is_active_member and u.is_active
+      and u.id <> ${userId}::int and not exists (
+        select from outbox_mails earlier join access_requests r on r.id = earlier.access_request_id
+        where earlier.kind = 'access-requested' and earlier.user_id = u.id and r.app_id = ${app}::varchar
+          and earlier.created_at > ${since}::timestamptz)
+    order by u.id`.execute(kysely(tx));
+};
+
+/** Enqueues the mail that informs a person of the decision about their request. */
+export const enqueueDecisionMail = async (tx: Em, requestId: number, now: Date): Promise<void> => {
+  await sql`
+    insert into outbox_mails
+      (kind, recipient, client_id, user_id, access_request_id, created_at, next_attempt_at, traceparent)
+    select 'access-decided', u.email, a.client_id, u.id, r.id, ${now}::timestamptz, ${now}::timestamptz,
+      ${tracing.traceparent()}::varchar
+    from access_requests r join users u on u.id = r.user_id join apps a on a.id = r.app_id
+    where r.id = ${requestId}::int`.execute(kysely(tx));
+};
+
 const enqueueNotice = async (
   tx: Em,
   kind: MailKind,

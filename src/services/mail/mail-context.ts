@@ -51,6 +51,7 @@ export const mailRows = (em: Em, options: MailOptions) =>
     .leftJoin('users as person', 'person.id', 'mail.user_id')
     .leftJoin('password_links as link', 'link.id', 'mail.password_link_id')
     .leftJoin('email_changes as change', 'change.id', 'mail.email_change_id')
+    .leftJoin('access_requests as request', 'request.id', 'mail.access_request_id')
     .leftJoin('clients as client', (join) =>
       join.on(
         condition`client.id = coalesce(mail.client_id,
@@ -64,6 +65,18 @@ export const mailRows = (em: Em, options: MailOptions) =>
     .select([whyObsolete(options).as('obsolete'), mailStatus.as('status')]);
 
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
+
+/** What mails say of a request of a present member for an app. Times are ISO 8601. */
+type RequestFacts = {
+  app: string;
+  email: string;
+  name: string;
+  reason: string;
+  days: number | null;
+  is_approved: boolean;
+  expires_at: string | null;
+  decision_reason: string;
+};
 
 /** Mails with everything that their templates need. */
 export const mailContexts = (em: Em, options: MailOptions) =>
@@ -84,7 +97,16 @@ export const mailContexts = (em: Em, options: MailOptions) =>
       sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
         then ${passwordExpiresAt('person')} end`.as('password_expires_at'),
     )
-    .select(appsInvitedTo(sql`a.label`, sql`mail.invitation_id`).as('app_labels'));
+    .select(appsInvitedTo(sql`a.label`, sql`mail.invitation_id`).as('app_labels'))
+    .select(
+      sql<RequestFacts | null>`(
+        select json_build_object('app', a.label, 'email', u.email, 'name', trim(u.first_name || ' ' || u.last_name),
+          'reason', request.reason, 'days', request.days, 'is_approved', request.status = 'approved',
+          'expires_at', request.expires_at, 'decision_reason', request.decision_reason)
+        from apps a join users u on u.id = request.user_id
+          join memberships m on m.user_id = u.id and m.client_id = a.client_id
+        where a.id = request.app_id)`.as('access_request'),
+    );
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
@@ -94,7 +116,7 @@ export type LetterContext = Pick<
   | ('id' | 'kind' | 'recipient' | 'created_at' | 'client_name' | 'default_from_email' | 'support_email')
   | ('invitation_subject' | 'invitation_body' | 'invitation_key' | 'app_labels')
   | ('first_name' | 'request_address' | 'password_expires_at')
-  | ('change_id' | 'change_user_id' | 'change_requested_at')
+  | ('change_id' | 'change_user_id' | 'change_requested_at' | 'access_request')
   | ('link_id' | 'link_user_id' | 'link_created_at' | 'link_expires_at' | 'invitation_days')
 >;
 
@@ -117,8 +139,20 @@ const whyUntold = sql<string | null>`case
   when ${passwordExpiresAt('person')} is null then 'The password does not expire any more.'
 end`;
 
+/** A mail to an admin also stands for later requests for the same app. */
+const whyRequestIsOver = sql<string | null>`case
+  when request.id is null then 'The person who asked was erased.'
+  when not person.is_active then 'The account has been deactivated.'
+  when mail.kind = 'access-decided' then null
+  when not exists (select from memberships m
+    where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin and m.is_active_member)
+    then 'The recipient is no admin of the client any more.'
+  when not exists (select from access_requests r where r.app_id = request.app_id and r.status = 'pending')
+    then 'No request for this app is pending any more.'
+end`;
+
 /**
- * Only links become obsolete, and notices of dates. A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no
+ * Only links become obsolete, and notices of dates and requests. A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no
  * link until a worker first claims it, and its user has no password until the link is used.
  */
 const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>`case
@@ -134,6 +168,7 @@ const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>
     when not person.is_active then 'The account has been deactivated.'
     when ${confirmationEnds} <= ${now} then 'The link has expired.'
   end
+  when mail.kind in ('access-requested', 'access-decided') then ${whyRequestIsOver}
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'

@@ -6,6 +6,7 @@ import type { EmailLinkKind, SignedLinks } from '../auth/signed-links.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import { UNDO_DAYS } from '../users/address-change.ts';
 import { CONFIRM_HOURS } from '../users/email-changes.ts';
+import { REQUEST_MAIL_MINUTES } from './enqueue-mails.ts';
 import type { LetterContext } from './mail-context.ts';
 import {
   isMailAddress,
@@ -219,6 +220,45 @@ const TEMPLATES: Record<MailKind, Template> = {
       ],
     }),
   },
+  'access-requested': {
+    subject: (mail) => `Access requested at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: requestOf(mail),
+      closing: [
+        'To approve or deny it, log in to the console.',
+        `If others ask for this app within ${REQUEST_MAIL_MINUTES} minutes, you get no further email. The console lists all requests.`,
+      ],
+    }),
+  },
+  'access-decided': {
+    subject: (mail) => `Your request for access at ${senderNameOf(mail)}`,
+    content: (mail) => ({ opening: decisionOf(mail), closing: support(mail) }),
+  },
+};
+
+/** Nothing is said of people who have left the client or were erased. */
+const NO_REQUEST = ['This request does not exist any more.'];
+
+const requestOf = ({ access_request: request }: LetterContext): string[] => {
+  if (!request) return NO_REQUEST;
+  const { app, email, days } = request;
+  const [name, reason] = [oneLine(request.name), plainText(request.reason)];
+  const person = name === '' ? email : `${name} (${email})`;
+  const duration = days === null ? '' : ` for ${days} ${days === 1 ? 'day' : 'days'}`;
+  return [
+    `${person} asks for access to ${oneLine(app)}${duration}.`,
+    ...(reason ? [`Reason: ${reason}`] : []),
+  ];
+};
+
+const decisionOf = ({ access_request: request }: LetterContext): string[] => {
+  if (!request) return NO_REQUEST;
+  const [app, word] = [oneLine(request.app), plainText(request.decision_reason)];
+  const end = request.expires_at === null ? '' : `, until ${momentOf(new Date(request.expires_at))}`;
+  const decision = request.is_approved
+    ? `Your request was approved. You can open ${app} now${end}.`
+    : `Your request for access to ${app} was denied.`;
+  return [decision, ...(word ? [`Your administrator wrote: ${word}`] : [])];
 };
 
 const greeting = (mail: LetterContext): string => {

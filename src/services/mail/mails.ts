@@ -208,6 +208,7 @@ const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'
   change_id: null,
   change_user_id: null,
   change_requested_at: null,
+  access_request: null,
   link_id: null,
   link_user_id: null,
   link_created_at: null,

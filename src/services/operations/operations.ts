@@ -9,6 +9,7 @@ import type { Actor } from '../access/actor.ts';
 import { APP_ACCESS } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { closeEvents, closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
@@ -55,6 +56,8 @@ export const createOperations = (unit: UnitOfWork) => {
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
       await leaveClients(user, change).execute(kysely(tx));
+      const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
+      await tagged.record(tx, closeEvents(actor, closed));
       change.undone = undoneBy(undoable, change, clock.now());
       await tx.flush();
     });

@@ -58,7 +58,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
     const [apps, rows] = await Promise.all([
       kysely(em)
         .selectFrom('apps')
-        .select(['id', 'slug', 'label', 'in_maintenance'])
+        .select(['id', 'slug', 'label', 'in_maintenance', 'is_requestable'])
         .where('client_id', '=', client)
         .orderBy('created_at')
         .orderBy('id')

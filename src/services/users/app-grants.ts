@@ -10,6 +10,7 @@ import {
   idsOf,
   supersedeOperations,
 } from '../operations/operation-log.ts';
+import { closeObsoleteRequests, requestsOf } from './request-closing.ts';
 
 /** Finds the apps that the actor may grant, oldest first. `unknown` are ids of no app, or of an app of another client. */
 export const findGrantable = async (em: Em, actor: Actor, appIds: readonly string[]) => {
@@ -52,7 +53,7 @@ export type Granting = { by: number; now: Date };
 
 /**
  * Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again: this
- * changes nothing, unless the grant had expired.
+ * changes nothing, unless the grant had expired. Pending requests for the granted apps are closed.
  */
 export const changeAccess = async (
   tx: Em,
@@ -85,6 +86,9 @@ export const changeAccess = async (
     on conflict (user_id, app_id) do update set granted_by = excluded.granted_by,
       granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
       where current.expires_at <= now()`.execute(kysely(tx));
+  // The entry of the grant in the audit trail says it.
+  if (grants.length > 0)
+    await closeObsoleteRequests(tx, requestsOf(grants.map(({ user_id }) => user_id)), by, now);
 };
 
 /** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */

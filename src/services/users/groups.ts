@@ -11,6 +11,7 @@ import type { AuditAction } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { requireExpected } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { closeObsoleteRequests } from './request-closing.ts';
 
 export type GroupInput = { name: string; members: string[]; apps: string[] };
 type LockedGroup = { id: number; client: { id: number } };
@@ -48,10 +49,13 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     const ids = found.users.map((user) => user.id);
     const changesMembers = (members ?? addedMembers) !== undefined;
     const isRemoved = members ? isNoneOf(ids) : isUserOf(removedMembers);
-    return {
+    const contents = {
       ...(changesMembers && { members: await setMembers(tx, terms, ids, isRemoved) }),
       ...(apps && { apps: await replaceApps(tx, terms, found.apps) }),
     };
+    // The entry of the group in the audit trail says it.
+    await closeObsoleteRequests(tx, requestsOfMembers(group.id), actor.id, terms.now);
+    return contents;
   };
 
   return {
@@ -196,6 +200,9 @@ const findContents = async (
   if (Object.keys(fields).length > 0) throw invalid(fields);
   return { users, apps: apps.map(({ id }) => id) };
 };
+
+const requestsOfMembers = (groupId: number) =>
+  condition`r.user_id in (select user_id from group_members where group_id = ${groupId})`;
 
 type Terms = { groupId: number; by: number; now: Date };
 type Replaced = { added: string[]; removed: string[] };

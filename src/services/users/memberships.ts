@@ -11,6 +11,7 @@ import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, grantEvents } from './app-grants.ts';
 import { endMemberAccess, leaveClient } from './member-access.ts';
+import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 import { lockUser, readTarget } from './user-locks.ts';
 import { deactivate, type UserChanges, updateUser } from './user-update.ts';
 
@@ -105,12 +106,14 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       const isDeactivated = isLastMembership(target) && user.isActive;
       if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
+      const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now);
       await lockAccessChange(tx, user.id, actor);
 
       const about = { actor, target: user.email };
       const events: AuditEvent[] = [
         ...grantEvents(actor, user.email, [], revoked),
         { action: 'membership.remove', ...about, clients: [clientId] },
+        ...closeEvents(actor, closed),
       ];
       if (isDeactivated) events.push({ action: 'user.deactivate', ...about, clients: [clientId] });
       await audit.record(tx, events);

@@ -16,6 +16,7 @@ import { readClient } from '../clients/clients.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
@@ -47,10 +48,11 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       }
       user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser });
       await tx.flush();
+      const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
       const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
-      if (!isEmpty(details)) await audit.record(tx, [event]);
+      if (!isEmpty(details)) await audit.record(tx, [event, ...closeEvents(actor, closed)]);
       return readUser(tx, actor, email);
     }),
 
@@ -72,9 +74,11 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       await tx.flush();
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
+      const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
-      await audit.record(tx, [{ action, actor, target: user.email, clients: [clientId] }]);
+      const about = { actor, target: user.email, clients: [clientId] };
+      await audit.record(tx, [{ action, ...about }, ...closeEvents(actor, closed)]);
       return readUser(tx, actor, email);
     }),
 

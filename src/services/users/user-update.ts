@@ -24,6 +24,7 @@ import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/pass
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, unknownApp } from './app-grants.ts';
 import { endMemberAccess } from './member-access.ts';
+import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
@@ -118,6 +119,8 @@ export const updateUser = async (
   await changeAccess(tx, { by: actor.id, now }, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
   if (suspended.length > 0) await endMemberAccess(tx, user, suspended, now);
+  const closed =
+    isActive === false ? await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now) : [];
   if (isActive === true && !isShared) await enqueueReactivationNotice(tx, user.id, now);
   if (isActive === false) await lockAccessChange(tx, user.id, actor);
 
@@ -131,7 +134,7 @@ export const updateUser = async (
   // With the account, or because the account was active already.
   if (!isShared && changed.length > 0)
     events.push({ action: 'membership.reactivate', ...about, clients: clientsOf(changed) });
-  events.push(...grantEvents(actor, user.email, granted, revoked));
+  events.push(...grantEvents(actor, user.email, granted, revoked), ...closeEvents(actor, closed));
   await audit.record(tx, events);
   // Groups give their apps again to a member who was suspended.
   const isBack = isShared && isActive === true;

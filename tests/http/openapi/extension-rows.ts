@@ -33,6 +33,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutMemberships(app)),
   ...(await aboutProfiles(app)),
   ...(await aboutGroups(app)),
+  ...(await aboutAccessRequests(app)),
   ...aboutTenants,
   ...(await aboutErasures(app)),
   ...aboutApps,
@@ -115,6 +116,30 @@ const aboutGroups = async (app: TestApp): Promise<Step[]> => {
     { line: `GET ${path}`, as: ACME },
     { line: `PATCH ${path}`, as: ACME, body: { members: [ADA] } },
     { line: `DELETE ${path}`, as: ACME },
+  ];
+};
+
+const aboutAccessRequests = async (app: TestApp): Promise<Step[]> => {
+  await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
+  const ask = async (email: string): Promise<string> => {
+    await app.as(ACME).users.create({ email, client: 1 });
+    const { id } = await app.as(email).requests.create({ app: CHURN });
+    return `/jb/access-requests/${id}/`;
+  };
+  const [first, second, third] = [
+    await ask('asks-1@acme.test'),
+    await ask('asks-2@acme.test'),
+    await ask('asks-3@acme.test'),
+  ];
+  const asker = 'asks-3@acme.test';
+  return [
+    { line: 'GET /jb/requestable-apps/', as: asker },
+    { line: 'POST /jb/access-requests/', as: asker, body: { app: CHURN, reason: 'x', days: 14 } },
+    { line: 'GET /jb/access-requests/', as: ACME },
+    { line: `GET ${first}`, as: ACME },
+    { line: `POST ${first}approve/`, as: ACME, body: { version: 1, expires_at: END } },
+    { line: `POST ${second}deny/`, as: ACME, body: { version: 1, reason: 'x' } },
+    { line: `POST ${third}withdraw/`, as: asker },
   ];
 };
 

@@ -1,0 +1,58 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { App } from './app.ts';
+import { instant, uniqueIndex } from './columns.ts';
+import { User } from './user.ts';
+
+/** `closed`: the person got the app in another way, or cannot get it any more. */
+export const REQUEST_STATUSES = ['pending', 'approved', 'denied', 'withdrawn', 'closed'] as const;
+export type RequestStatus = (typeof REQUEST_STATUSES)[number];
+
+type Decision = { by: number; at: Date; reason?: string; expiresAt?: Date | null };
+
+/** A person asks for an app of a client that they belong to. */
+export const AccessRequestSchema = defineEntity({
+  name: 'AccessRequest',
+  tableName: 'access_requests',
+  indexes: [
+    uniqueIndex('access_requests_one_pending', `access_requests (user_id, app_id) where status = 'pending'`),
+    { properties: ['user', 'id'] },
+    { properties: ['app', 'id'] },
+  ],
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
+    app: () => p.manyToOne(App).deleteRule('cascade').updateRule('no action'),
+    reason: p.string().length(500).default(''),
+    /** How long the person wants the app; null: without an end. */
+    days: p.integer().nullable().check('days > 0'),
+    status: p.enum(REQUEST_STATUSES).default('pending'),
+    /** Counts its changes: a decision names the one that it is about. */
+    version: p.integer().default(1),
+    createdAt: instant(),
+    decidedAt: instant().nullable(),
+    /** The user who ended it. Without a foreign key, as that of a grant. */
+    decidedBy: p.integer().nullable(),
+    decisionReason: p.string().length(500).default(''),
+    /** When the approved grant ends; null if it does not. */
+    expiresAt: instant().nullable(),
+  },
+});
+
+export class AccessRequest extends AccessRequestSchema.class {
+  /** The person asks again, before a decision. */
+  change(reason: string, days: number | null): void {
+    this.reason = reason;
+    this.days = days;
+    this.version += 1;
+  }
+
+  end(status: Exclude<RequestStatus, 'pending'>, { by, at, reason = '', expiresAt = null }: Decision): void {
+    this.status = status;
+    this.version += 1;
+    this.decidedAt = at;
+    this.decidedBy = by;
+    this.decisionReason = reason;
+    this.expiresAt = expiresAt;
+  }
+}
+AccessRequestSchema.setClass(AccessRequest);

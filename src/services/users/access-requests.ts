@@ -1,0 +1,244 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { type InferResult, sql } from 'kysely';
+import { AccessRequest, type RequestStatus } from '../../../entities/access-request.ts';
+import { App } from '../../../entities/app.ts';
+import { User } from '../../../entities/user.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
+import { APP_ACCESS, userClientVisibleTo } from '../access/visibility.ts';
+import type { AuditAction } from '../audit/audit.ts';
+import { enqueueDecisionMail, enqueueRequestMails } from '../mail/enqueue-mails.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { grantApp } from './grants.ts';
+import { lockActiveUser, lockVisibleUser } from './user-locks.ts';
+
+export { REQUEST_STATUSES } from '../../../entities/access-request.ts';
+
+type Filter = {
+  status: RequestStatus | 'all';
+  client?: number | undefined;
+  app?: string | undefined;
+  email?: string | undefined;
+};
+type Asked = { app: string; reason: string; days: number | null };
+type Denial = { version: number; reason: string };
+/** Without `expires_at`, the grant lasts as long as the person asked for. */
+type Approval = Denial & { expires_at?: Date | null | undefined };
+
+/** Requests of people for apps of their clients, and the decisions about them. */
+export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
+  const record = (tx: Em, action: AuditAction, actor: Actor, row: RequestRow, details: object = {}) => {
+    const about = { actor, target: row.email, clients: [row.client] };
+    return audit.record(tx, [{ action, ...about, details: { id: row.id, app: row.app, ...details } }]);
+  };
+
+  return {
+    /** The apps that the actor may ask for, by client and age. */
+    requestable: (actor: Actor) =>
+      requestableApps(em, actor)
+        .select(['apps.client_id as client', 'clients.name as client_name'])
+        .select(['apps.slug', 'apps.label', 'apps.description'])
+        .select(
+          condition`exists (select from access_requests r
+            where r.user_id = ${actor.id} and r.app_id = apps.id and r.status = 'pending')`.as('is_pending'),
+        )
+        .orderBy('apps.client_id')
+        .orderBy('apps.created_at')
+        .orderBy('apps.id')
+        .execute(),
+
+    /** The actor's own requests, and those of clients that the actor may see. Newest first. */
+    list: async (actor: Actor, filter: Filter, page: CursorPageRequest) => {
+      let rows = afterCursor(requestRows(em, actor), 'r.id', page.cursor, 'desc').orderBy('r.id', 'desc');
+      if (filter.status !== 'all') rows = rows.where('r.status', '=', filter.status);
+      if (filter.client !== undefined) rows = rows.where('apps.client_id', '=', filter.client);
+      if (filter.app !== undefined) rows = rows.where('r.app_id', '=', filter.app);
+      if (filter.email !== undefined) rows = rows.where('users.email', '=', filter.email);
+      return (await readPage(rows, 'r.id', page)).map(outputFor(actor));
+    },
+
+    /** @throws Problem `not-found` */
+    get: async (actor: Actor, id: number) => outputFor(actor)(await readRequest(em, actor, id)),
+
+    /**
+     * Asks for an app, or changes the pending request for it.
+     * @throws Problem `invalid-input` on `app`
+     */
+    create: (actor: Actor, { app, reason, days }: Asked) =>
+      em.transactional(async (tx) => {
+        const now = clock.now();
+        await lockForRequest(tx, actor, app);
+        const pending = await tx.findOne(AccessRequest, { user: actor.id, app, status: 'pending' });
+        pending?.change(reason, days);
+        const [user, ofApp] = [tx.getReference(User, actor.id), tx.getReference(App, app)];
+        const request =
+          pending ?? tx.create(AccessRequest, { user, app: ofApp, reason, days, createdAt: now });
+        await tx.flush();
+        const row = await readRequest(tx, actor, request.id);
+        if (!pending) await enqueueRequestMails(tx, row, now);
+        await record(tx, 'access-request.create', actor, row, { days });
+        return outputFor(actor)(row);
+      }),
+
+    /** @throws Problem `not-found`, `request-decided` */
+    withdraw: (actor: Actor, id: number) =>
+      em.transactional(async (tx) => {
+        await lockActiveUser(tx, actor.id);
+        const request = await tx.findOne(AccessRequest, { id, user: actor.id }, LOCK);
+        if (!request) throw notFound('access request');
+        await requirePending(tx, actor, request);
+        request.end('withdrawn', { by: actor.id, at: clock.now() });
+        await tx.flush();
+        const row = await readRequest(tx, actor, id);
+        await record(tx, 'access-request.withdraw', actor, row);
+        return outputFor(actor)(row);
+      }),
+
+    /**
+     * Grants the app as `grants.create` does.
+     * @throws Problem `not-found`, `forbidden`, `self-modification`, `request-decided`, and those of `grantApp`
+     */
+    approve: (actor: Actor, id: number, { version, expires_at, reason }: Approval) =>
+      em.transactional(async (tx) => {
+        const now = clock.now();
+        const { email, app, ...request } = await lockUndecided(tx, actor, id, version);
+        const expiresAt = expires_at === undefined ? endOf(request.days, now) : expires_at;
+        request.entity.end('approved', { by: actor.id, at: now, reason, expiresAt });
+        await tx.flush();
+        const grant = { expires_at: expiresAt, reason: request.reason };
+        await grantApp({ tx, now, audit }, actor, app, email, grant);
+        await enqueueDecisionMail(tx, id, now);
+        const row = await readRequest(tx, actor, id);
+        await record(tx, 'access-request.approve', actor, row, { expires_at: expiresAt });
+        return outputFor(actor)(row);
+      }),
+
+    /** @throws Problem `not-found`, `forbidden`, `self-modification`, `request-decided` */
+    deny: (actor: Actor, id: number, { version, reason }: Denial) =>
+      em.transactional(async (tx) => {
+        const now = clock.now();
+        const { entity } = await lockUndecided(tx, actor, id, version);
+        entity.end('denied', { by: actor.id, at: now, reason });
+        await tx.flush();
+        await enqueueDecisionMail(tx, id, now);
+        const row = await readRequest(tx, actor, id);
+        await record(tx, 'access-request.deny', actor, row);
+        return outputFor(actor)(row);
+      }),
+  };
+};
+
+const LOCK = { lockMode: LockMode.PESSIMISTIC_WRITE };
+
+/** The apps that the actor may ask for. Those who have a role cannot: their apps are not changed by the admins of a client. */
+const requestableApps = (em: Em, actor: Actor) =>
+  kysely(em)
+    .selectFrom('apps')
+    .innerJoin('clients', 'clients.id', 'apps.client_id')
+    .innerJoin('memberships as m', 'm.client_id', 'apps.client_id')
+    .select('apps.id')
+    .where('m.user_id', '=', actor.id)
+    .where('m.is_active_member', '=', true)
+    .where('clients.is_open', '=', true)
+    .where('apps.is_requestable', '=', true)
+    .where(condition`${!can(actor, 'view')}::boolean`)
+    .where(
+      condition`not exists (select from ${APP_ACCESS} g where g.user_id = ${actor.id} and g.app_id = apps.id)`,
+    );
+
+/**
+ * Locks the actor, the admins who are mailed, and the app, until the transaction ends: in the order of other transactions, users first
+ * and by id. A suspension of the actor waits, or is seen; of two requests for the app, the second sees the mails of the first.
+ * @throws Problem `invalid-input` on `app`
+ */
+const lockForRequest = async (tx: Em, actor: Actor, app: string): Promise<void> => {
+  const db = kysely(tx);
+  await requireRequestable(tx, actor, app);
+  await sql`
+    select from users where id = ${actor.id} or id in (
+      select m.user_id from memberships m join apps a on a.client_id = m.client_id
+      where a.id = ${app} and m.is_admin)
+    order by id for key share`.execute(db);
+  await sql`select from apps where id = ${app} for no key update`.execute(db);
+  await requireRequestable(tx, actor, app);
+};
+
+/** @throws Problem `invalid-input` on `app`, the same for apps that do not exist */
+const requireRequestable = async (tx: Em, actor: Actor, app: string): Promise<void> => {
+  await requestableApps(tx, actor)
+    .where('apps.id', '=', app)
+    .executeTakeFirstOrThrow(() => invalid({ app: ['You cannot ask for an app of this id.'] }));
+};
+
+/** Requests that the viewer may see: their own, and those of present members of clients that they may see. */
+const requestRows = (em: Em, viewer: Actor) =>
+  kysely(em)
+    .selectFrom('access_requests as r')
+    .innerJoin('users', 'users.id', 'r.user_id')
+    .innerJoin('apps', 'apps.id', 'r.app_id')
+    .innerJoin('clients', 'clients.id', 'apps.client_id')
+    .leftJoin('users as decider', 'decider.id', 'r.decided_by')
+    .select(['r.id', 'r.user_id', 'r.version', 'r.status'])
+    .select(['users.email', 'users.first_name', 'users.last_name'])
+    .select(['r.app_id as app', 'apps.label as app_label'])
+    .select(['apps.client_id as client', 'clients.name as client_name'])
+    .select(['r.reason', 'r.days', 'r.created_at', 'r.decided_at', 'decider.email as decided_by'])
+    .select(['r.decision_reason', 'r.expires_at'])
+    .where(userClientVisibleTo(viewer, sql`r.user_id`, sql`apps.client_id`))
+    .where(
+      condition`(r.user_id = ${viewer.id} or exists (select from memberships m
+        where m.user_id = r.user_id and m.client_id = apps.client_id))`,
+    );
+
+export type RequestRow = InferResult<ReturnType<typeof requestRows>>[number];
+
+/** `can_decide`: whether it is pending, and the viewer may approve or deny it. */
+const outputFor = (viewer: Actor) => (row: RequestRow) => ({
+  ...row,
+  can_decide: row.status === 'pending' && row.user_id !== viewer.id && administersClient(viewer, row.client),
+});
+
+/** @throws Problem `not-found` */
+const readRequest = (em: Em, actor: Actor, id: number): Promise<RequestRow> =>
+  requestRows(em, actor)
+    .where('r.id', '=', id)
+    .executeTakeFirstOrThrow(() => notFound('access request'));
+
+/**
+ * Locks the person first, then the request, as all who change the access of the person do.
+ * @throws Problem `not-found`, `forbidden`, `self-modification`, `request-decided`
+ */
+const lockUndecided = async (tx: Em, actor: Actor, id: number, version: number) => {
+  const row = await readRequest(tx, actor, id);
+  if (row.user_id === actor.id)
+    throw new Problem('self-modification', { detail: 'Others decide your own requests.' });
+  requireClientAdmin(actor, row.client);
+  await requirePending(tx, actor, row, version);
+  await lockVisibleUser(tx, actor, row.email);
+  const entity = await tx.findOneOrFail(AccessRequest, id, LOCK);
+  await requirePending(tx, actor, entity, version);
+  return { ...row, entity };
+};
+
+/** @throws Problem `request-decided`, with who decided it */
+const requirePending = async (
+  tx: Em,
+  actor: Actor,
+  { id, status, ...request }: Pick<AccessRequest, 'id' | 'status' | 'version'>,
+  version = request.version,
+): Promise<void> => {
+  if (status === 'pending' && request.version === version) return;
+  const { decided_by: by } = await readRequest(tx, actor, id);
+  const detail =
+    status === 'pending'
+      ? 'The person has changed this request since you read it. Read it again.'
+      : `This request was ${status}${by === null ? '' : ` by ${by}`}.`;
+  throw new Problem('request-decided', { detail });
+};
+
+const endOf = (days: number | null, now: Date): Date | null =>
+  days === null ? null : new Date(now.getTime() + days * DAY_MS);

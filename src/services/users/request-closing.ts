@@ -1,0 +1,55 @@
+import { type RawBuilder, sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { APP_ACCESS } from '../access/visibility.ts';
+import type { AuditEvent } from '../audit/audit.ts';
+
+type ClosedRequest = { id: number; app_id: string; client_id: number; email: string };
+
+/** Whether the person of a request `r` has the app by now, or may not get it in this way any more. */
+const isObsolete = condition`(
+  exists (select from ${APP_ACCESS} g where g.user_id = r.user_id and g.app_id = r.app_id)
+  or not exists (
+    select from apps a join memberships m on m.client_id = a.client_id and m.user_id = r.user_id
+      join users u on u.id = m.user_id
+    where a.id = r.app_id and m.is_active_member and u.is_active
+      and not (m.is_admin or u.is_staff or u.is_superuser)))`;
+
+/**
+ * Closes pending requests that have become obsolete. Call it in the transaction that changes access, after the change: those who decide
+ * a request lock its user first.
+ * @param isOf which requests to look at: a condition on `r`
+ */
+export const closeObsoleteRequests = async (
+  tx: Em,
+  isOf: RawBuilder<boolean>,
+  by: number,
+  now: Date,
+): Promise<ClosedRequest[]> => {
+  const { rows } = await sql<ClosedRequest>`
+    with obsolete as (
+      select r.id from access_requests r where r.status = 'pending' and ${isOf} and ${isObsolete}
+      order by r.id for update of r
+    ),
+    closed as (
+      update access_requests r set status = 'closed', version = version + 1, decided_at = ${now}::timestamptz,
+        decided_by = ${by}::int
+      from obsolete where r.id = obsolete.id returning r.id, r.user_id, r.app_id
+    )
+    select closed.id, closed.app_id, a.client_id, u.email
+    from closed join apps a on a.id = closed.app_id join users u on u.id = closed.user_id
+    order by closed.id`.execute(kysely(tx));
+  return rows;
+};
+
+/** Requests of these users. */
+export const requestsOf = (userIds: readonly number[]): RawBuilder<boolean> =>
+  condition`r.user_id = any(${[...userIds]}::int[])`;
+
+export const closeEvents = (actor: { email: string }, closed: readonly ClosedRequest[]): AuditEvent[] =>
+  closed.map(({ id, app_id, client_id, email }) => ({
+    action: 'access-request.close',
+    actor,
+    target: email,
+    clients: [client_id],
+    details: { id, app: app_id },
+  }));
