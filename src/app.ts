@@ -36,6 +36,7 @@ import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from './services/mail
 import { createMailWriter } from './services/mail/mail-writer.ts';
 import { createOutbox } from './services/mail/outbox.ts';
 import {
+  pruneAccessRequests,
   pruneAudit,
   pruneCounts,
   pruneCredentials,
@@ -240,6 +241,7 @@ const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resou
     return pruneOperations(orm.em.fork(), clock.now(), { auditDays, idempotencyHours });
   },
   invitations: () => pruneInvitations(orm.em.fork(), clock.now(), config.invitationRetentionDays),
+  accessRequests: () => pruneAccessRequests(orm.em.fork(), clock.now(), config.accessRequestRetentionDays),
   counts: () => pruneCounts(orm.em.fork()),
   logins: () => pruneCredentials(orm.em.fork(), clock.now(), config.tokenIdleDays),
 });

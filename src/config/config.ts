@@ -73,6 +73,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     auditRetentionDays: read.AUDIT_RETENTION_DAYS,
     /** Of closed and expired invitations; 0: forever. */
     invitationRetentionDays: read.INVITATION_RETENTION_DAYS,
+    accessRequestRetentionDays: read.ACCESS_REQUEST_RETENTION_DAYS,
     idempotencyHours: read.IDEMPOTENCY_RETENTION_HOURS,
     mailRetentionDays: read.MAIL_RETENTION_DAYS,
     /** Absent: mails are stored but not sent. */

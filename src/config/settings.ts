@@ -127,6 +127,9 @@ export const Settings = z.object({
   INVITATION_RETENTION_DAYS: wholeNumber(0, 36_500, 0).describe(
     'Days that invitations are kept after they were accepted, revoked or expired; `0` keeps them forever',
   ),
+  ACCESS_REQUEST_RETENTION_DAYS: wholeNumber(0, 36_500, 0).describe(
+    'Days that requests for apps are kept after they were decided, withdrawn or closed; `0` keeps them forever',
+  ),
   IDEMPOTENCY_RETENTION_HOURS: wholeNumber(1, 720, 24).describe(
     'Hours that responses to requests with an `Idempotency-Key` are stored and repeated',
   ),

@@ -66,6 +66,12 @@ export const pruneInvitations = async (em: Em, now: Date, retentionDays: number)
   await deleteInBatches(em, 'invitations', sql`${end} < ${before(now, retentionDays * DAY_MS)}`);
 };
 
+/** Deletes requests for apps that ended before the retention period. 0 days keep all. */
+export const pruneAccessRequests = async (em: Em, now: Date, retentionDays: number): Promise<void> => {
+  if (retentionDays === 0) return;
+  await deleteInBatches(em, 'access_requests', sql`decided_at < ${before(now, retentionDays * DAY_MS)}`);
+};
+
 const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::timestamptz`;
 
 /**

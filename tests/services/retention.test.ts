@@ -2,9 +2,15 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { kysely } from '../../src/db/kysely.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { pruneAudit, pruneInvitations, pruneOperations } from '../../src/services/pruning.ts';
+import {
+  pruneAccessRequests,
+  pruneAudit,
+  pruneInvitations,
+  pruneOperations,
+} from '../../src/services/pruning.ts';
 import { failureOf } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { CHURN } from '../support/usage.ts';
 
 const retention = appSuite('retention of the audit trail and invitations');
 
@@ -74,6 +80,22 @@ retention('deletes invitations that ended before, and keeps open ones', async ({
   assert.equal(await left(), ['expired@guest.test', 'open@guest.test']);
   await prune(10);
   assert.equal(await left(), ['open@guest.test']);
+});
+
+retention('deletes requests for apps that ended before, and keeps pending ones', async ({ app }) => {
+  await app.as(ROOT).apps.update({ app_id: CHURN, is_requestable: true });
+  const { create, withdraw } = app.as(GRACE).requests;
+  await withdraw({ id: (await create({ app: CHURN })).id });
+  await create({ app: CHURN });
+  app.clock.advance(30 * DAY_MS);
+  const prune = (days: number) => pruneAccessRequests(app.orm.em.fork(), app.clock.now(), days);
+  const left = async () => (await app.as(ROOT).requests.list({})).map(({ status }) => status);
+
+  await prune(0);
+  await prune(31);
+  assert.equal(await left(), ['pending', 'withdrawn']);
+  await prune(29);
+  assert.equal(await left(), ['pending']);
 });
 
 retention(
