@@ -54,12 +54,14 @@ removals('are for superusers, of what is closed, with its name typed', async ({ 
 removals('delete an app with all that belongs to it, and keep the audit trail', async ({ app }) => {
   const root = app.as(ROOT);
   await root.apps.update({ app_id: CHURN, in_maintenance: true });
+  await root.apps.update({ app_id: CHURN, is_requestable: true });
+  await app.as(GRACE).requests.create({ app: CHURN });
   await app.as(ACME).groups.create({ id: 1, name: 'Churners', members: [GRACE], apps: [CHURN, SALES] });
   const { name, is_closed, ...counts } = await root.apps.previewRemoval({ app_id: CHURN });
   const { slug } = await root.apps.get({ app_id: CHURN });
   const used = await usageRows(app, CHURN);
   assert.is(is_closed, true);
-  assert.is(counts.groups_with_it, 1);
+  assert.equal([counts.groups_with_it, counts.access_requests], [1, 1]);
   assert.ok(counts.usage_entries > 0 && used > 0);
 
   await root.apps.remove({ app_id: CHURN, confirm_name: name });

@@ -134,6 +134,7 @@ const countOfApps = async (em: Em, ids: readonly string[]) => {
   const { rows } = await sql<Record<(typeof COUNTED_OF_APPS)[number], number>>`select
     ${count('app_grants', isOfApps(ids))} as grants,
     ${count('group_apps', isOfApps(ids))} as groups_with_it,
+    ${count('access_requests', isOfApps(ids))} as access_requests,
     ${count('access_views', isOfApps(ids))} as access_views,
     ${count('saved_filters', sql`stack_id in (select id from stacks where ${isOfApps(ids)})`)} as saved_filters,
     ${count('loaded_packages', isOfApps(ids))} as loads,
@@ -144,7 +145,8 @@ const countOfApps = async (em: Em, ids: readonly string[]) => {
 };
 
 export const COUNTED_OF_APPS = [
-  ...(['grants', 'groups_with_it', 'access_views', 'saved_filters', 'loads', 'usage_entries'] as const),
+  ...(['grants', 'groups_with_it', 'access_requests', 'access_views'] as const),
+  ...(['saved_filters', 'loads', 'usage_entries'] as const),
 ];
 
 const countOfClient = async (em: Em, id: number) => {
