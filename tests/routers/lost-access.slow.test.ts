@@ -40,7 +40,7 @@ const group = async (app: TestApp, n: number): Promise<number> =>
   (await app.as(ROOT).groups.create({ id: 1, name: `Group ${n}` })).id;
 
 const closedApp = async (app: TestApp, n: number): Promise<string> => {
-  const id = `lost${n}`;
+  const id = `lost${String(n).padStart(4, '0')}`;
   await sql`insert into apps (id, client_id, slug, label, in_maintenance, created_at)
     values (${id}, 1, ${id}, ${`App ${n}`}, true, now())`.execute(app.db());
   return id;
