@@ -1,11 +1,13 @@
 import { Stack } from '@mantine/core';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { useSession } from '../layout/use-session.ts';
+import { AddressForm } from './address-form.tsx';
 import { PasswordForm } from './password-form.tsx';
+import { ProfileForm } from './profile-form.tsx';
 import { Sessions } from './sessions.tsx';
 import { Tokens } from './tokens.tsx';
 
-/** The user's own password, sessions and API tokens. */
+/** The user's own profile, address, password, sessions and API tokens. */
 export const AccountScreen = () => (
   <>
     <ScreenHeader
@@ -14,6 +16,8 @@ export const AccountScreen = () => (
       procedures={['sessions.list', 'tokens.list']}
     />
     <Stack>
+      <ProfileForm />
+      <AddressForm />
       <PasswordForm />
       <Sessions />
       <Tokens />

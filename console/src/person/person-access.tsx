@@ -5,12 +5,13 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { ChangeAddress } from './change-address.tsx';
 import { ErasurePanel } from './erasure-panel.tsx';
 
-type Props = { email: string; isSuperuser: boolean };
+type Props = { email: string; isSuperuser: boolean; mayChangeAddress: boolean };
 
 /** Ends logins; for superusers also the export and the erasure of the person's data. */
-export const PersonAccess = ({ email, isSuperuser }: Props) => {
+export const PersonAccess = ({ email, isSuperuser, mayChangeAddress }: Props) => {
   const [isAsking, { open, close }] = useDisclosure();
   const queryClient = useQueryClient();
   const revoke = useMutation(
@@ -29,9 +30,12 @@ export const PersonAccess = ({ email, isSuperuser }: Props) => {
       </Title>
       <ProblemAlert error={revoke.error} />
       <Text size="sm">Ends all sessions and revokes all tokens. The person may log in again.</Text>
-      <Button variant="default" loading={revoke.isPending} onClick={open}>
-        Log out everywhere
-      </Button>
+      <Group>
+        <Button variant="default" loading={revoke.isPending} onClick={open}>
+          Log out everywhere
+        </Button>
+        {mayChangeAddress && <ChangeAddress email={email} />}
+      </Group>
       {isSuperuser && (
         <Group>
           <Anchor href={`/api/v1/jb/users/${encodeURIComponent(email)}/export/`} download>

@@ -63,7 +63,8 @@ export const PersonScreen = () => {
   });
   const { roles, user } = useSession();
   const isAdmin = canAdminister(roles);
-  const seesAccount = canViewAll(roles) || email === user.email;
+  const isSelf = email === user.email;
+  const seesAccount = canViewAll(roles) || isSelf;
   const state = stateOf(person, memberships, seesAccount);
   const changes = changesOf(may, seesAccount);
   const clients = clientNames(memberships.filter(({ client }) => roles.admin_of.includes(client)));
@@ -98,7 +99,11 @@ export const PersonScreen = () => {
         />
         <PersonGroups key={`groups of ${person.email}`} person={person} access={access} />
         {may.can_revoke && (
-          <PersonAccess email={email} isSuperuser={roles.is_superuser && email !== user.email} />
+          <PersonAccess
+            email={email}
+            isSuperuser={roles.is_superuser && !isSelf}
+            mayChangeAddress={!isSelf && (roles.is_superuser || person.clientadmin_of.length === 0)}
+          />
         )}
         {roles.is_superuser && <PersonRoles email={email} />}
       </SimpleGrid>

@@ -1,0 +1,99 @@
+import { Avatar, Group, Stack, TextInput, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type Outputs, trpc } from '../api.ts';
+import { FormButtons } from '../components/form-buttons.tsx';
+import { changed, joined } from '../components/form-fields.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useDraft } from '../components/use-draft.ts';
+import { useSession } from '../layout/use-session.ts';
+
+type User = Outputs['sessions']['current']['user'];
+
+/** The avatar with the initial, which the service draws for those without one of their own. */
+const DRAWN = /\/avatars\/[a-z0-9]\.svg$/;
+
+/** As the form shows them: a color with `#`, and no URL of a drawn avatar. */
+const valuesOf = ({ first_name, last_name, profile_color, profile_avatar }: User) => ({
+  first_name,
+  last_name,
+  profile_color: `#${profile_color}`,
+  profile_avatar: DRAWN.test(profile_avatar) ? '' : profile_avatar,
+});
+
+type Values = ReturnType<typeof valuesOf>;
+
+const inputOf = ({ profile_color: color, profile_avatar: avatar, ...names }: Partial<Values>) => ({
+  ...names,
+  ...(color !== undefined && { profile_color: color.slice(1) }),
+  ...(avatar !== undefined && { profile_avatar: avatar.trim() || null }),
+});
+
+/** The user's own names, color and avatar. */
+export const ProfileForm = () => {
+  const { user } = useSession();
+  const queryClient = useQueryClient();
+  const form = useForm<Values>({ initialValues: valuesOf(user) });
+  useDraft('profile', form);
+  const update = useMutation(
+    trpc.profile.update.mutationOptions({
+      onSuccess: (updated) => {
+        form.setValues(valuesOf(updated));
+        form.resetDirty(valuesOf(updated));
+        for (const router of [trpc.sessions.current, trpc.users, trpc.audit])
+          void queryClient.invalidateQueries(router.pathFilter());
+        notifications.show({ message: 'Saved.' });
+      },
+      onError: (error) => form.setErrors(joined(fieldErrors(error))),
+    }),
+  );
+  const { profile_avatar: avatar } = form.getValues();
+  const isFieldError = Object.keys(fieldErrors(update.error)).length > 0;
+  const discard = (): void => {
+    form.setValues(valuesOf(user));
+    form.resetDirty(valuesOf(user));
+  };
+  return (
+    <form
+      className="card"
+      aria-labelledby="profile"
+      onSubmit={form.onSubmit((values) => update.mutate(inputOf(changed(values, form.getInitialValues()))))}
+    >
+      <Stack maw="32rem">
+        <Title order={2} size="h3" id="profile">
+          Profile
+        </Title>
+        {!isFieldError && <ProblemAlert error={update.error} />}
+        <Group grow align="flex-start">
+          <TextInput
+            label="First name"
+            autoComplete="given-name"
+            required={user.first_name !== ''}
+            pattern=".*\S.*"
+            {...form.getInputProps('first_name')}
+          />
+          <TextInput label="Last name" autoComplete="family-name" {...form.getInputProps('last_name')} />
+        </Group>
+        <TextInput
+          type="color"
+          label="Color"
+          description="Apps may show it beside your name."
+          {...form.getInputProps('profile_color')}
+        />
+        <Group wrap="nowrap" align="flex-start">
+          <TextInput
+            type="url"
+            label="Picture"
+            description="The https address of an image. Empty: the first letter of your address."
+            flex={1}
+            {...form.getInputProps('profile_avatar')}
+          />
+          <Avatar src={avatar.startsWith('https://') ? avatar : user.profile_avatar} alt="" size={56} />
+        </Group>
+        <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={discard} />
+      </Stack>
+    </form>
+  );
+};

@@ -1,0 +1,131 @@
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole } from '../support/console.ts';
+import { mailedEmailToken } from '../support/mails.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+
+const addresses = browserSuite('profiles and addresses in the console');
+
+const logIn = async (app: TestApp, email: string): Promise<number> => {
+  const payload = { username: email, password: DEMO_PASSWORD };
+  return (await app.send('POST /session/', { payload })).statusCode;
+};
+
+const openDialog = async (page: Page, as: string, email: string, name: string) => {
+  await openConsole(page, `/console/people/${email}`, as);
+  await waitForHeading(page, name);
+  await page.getByRole('button', { name: 'Change the address' }).click();
+  return page.getByRole('dialog', { name: `Another address for ${email}` });
+};
+
+testAppearance(addresses, {
+  'console-change-address': async (page) => {
+    const dialog = await openDialog(page, ROOT, ADA, 'Ada Lovelace');
+    await dialog.getByText('This takes effect at once').waitFor();
+  },
+  'console-address-requested': async (page) => {
+    await openConsole(page, '/console/account', EDSGER);
+    await page.getByLabel('New email address').fill('ewd@globex.test');
+    await page.getByRole('button', { name: 'Send the link' }).click();
+    await page.getByText('Confirm the change in ewd@globex.test').waitFor();
+  },
+});
+
+addresses('are changed by the person, who confirms in the new mailbox', async ({ app, browser }) => {
+  const to = 'grace.hopper@acme.test';
+  await using visit = await browser.open(/status of 403/);
+  const { page } = visit;
+  await openConsole(page, '/console/account', GRACE);
+  await waitForHeading(page, 'Account');
+  app.clock.advance(16 * MINUTE_MS);
+  await page.getByLabel('New email address').fill(to);
+  await page.getByRole('button', { name: 'Send the link' }).click();
+  const prompt = page.getByRole('dialog', { name: 'Confirm your password' });
+  await prompt.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
+  await prompt.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByText(`Confirm the change in ${to}`).waitFor();
+  assert.is(await logIn(app, GRACE), 200, 'nothing changes before the confirmation');
+
+  await page.goto(`/email/confirm/?token=${await mailedEmailToken(app, to, 'confirm')}`);
+  await page.getByRole('button', { name: 'Confirm the address' }).click();
+  await waitForHeading(page, 'Email address changed');
+  assert.is(await logIn(app, to), 200);
+  await app.as(ROOT).users.changeEmail({ email: to, new_email: GRACE });
+});
+
+addresses('of a person are changed by a superuser at once', async ({ app, browser }) => {
+  const to = 'ada.king@acme.test';
+  await using visit = await browser.open();
+  const { page } = visit;
+  const dialog = await openDialog(page, ROOT, ADA, 'Ada Lovelace');
+  await dialog.getByLabel('New email address').fill(to);
+  await dialog.getByRole('button', { name: 'Change the address' }).click();
+  await page.getByText(`The address is now ${to}.`).waitFor();
+  await page.waitForURL(/people\/ada\.king/);
+  await page.getByText(to, { exact: true }).first().waitFor();
+
+  assert.is(await logIn(app, to), 200);
+  await app.as(ROOT).users.changeEmail({ email: to, new_email: ADA });
+});
+
+addresses(
+  'of a person are requested by a client admin, and taken ones are refused to superusers',
+  async (context) => {
+    const { app, browser } = context;
+    const to = 'ada.byron@acme.test';
+    await using visit = await browser.open(/status of 4/);
+    const { page } = visit;
+    const dialog = await openDialog(page, ACME, ADA, 'Ada Lovelace');
+    await dialog.getByText('takes effect when it is confirmed there').waitFor();
+    await dialog.getByLabel('New email address').fill(to);
+    await dialog.getByRole('button', { name: 'Send the link' }).click();
+    await page.getByText(`Sent a link to ${to}.`).waitFor();
+    assert.is((await app.as(ACME).users.get({ email: ADA })).email, ADA);
+    assert.ok(await mailedEmailToken(app, to, 'confirm'));
+
+    const again = await openDialog(page, ROOT, ADA, 'Ada Lovelace');
+    await again.getByLabel('New email address').fill(GRACE);
+    await again.getByRole('button', { name: 'Change the address' }).click();
+    await again.locator('input[aria-invalid=true]').waitFor();
+  },
+);
+
+addresses('are not offered for the own account, nor of admins to admins', async ({ app, browser }) => {
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: true });
+  await using visit = await browser.open();
+  const { page } = visit;
+  for (const [as, email, name] of [
+    [ROOT, ROOT, 'Robin Root'],
+    [ACME, GRACE, 'Grace Hopper'],
+  ] as const) {
+    await openConsole(page, `/console/people/${email}`, as);
+    await page.getByRole('button', { name: 'Log out everywhere' }).waitFor();
+    assert.is(await page.getByRole('button', { name: 'Change the address' }).count(), 0, name);
+  }
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: GRACE, is_admin: false });
+});
+
+addresses('stand beside names, a color and a picture, which people change themselves', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open(/status of 400|ERR_/);
+  const { page } = visit;
+  await openConsole(page, '/console/account', GRACE);
+  const form = page.getByRole('form', { name: 'Profile' });
+  assert.is(await form.getByLabel('Picture').inputValue(), '');
+  await form.getByLabel('First name').fill('Amazing');
+  await form.getByLabel('Color').fill('#2a9d8f');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  assert.ok(await form.getByRole('button', { name: 'Save' }).isDisabled());
+  const user = await app.as(ACME).users.get({ email: GRACE });
+  assert.equal([user.first_name, user.last_name, user.profile_color], ['Amazing', 'Hopper', '2a9d8f']);
+
+  await form.getByLabel('Picture').fill('http://pictures.test/grace.png');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Must be an https:// URL.').waitFor();
+});
+
+addresses.run();
