@@ -10,7 +10,7 @@ import { EmailChange } from './email-change.ts';
 import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
-import { InvitationApp, InvitationSchema } from './invitation.ts';
+import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
 import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
 import { FetchedPackage, LoadedPackage } from './package.ts';
@@ -46,6 +46,7 @@ export const entities = [
   UsageWindow,
   InvitationSchema,
   InvitationApp,
+  InvitationGroup,
   OutboxMailSchema,
   SavedFilter,
   AuditEntry,

@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { App } from './app.ts';
 import { Client } from './client.ts';
 import { index, instant, jsonObject, uniqueIndex } from './columns.ts';
+import { Group } from './group.ts';
 import { User } from './user.ts';
 
 export const INVITATION_STATUSES = ['pending', 'accepted', 'expired', 'revoked'] as const;
@@ -36,6 +37,8 @@ export const InvitationSchema = defineEntity({
     status: p.enum(INVITATION_STATUSES).default('pending'),
     dateInvited: instant(),
     expiresAt: instant(),
+    /** When the grants of its apps end; null if they do not. */
+    appsExpireAt: instant().nullable(),
     /** Time of acceptance or revocation. */
     closedAt: instant().nullable(),
     /** Mails that the mail server has accepted. Queued mails do not count. */
@@ -87,5 +90,15 @@ export const InvitationApp = defineEntity({
   properties: {
     invitation: () => p.manyToOne(Invitation).primary().deleteRule('cascade').updateRule('no action'),
     app: () => p.manyToOne(App).primary().index().deleteRule('cascade').updateRule('no action'),
+  },
+});
+
+/** A group that the invitee joins on acceptance. */
+export const InvitationGroup = defineEntity({
+  name: 'InvitationGroup',
+  tableName: 'invitation_groups',
+  properties: {
+    invitation: () => p.manyToOne(Invitation).primary().deleteRule('cascade').updateRule('no action'),
+    group: () => p.manyToOne(Group).primary().index().deleteRule('cascade').updateRule('no action'),
   },
 });

@@ -24,6 +24,7 @@ import { GrantsThatEnd } from './0022-grants-that-end.ts';
 import { EmailChanges } from './0023-email-changes.ts';
 import { Groups } from './0024-groups.ts';
 import { AccessRequests } from './0025-access-requests.ts';
+import { InvitationsToGroups } from './0026-invitations-to-groups.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -123,5 +124,10 @@ export const migrations: Entry[] = [
     name: '0025-access-requests',
     class: AccessRequests,
     locks: { apps: 'ACCESS EXCLUSIVE', outbox_mails: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
+  },
+  {
+    name: '0026-invitations-to-groups',
+    class: InvitationsToGroups,
+    locks: { groups: 'SHARE ROW EXCLUSIVE', invitations: 'ACCESS EXCLUSIVE' },
   },
 ];

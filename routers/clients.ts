@@ -8,7 +8,9 @@ import {
   AppIds,
   AppKey,
   EmailAddress,
+  Expiry,
   Extra,
+  GroupIds,
   Id,
   IdCursor,
   IdKey,
@@ -222,7 +224,15 @@ export const clientsRouter = router({
     example: { email: 'guest@acme.test', extra: { team: 'north' }, initial_apps: ['zylTKNVx'] },
     legacy: true,
   })
-    .input(ById.extend({ email: NewEmail, extra: Extra.optional(), initial_apps: AppIds.default([]) }))
+    .input(
+      ById.extend({
+        email: NewEmail,
+        extra: Extra.optional(),
+        initial_apps: AppIds.default([]),
+        groups: GroupIds.default([]),
+        apps_expire_at: Expiry.default(null),
+      }),
+    )
     .output(ClientInvitationOutput)
     .mutation(async ({ ctx, input: { id, ...invitation } }) =>
       invitationOutput(

@@ -8,7 +8,9 @@ import { routesOf } from './procedure-meta.ts';
 import {
   AppIds,
   EmailKey,
+  Expiry,
   Extra,
+  GroupIds,
   Id,
   IdCursor,
   IdKey,
@@ -51,6 +53,8 @@ const InvitationInput = z.object({
   client: Id.optional(),
   extra: Extra.optional(),
   initial_apps: AppIds.default([]),
+  groups: GroupIds.default([]),
+  apps_expire_at: Expiry.default(null),
   is_demo_user: DemoFlag.optional(),
 });
 
@@ -207,7 +211,7 @@ export const invitationsRouter = router({
   create: route(adminProcedure, 'POST', '/jb/users/invitations/', {
     summary: 'Invite one or more users',
     description:
-      'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
+      'Takes an object or an array of objects; the response has the same form. Creates all invitations or none. The invitee joins the `groups`, and the grants of `initial_apps` end at `apps_expire_at`. `dry_run` reports the result without inviting. A client can send at most 20 invitations per hour to one email address.',
     problems: ['throttled'],
     many: 'items',
     query: ['dry_run'],
@@ -261,6 +265,8 @@ export const invitationsRouter = router({
         client: Id.optional(),
         extra: Extra.optional(),
         initial_apps: AppIds.optional(),
+        groups: GroupIds.optional(),
+        apps_expire_at: Expiry.optional(),
       }),
     )
     .output(InvitationOutput)

@@ -116,6 +116,12 @@ export const AppIds = z
     json: { type: 'array', maxItems: MAX_APP_IDS, items: { type: 'string', pattern: APP_ID.source } },
   });
 
+/** Distinct ids of groups. */
+export const GroupIds = z
+  .array(Id)
+  .max(100)
+  .transform((ids) => [...new Set(ids)]);
+
 export const Slug = z
   .string()
   .regex(/^[a-z0-9_-]{1,64}$/, 'Must be 1 to 64 characters from a-z, 0-9, _ and -.');

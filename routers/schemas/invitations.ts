@@ -65,6 +65,10 @@ export const InvitationDetailsOutput = Output('InvitationDetails', {
   client: z.int(),
   status: InvitationStatus,
   expires_at: Instant,
+  /** Ids of the groups that the invitee joins. */
+  groups: z.array(z.int()),
+  /** When the grants of `initial_apps` end; null if they do not. */
+  apps_expire_at: Instant.nullable(),
   /** Time of acceptance or revocation. */
   closed_at: Instant.nullable(),
   /** The newest mail; null after its retention. */

@@ -218,4 +218,9 @@ const invitations = (em: Em, now: Date) =>
     .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
     .select(['invitations.id', 'clients.name as client', 'invitations.email', 'inviter.email as inviter'])
     .select([statusAt(now).as('status'), 'date_invited', 'expires_at', 'closed_at', 'email_count'])
-    .select(['invitations.extra', appsInvitedTo(sql`a.slug`, sql`invitations.id`).as('apps')]);
+    .select(['invitations.extra', appsInvitedTo(sql`a.slug`, sql`invitations.id`).as('apps')])
+    .select([
+      'invitations.apps_expire_at',
+      sql<string[]>`array(select g.name from invitation_groups ig join groups g on g.id = ig.group_id
+        where ig.invitation_id = invitations.id order by g.name)`.as('groups'),
+    ]);

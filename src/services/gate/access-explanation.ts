@@ -204,7 +204,7 @@ const readGiven = async (em: Em, { user_id, app_id }: Opening): Promise<Given[]>
     union all
     select gr.id, gr.name, greatest(gm.added_at, ga.added_at), adder.email, null, '', false
     from group_members gm join group_apps ga on ga.group_id = gm.group_id join groups gr on gr.id = gm.group_id
-      left join users adder on adder.id = case when gm.added_at > ga.added_at then gm.added_by else ga.added_by end
+      left join users adder on adder.id = case when gm.added_at >= ga.added_at then gm.added_by else ga.added_by end
     where gm.user_id = ${user_id} and ga.app_id = ${app_id}
     order by group_name nulls first`.execute(kysely(em));
   return rows;

@@ -19,7 +19,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { addUser } from '../users/user-creation.ts';
 import { targets } from '../users/user-locks.ts';
-import { appsInvitedTo, statusAt } from './invitation-rows.ts';
+import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
 
 export type Acceptance = {
   key: string;
@@ -52,6 +52,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
   const close = async (tx: Em, { key, signature }: Acceptance, now: Date): Promise<InvitationByLink> => {
     const locked = await tx.findOneOrFail(Invitation, { key }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!locked.accept(now)) throw new Problem('invitation-closed');
+    await lockGroups(tx, locked.id);
     // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
     return findInvitationByLink(tx, links, { key, signature }, now);
   };
@@ -123,7 +124,7 @@ const acceptEvent = (invitation: InvitationByLink, actor: { email: string }): Au
   actor,
   target: invitation.email,
   clients: [invitation.client_id],
-  details: { id: invitation.id, apps: invitation.app_labels },
+  details: { id: invitation.id, apps: invitation.app_labels, ...namedGroups(invitation.groups) },
 });
 
 /**
@@ -158,11 +159,12 @@ const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now:
         'invitations.extra',
       ])
       .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
+      .select(['invitations.apps_expire_at', groupsInvitedTo(sql`invitations.id`).as('groups')])
       .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
       .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
       /** null if no user has this address yet. */
       .select('invitee.is_active as user_is_active')
-      .select([statusAt(now).as('status'), appsInvitedTo(sql`a.label`, sql`invitations.id`).as('app_labels')])
+      .select([statusAt(now).as('status'), appLabelsInvitedTo(sql`invitations.id`).as('app_labels')])
       .where('invitations.key', '=', link.key)
       .executeTakeFirstOrThrow(() => notFound('invitation'))
   );
@@ -247,9 +249,14 @@ const applyInvited = (
   return changes;
 };
 
+/** Before the user, as changes of a group lock it before its members. */
+const lockGroups = (tx: Em, invitationId: number) =>
+  sql`select from groups where id in (select group_id from invitation_groups where invitation_id = ${invitationId})
+    order by id for key share`.execute(kysely(tx));
+
 /** The user is new or locked. */
 const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number, now: Date) => {
-  const { id, client_id } = invitation;
+  const { id, client_id, inviter_id, apps_expire_at: end } = invitation;
   const apps = await kysely(tx)
     .selectFrom('invitation_apps')
     .innerJoin('apps', 'apps.id', 'invitation_apps.app_id')
@@ -257,7 +264,16 @@ const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number,
     .where('invitation_id', '=', id)
     .execute();
   const joined = [...new Set([client_id, ...apps.map((app) => app.client_id)])];
-  await changeAccess(tx, { by: invitation.inviter_id, now }, [
-    { userId, granted: apps, revoked: [], joined },
-  ]);
+  const terms = {
+    granted_by: inviter_id,
+    granted_at: now.toISOString(),
+    expires_at: end?.toISOString() ?? null,
+    reason: '',
+  };
+  const granted = end && end <= now ? [] : apps.map((app) => ({ ...app, terms }));
+  await changeAccess(tx, { by: inviter_id, now }, [{ userId, granted, revoked: [], joined }]);
+  await sql`
+    insert into group_members (group_id, user_id, added_by, added_at)
+    select group_id, ${userId}::int, ${inviter_id}::int, ${now}::timestamptz
+    from invitation_groups where invitation_id = ${id} on conflict do nothing`.execute(kysely(tx));
 };

@@ -12,6 +12,22 @@ export const appsInvitedTo = (column: RawBuilder<unknown>, invitationId: RawBuil
   sql<string[]>`array(select ${column} from invitation_apps ia join apps a on a.id = ia.app_id
     where ia.invitation_id = ${invitationId} order by a.created_at, a.id)`;
 
+/** SQL: the labels of all apps that an invitation gives, also by groups, by age. */
+export const appLabelsInvitedTo = (invitationId: RawBuilder<unknown>) =>
+  sql<string[]>`array(select a.label from apps a where a.id in (
+      select app_id from invitation_apps where invitation_id = ${invitationId}
+      union select ga.app_id from invitation_groups ig join group_apps ga on ga.group_id = ig.group_id
+        where ig.invitation_id = ${invitationId})
+    order by a.created_at, a.id)`;
+
+/** SQL: the ids of the groups of an invitation. */
+export const groupsInvitedTo = (invitationId: RawBuilder<unknown>) =>
+  sql<number[]>`array(select group_id from invitation_groups
+    where invitation_id = ${invitationId} order by group_id)`;
+
+/** The part of an audit entry that names groups; empty without groups. */
+export const namedGroups = (groups: readonly number[] = []) => (groups.length > 0 ? { groups } : {});
+
 /** Invitations with the ids of their apps. */
 export const invitationRows = (em: Em) =>
   kysely(em)

@@ -14,6 +14,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InvitationRow } from './invitation-rows.ts';
 import {
   findPending,
+  groupsInvitedTo,
   hasStatus,
   invitationRows,
   lockInvitation,
@@ -49,6 +50,8 @@ type SearchFilter = Search & {
 type InvitationChanges = {
   extra?: Record<string, unknown> | undefined;
   initial_apps?: string[] | undefined;
+  groups?: number[] | undefined;
+  apps_expire_at?: Date | null | undefined;
 };
 
 type DetailedRow = InferResult<ReturnType<typeof detailedInvitations>>[number];
@@ -119,22 +122,27 @@ export const createInvitations = (unit: UnitOfWork) => {
 
     /**
      * Changes a pending invitation without sending mail.
-     * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`
+     * @throws Problem `not-found`, `forbidden`, `ambiguous-invitation`, `invalid-input` on `initial_apps`, `groups`, `apps_expire_at`
      */
     update: (
       actor: Actor,
       email: string,
       client: number | undefined,
-      { extra, initial_apps: apps }: InvitationChanges,
+      { extra, initial_apps: apps, groups, apps_expire_at: end }: InvitationChanges,
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
         const invitation = await lockPending(tx, actor, { email, client, now: clock.now() });
         if (apps) await replaceInitialApps(tx, invitation, apps);
+        if (groups) await replaceGroups(tx, invitation, groups);
+        if (end !== undefined) {
+          if (end && end <= clock.now()) throw invalid({ apps_expire_at: ['Must be in the future.'] });
+          invitation.appsExpireAt = end;
+        }
         if (extra) invitation.extra = extra;
         await tx.flush();
-        if (apps || extra) {
+        if (apps || groups || end !== undefined || extra) {
           const event = eventOf('invitation.update', actor, invitation);
-          const details = { ...event.details, apps, extra: extra && 'changed' };
+          const details = { ...event.details, apps, groups, apps_expire_at: end, extra: extra && 'changed' };
           await audit.record(tx, [{ ...event, details }]);
         }
         return readInvitation(tx, actor, invitation.id);
@@ -198,6 +206,7 @@ type InvitationMail = { id: number; status: MailStatus; last_error: string | nul
 export const detailedInvitations = (em: Em, actor: Actor, now: Date) =>
   invitationRows(em)
     .select(['expires_at', 'closed_at', statusAt(now).as('status')])
+    .select(['apps_expire_at', groupsInvitedTo(sql`invitations.id`).as('groups')])
     .select(
       sql<InvitationMail | null>`(
         select json_build_object('id', mail.id, 'status', ${mailStatus}, 'last_error', mail.last_error)
@@ -222,4 +231,19 @@ const replaceInitialApps = async (tx: Em, { id, client }: Invitation, appIds: st
   }
   await db.deleteFrom('invitation_apps').where('invitation_id', '=', id).execute();
   if (apps.length > 0) await db.insertInto('invitation_apps').values(apps).execute();
+};
+
+const replaceGroups = async (tx: Em, { id, client }: Invitation, groupIds: number[]) => {
+  const db = kysely(tx);
+  const groups = await db
+    .selectFrom('groups')
+    .select(['id as group_id', sql.lit(id).as('invitation_id')])
+    .where('client_id', '=', client.id)
+    .where(isAnyOf('id', groupIds, 'int'))
+    .execute();
+  const foreign = groupIds.filter((groupId) => !groups.some((group) => group.group_id === groupId));
+  if (foreign.length > 0)
+    throw invalid({ groups: foreign.map((groupId) => `This client has no group ${groupId}.`) });
+  await db.deleteFrom('invitation_groups').where('invitation_id', '=', id).execute();
+  if (groups.length > 0) await db.insertInto('invitation_groups').values(groups).execute();
 };

@@ -9,13 +9,17 @@ import type { AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type InvitationRow, lockInvitation, readInvitations } from './invitation-rows.ts';
+import { type InvitationRow, lockInvitation, namedGroups, readInvitations } from './invitation-rows.ts';
 
 export type InvitationInput = {
   email: string;
   client?: number | undefined;
   extra?: Record<string, unknown> | undefined;
   initial_apps: string[];
+  /** Ids of groups of the client. */
+  groups?: number[] | undefined;
+  /** When the grants of `initial_apps` end. */
+  apps_expire_at?: Date | null | undefined;
   is_demo_user?: boolean | undefined;
 };
 /** One element of the input: its value, or null, and the validation errors. */
@@ -39,7 +43,7 @@ export const invite = async (
   elements: readonly InvitationElement[],
   { dryRun = false, fieldPath = (index, field) => `items.${index}.${field}` }: Options = {},
 ): Promise<InvitationRow[]> => {
-  const checked = await checkInvitations(em, actor, elements, fieldPath);
+  const checked = await checkInvitations({ em, clock }, actor, elements, fieldPath);
   let rows: InvitationRow[] = [];
   const rollback = new Error('dry run');
   // Nested in an outer transaction, if any: a separate one would need a second connection.
@@ -50,9 +54,15 @@ export const invite = async (
       now,
       expiresAt: invitationExpiry(now, invitationDays),
     });
-    const events = written.map(({ id, isNew, email, client, initial_apps: apps }): AuditEvent => {
+    const events = written.map(({ id, isNew, email, client, initial_apps: apps, groups }): AuditEvent => {
       const action = isNew ? 'invitation.create' : 'invitation.renew';
-      return { action, actor, target: email, clients: [client], details: { id, apps } };
+      return {
+        action,
+        actor,
+        target: email,
+        clients: [client],
+        details: { id, apps, ...namedGroups(groups) },
+      };
     });
     await audit.record(tx, events);
     rows = await readInvitations(
@@ -114,12 +124,12 @@ export const renewInvitation = async (
 const MAX_FAULTS = 1_000;
 
 /**
- * Checks all elements with three statements and reports all errors together. For a client that the actor does not manage, only
+ * Checks all elements with four statements and reports all errors together. For a client that the actor does not manage, only
  * the client error is reported: other errors could reveal that client's apps and users.
  * @throws Problem `invalid-input`
  */
 const checkInvitations = async (
-  em: Em,
+  { em, clock }: Pick<Deps, 'em' | 'clock'>,
   actor: Actor,
   elements: readonly InvitationElement[],
   fieldPath: NonNullable<Options['fieldPath']>,
@@ -133,10 +143,11 @@ const checkInvitations = async (
   );
   const fields = new Map<string, string[]>();
   const checked: CheckedInvitation[] = [];
+  const now = clock.now();
 
   for (const [index, { faults }] of elements.entries()) {
     const value = named[index];
-    const all = value ? { ...faults, ...faultsOf(value, index, known) } : faults;
+    const all = value ? { ...faults, ...faultsOf(value, index, known, now) } : faults;
     if (value?.client !== undefined)
       checked.push({ ...value, client: value.client, key: newInvitationKey() });
     for (const [field, messages] of Object.entries(all)) fields.set(fieldPath(index, field), messages);
@@ -149,9 +160,10 @@ const checkInvitations = async (
 type Known = Awaited<ReturnType<typeof readKnown>>;
 
 const faultsOf = (
-  { client, email, initial_apps }: InvitationInput,
+  { client, email, initial_apps, groups = [], apps_expire_at: end }: InvitationInput,
   index: number,
-  { clientOfApp, clients, members, firstOf }: Known,
+  { clientOfApp, clientOfGroup, clients, members, firstOf }: Known,
+  now: Date,
 ): FieldErrors => {
   const firstIndex = firstOf.get(email);
   if (firstIndex === undefined) firstOf.set(email, index);
@@ -167,11 +179,14 @@ const faultsOf = (
   if (foreign.length > 0) {
     faults.initial_apps = foreign.slice(0, 10).map((id) => `This client has no app ${id}.`);
   }
+  const unknown = groups.filter((id) => clientOfGroup.get(id) !== client);
+  if (unknown.length > 0) faults.groups = unknown.slice(0, 10).map((id) => `This client has no group ${id}.`);
+  if (end && end <= now) faults.apps_expire_at = ['Must be in the future.'];
   return faults;
 };
 
 /**
- * The named clients that the actor manages; of these, the named apps, and active members as
+ * The named clients that the actor manages; of these, the named apps and groups, and active members as
  * `{client id} {email}`.
  */
 const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]) => {
@@ -192,6 +207,12 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .where(isAnyOf('id', [...new Set(items.flatMap((item) => item.initial_apps))], 'varchar'))
     .where(isManaged)
     .execute();
+  const groups = await db
+    .selectFrom('groups')
+    .select(['client_id', 'id'])
+    .where(isAnyOf('id', new Set(items.flatMap((item) => item.groups ?? [])), 'int'))
+    .where(isManaged)
+    .execute();
   const members = await db
     .selectFrom('users')
     .innerJoin('memberships', 'memberships.user_id', 'users.id')
@@ -210,6 +231,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
   return {
     clients,
     clientOfApp: new Map(apps.map(({ id, client_id: client }) => [id, client])),
+    clientOfGroup: new Map(groups.map(({ id, client_id: client }) => [id, client])),
     members: new Set(members.map(({ client_id, email }) => `${client_id} ${email}`)),
     /** Email → index of the first element that invites it. */
     firstOf: new Map<string, number>(),
@@ -247,7 +269,8 @@ type Asked = RawBuilder<unknown>;
 const asRows = (items: readonly CheckedInvitation[]): Asked => {
   const rows = items.map((item, n) => ({ ...item, n, extra: item.extra && JSON.stringify(item.extra) }));
   return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
-    (n int, client int, email varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[])`;
+    (n int, client int, email varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[],
+      groups int[], apps_expire_at timestamptz)`;
 };
 
 /** Expired invitations stay in the history. */
@@ -259,7 +282,7 @@ const replaceExpired = (tx: Em, asked: Asked, now: Date) =>
       order by i.client_id, i.email collate "C" for update of i)`.execute(kysely(tx));
 
 /**
- * Inserts new invitations and extends pending ones, which keep the apps that they had. A client has at most one pending invitation
+ * Inserts new invitations and extends pending ones, which keep the apps and groups that they had. A client has at most one pending invitation
  * of an address.
  * @returns the rows in the order of the elements; `n` is the index of the element
  */
@@ -267,19 +290,24 @@ const upsert = async (tx: Em, asked: Asked, { inviterId, now, expiresAt }: Writi
   const { rows } = await sql<{ n: number; id: number; isNew: boolean }>`
     with asked as materialized (select * from ${asked}),
     written as (
-      insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at)
+      insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at,
+        apps_expire_at)
       select client, email, key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
-        ${inviterId}::int, ${now}::timestamptz, ${expiresAt}::timestamptz
+        ${inviterId}::int, ${now}::timestamptz, ${expiresAt}::timestamptz, apps_expire_at
       from asked order by client, email collate "C"
       on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
       returning id, key, client_id, email
     ),
     found as (
-      select asked.n, written.id, written.key = asked.key as is_new, asked.initial_apps
+      select asked.n, written.id, written.key = asked.key as is_new, asked.initial_apps, asked.groups
       from written join asked on asked.client = written.client_id and asked.email = written.email
     ),
     invited as (
       insert into invitation_apps (invitation_id, app_id) select id, unnest(initial_apps) from found
+      on conflict do nothing
+    ),
+    grouped as (
+      insert into invitation_groups (invitation_id, group_id) select id, unnest(groups) from found
       on conflict do nothing
     )
     select n, id, is_new as "isNew" from found order by n`.execute(kysely(tx));
@@ -290,6 +318,7 @@ const upsert = async (tx: Em, asked: Asked, { inviterId, now, expiresAt }: Writi
 const renew = (tx: Em, asked: Asked) =>
   sql`
     update invitations i
-    set extra = coalesce(asked.extra::json, i.extra), is_demo_user = coalesce(asked.is_demo_user, i.is_demo_user)
+    set extra = coalesce(asked.extra::json, i.extra), is_demo_user = coalesce(asked.is_demo_user, i.is_demo_user),
+      apps_expire_at = coalesce(asked.apps_expire_at, i.apps_expire_at)
     from ${asked} where i.client_id = asked.client and i.email = asked.email and i.status = 'pending'
       and i.key <> asked.key`.execute(kysely(tx));

@@ -3,7 +3,7 @@ import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { appsInvitedTo } from '../invitations/invitation-rows.ts';
+import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import { CONFIRM_HOURS } from '../users/email-changes.ts';
@@ -97,7 +97,7 @@ export const mailContexts = (em: Em, options: MailOptions) =>
       sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
         then ${passwordExpiresAt('person')} end`.as('password_expires_at'),
     )
-    .select(appsInvitedTo(sql`a.label`, sql`mail.invitation_id`).as('app_labels'))
+    .select(appLabelsInvitedTo(sql`mail.invitation_id`).as('app_labels'))
     .select(
       sql<RequestFacts | null>`(
         select json_build_object('app', a.label, 'email', u.email, 'name', trim(u.first_name || ' ' || u.last_name),
