@@ -39,11 +39,13 @@ export const AccessRequestSchema = defineEntity({
 });
 
 export class AccessRequest extends AccessRequestSchema.class {
-  /** The person asks again, before a decision. */
-  change(reason: string, days: number | null): void {
+  /** The person asks again, before a decision. Returns false if it is the same request. */
+  change(reason: string, days: number | null): boolean {
+    if (this.reason === reason && (this.days ?? null) === days) return false;
     this.reason = reason;
     this.days = days;
     this.version += 1;
+    return true;
   }
 
   end(status: Exclude<RequestStatus, 'pending'>, { by, at, reason = '', expiresAt = null }: Decision): void {

@@ -191,6 +191,8 @@ requests('that the person has changed need a decision about the new version', as
   const second = await ask(app, email, { reason: 'a year', days: 365 });
 
   assert.equal([second.id, second.version, second.days], [first.id, first.version + 1, 365]);
+  assert.equal(await ask(app, email, { reason: 'a year', days: 365 }), second, 'sent twice');
+  assert.equal(await actionsFor(app, email), ['access-request.create', 'access-request.create']);
   const stale = await rejectsWith(
     app.as(ACME).requests.approve({ id: first.id, version: first.version }),
     'request-decided',

@@ -73,14 +73,14 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
         const now = clock.now();
         await lockForRequest(tx, actor, app);
         const pending = await tx.findOne(AccessRequest, { user: actor.id, app, status: 'pending' });
-        pending?.change(reason, days);
+        const isChanged = pending === null || pending.change(reason, days);
         const [user, ofApp] = [tx.getReference(User, actor.id), tx.getReference(App, app)];
         const request =
           pending ?? tx.create(AccessRequest, { user, app: ofApp, reason, days, createdAt: now });
         await tx.flush();
         const row = await readRequest(tx, actor, request.id);
         if (!pending) await enqueueRequestMails(tx, row, now);
-        await record(tx, 'access-request.create', actor, row, { days });
+        if (isChanged) await record(tx, 'access-request.create', actor, row, { days });
         return outputFor(actor)(row);
       }),
 
