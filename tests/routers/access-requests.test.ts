@@ -326,6 +326,27 @@ requests('mail the admins of the client, once for an app within ten minutes', as
   assert.is((await mailsAbout(app, (await ask(app, one)).id)).length, 1);
 });
 
+requests('are not mailed to admins who have lost the role, nor for people who have left', async ({ app }) => {
+  const [email, admin] = [await addMember(app), await addMember(app)];
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: true });
+  const { id } = await ask(app, email);
+  const mails = await mailsAbout(app, id);
+  assert.equal(
+    mails.map(({ recipient }) => recipient),
+    [ACME, admin],
+  );
+  await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: false });
+  const retry = (index: number) => app.as(ROOT).mail.retry({ id: Number(mails[index]?.id) });
+
+  const refused = await rejectsWith(retry(1), 'invalid-input');
+  assert.equal(refused.fields, { id: ['The recipient is no admin of the client any more.'] });
+  await retry(0);
+  await app.as(ACME).memberships.remove({ id: 1, email });
+  const other = await addMember(app);
+  await ask(app, other);
+  assert.not.match((await retry(0)).text, email);
+});
+
 requests('mail the person the decision, with the end and the word', async ({ app }) => {
   const [one, two] = [await addMember(app), await addMember(app)];
   const [first, second] = [await ask(app, one), await ask(app, two)];
