@@ -301,6 +301,20 @@ requests('are closed when the person gets the app or a role in another way', asy
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: false });
 });
 
+requests('are closed when an invitation from before the membership is accepted', async ({ app }) => {
+  const { id: group } = await app.as(ACME).groups.create({ id: 1, name: 'Invited', apps: [CHURN] });
+  const email = 'asks-invited@acme.test';
+  const items = [{ email, client: 1, groups: [group] }];
+  const [invitation] = await app.as(ACME).invitations.create({ items });
+  await app.as(ACME).users.create({ email, apps: [SALES], send_email: false });
+  const { id } = await ask(app, email);
+  const { url } = await app.as(ACME).invitations.copyLink({ id: invitation?.id ?? 0 });
+  const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(url) ?? [];
+  await app.as(email).invitations.accept({ key, signature });
+
+  assert.is(await statusOf(app, email, id), 'closed');
+});
+
 requests('mail the admins of the client, once for an app within ten minutes', async ({ app }) => {
   const [one, two] = [await addMember(app), await addMember(app)];
   const first = await ask(app, one, { reason: 'Year-end closing\nand audit', days: 14 });

@@ -17,6 +17,7 @@ import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from '../users/app-grants.ts';
+import { closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
 import { targets } from '../users/user-locks.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
@@ -276,4 +277,5 @@ const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number,
     insert into group_members (group_id, user_id, added_by, added_at)
     select group_id, ${userId}::int, ${inviter_id}::int, ${now}::timestamptz
     from invitation_groups where invitation_id = ${id} on conflict do nothing`.execute(kysely(tx));
+  await closeObsoleteRequests(tx, requestsOf([userId]), inviter_id, now);
 };
