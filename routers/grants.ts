@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { RowProblemOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, EmailKey, Expiry, Instant, Output, Text } from './schemas/fields.ts';
+import { AppKey, EmailKey, Expiry, Instant, InstantKey, Output, Text } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -18,6 +19,19 @@ const GrantOutput = Output('Grant', {
   reason: z.string(),
 });
 
+const EndingGrantOutput = Output('EndingGrant', {
+  app_id: z.string(),
+  app_label: z.string(),
+  client: z.int(),
+  email: z.string(),
+  first_name: z.string(),
+  last_name: z.string(),
+  expires_at: Instant,
+  reason: z.string(),
+});
+
+const MAX_EXTENDED = 200;
+
 const Reason = Text(500);
 
 const Grant = z.object({ app_id: AppKey, email: EmailKey });
@@ -34,6 +48,46 @@ export const grantsRouter = router({
     .input(z.object({ app_id: AppKey, ...limitedPagingFields(EmailKey) }))
     .output(z.array(GrantOutput))
     .query(({ ctx, input }) => ctx.services.grants.list(ctx.actor, input.app_id, toPageRequest(ctx, input))),
+
+  listEnding: route(viewerProcedure, 'GET', '/jb/grants/', {
+    summary: 'List grants that end soon',
+    description:
+      'Of active people in the clients that you can see, the first to end first: up to `limit` grants that end before `ends_before`, by default within 14 days.',
+  })
+    .input(
+      z
+        .object({
+          ends_before: InstantKey.optional(),
+          limit: z.int().min(1).max(MAX_EXTENDED).default(50),
+        })
+        .prefault({}),
+    )
+    .output(z.array(EndingGrantOutput))
+    .query(({ ctx, input }) => ctx.services.grants.listEnding(ctx.actor, input)),
+
+  extend: route(adminProcedure, 'POST', '/jb/grants/extend/', {
+    summary: 'Change the end of many grants',
+    description:
+      'Each in a separate transaction, by the rules of the request for one; `results` has one entry for each. `expires_at: null` removes the ends.',
+    example: { grants: [{ app_id: 'zylTKNVx', email: 'ada@acme.test' }], expires_at: '2030-02-28T12:00:00Z' },
+  })
+    .input(z.object({ grants: z.array(Grant).min(1).max(MAX_EXTENDED), expires_at: Expiry }))
+    .output(
+      Output('GrantsExtendResult', {
+        results: z.array(
+          Output('GrantsExtendRow', {
+            app_id: z.string(),
+            email: z.string(),
+            status: z.enum(['ok', 'failed']),
+            problem: RowProblemOutput.nullable(),
+          }),
+        ),
+      }),
+    )
+    .mutation(async ({ ctx, input }) => {
+      ctx.timeLimit.liftForBulk(input.grants.length);
+      return { results: await ctx.services.grants.extend(ctx.actor, input.grants, input.expires_at) };
+    }),
 
   create: route(adminProcedure, 'POST', '/jb/apps/{app_id}/grants/', {
     summary: 'Grant an app to a user',

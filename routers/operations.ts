@@ -12,7 +12,7 @@ import { userBodyConditions } from './schemas/users.ts';
 import { adminProcedure, router } from './trpc.ts';
 
 /** Why a row of a bulk request was not changed. */
-const RowProblemOutput = Output('RowProblem', { code: z.string(), detail: z.string() });
+export const RowProblemOutput = Output('RowProblem', { code: z.string(), detail: z.string() });
 
 const OperationId = z.guid('Must be the id of an operation.');
 

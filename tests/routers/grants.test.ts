@@ -185,4 +185,37 @@ grants('are given once by parallel requests', async ({ app }) => {
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
+grants('that end soon are listed, and extended together', async ({ app }) => {
+  const soon = new Date(app.clock.now().getTime() + DAY_MS);
+  const later = new Date(app.clock.now().getTime() + 60 * DAY_MS);
+  await app.as(ROOT).users.create({ email: 'ends1@acme.test', apps: [SALES] });
+  await app.as(ROOT).users.create({ email: 'ends2@acme.test', apps: [SALES, FLEET] });
+  const named = [
+    { app_id: SALES, email: 'ends1@acme.test' },
+    { app_id: SALES, email: 'ends2@acme.test' },
+    { app_id: FLEET, email: 'ends2@acme.test' },
+  ];
+  await app.as(ROOT).grants.extend({ grants: named, expires_at: soon });
+  const listed = async (who: string) =>
+    (await app.as(who).grants.listEnding({}))
+      .map(({ app_id, email }) => ({ app_id, email }))
+      .filter(({ email }) => email.startsWith('ends'));
+
+  assert.equal(await listed(ACME), named.slice(0, 2));
+  assert.equal(await listed(GLOBEX), named.slice(2));
+  await rejectsWith(app.as(ADA).grants.listEnding({}), 'forbidden');
+  const { results } = await app.as(ACME).grants.extend({ grants: named, expires_at: later });
+  assert.equal(
+    results.map(({ status, problem }) => [status, problem?.code]),
+    [
+      ['ok', undefined],
+      ['ok', undefined],
+      ['failed', 'not-found'],
+    ],
+  );
+  assert.equal([await listed(ACME), await listed(GLOBEX)], [[], named.slice(2)]);
+  const past = app.as(ACME).grants.extend({ grants: named, expires_at: new Date(0) });
+  await rejectsWith(past, 'invalid-input');
+});
+
 grants.run();

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { createCaller } from '../../routers/index.ts';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { Problem } from '../../src/lib/problems.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
@@ -109,6 +110,10 @@ const INPUTS: Inputs = {
   'clients.updateGate': (_app, n) => ({ id: 1, embed_origins: [`https://a${n}.test`] }),
   'grants.create': async (app, n) => ({ app_id: CHURN, email: await member(app, n) }),
   'grants.update': async (app, n) => ({ app_id: SALES, email: await member(app, n), reason: `reason ${n}` }),
+  'grants.extend': async (app, n) => ({
+    grants: [{ app_id: SALES, email: await member(app, n) }],
+    expires_at: new Date(Date.now() + n * DAY_MS),
+  }),
   'grants.remove': async (app, n) => ({ app_id: SALES, email: await member(app, n) }),
   'groups.create': (_app, n) => ({ id: 1, name: `Team ${n}` }),
   'groups.update': async (app, n) => ({ id: 1, group_id: await group(app, n), name: `Renamed ${n}` }),

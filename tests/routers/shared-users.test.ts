@@ -251,6 +251,18 @@ const CALLS: Record<string, Call[]> = {
       code: 'not-found',
     },
   ],
+  'grants.extend': [
+    {
+      call: async (app) => {
+        const grants = [{ app_id: FLEET, email: SHARED }];
+        const { results } = await app.as(ACME).grants.extend({ grants, expires_at: null });
+        assert.equal(
+          results.map(({ problem }) => problem?.code),
+          ['not-found'],
+        );
+      },
+    },
+  ],
   'grants.remove': [
     { call: (app) => app.as(ACME).grants.remove({ app_id: SALES, email: SHARED }) },
     { call: (app) => app.as(ACME).grants.remove({ app_id: FLEET, email: SHARED }), code: 'not-found' },

@@ -1,5 +1,6 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { ADA, DEMO_PASSWORD, GRACE, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
 import { CHURN, SALES } from './usage.ts';
 
@@ -26,6 +27,8 @@ export const fillLists = async (app: TestApp): Promise<void> => {
     await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
   }
   for (const name of ['One', 'Two']) await root.groups.create({ id: 1, name, members: [ADA], apps: [SALES] });
+  const expires_at = new Date(app.clock.now().getTime() + 7 * DAY_MS);
+  await root.grants.update({ app_id: SALES, email: ADA, expires_at });
   await addAccessRequests(app);
   await addUsedViews(app);
   await publishDemoPackages(app.store);

@@ -1,11 +1,13 @@
 import { type InferResult, sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
+import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireUserUpdatable } from '../access/actor.ts';
-import { isNotErased, LIVE_GRANTS, userVisibleTo } from '../access/visibility.ts';
+import { clientVisibleTo, isNotErased, LIVE_GRANTS, userVisibleTo } from '../access/visibility.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
 import { type Audit, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type RowProblem, rowProblemOf, withCurrentActor } from '../operations/bulk-rows.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from './user-locks.ts';
@@ -13,7 +15,13 @@ import { type UserChanges, updateUser } from './user-update.ts';
 
 /** `expires_at` null: without an end. */
 export type GrantEnd = { expires_at: Date | null; reason: string };
+type Ending = { ends_before?: Date | undefined; limit: number };
+type NamedGrant = { app_id: string; email: string };
 type GrantChanges = { [K in keyof GrantEnd]?: GrantEnd[K] | undefined };
+
+const SOON_DAYS = 14;
+
+const soon = (clock: Clock): Date => new Date(clock.now().getTime() + SOON_DAYS * DAY_MS);
 
 /** Who was granted an app, by whom, why and until when. */
 export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -60,6 +68,36 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       await audit.record(tx, [{ action: 'grant.update', ...about, details: { app: appId, ...details } }]);
       return { ...before, expires_at, reason };
     }),
+
+  /** The grants of active people that end before a time, in the clients of the actor, the first to end first. */
+  listEnding: (actor: Actor, { ends_before: before = soon(clock), limit }: Ending) =>
+    kysely(em)
+      .selectFrom(LIVE_GRANTS.as('g'))
+      .innerJoin('apps', 'apps.id', 'g.app_id')
+      .innerJoin('users', 'users.id', 'g.user_id')
+      .select(['apps.id as app_id', 'apps.label as app_label', 'apps.client_id as client'])
+      .select(['users.email', 'users.first_name', 'users.last_name', 'g.reason'])
+      .select(sql<Date>`g.expires_at`.as('expires_at'))
+      .where('g.expires_at', '<', before)
+      .where('users.is_active', '=', true)
+      .where(clientVisibleTo(actor, sql`apps.client_id`))
+      .orderBy('g.expires_at')
+      .orderBy('users.email')
+      .limit(limit)
+      .execute(),
+
+  /** Changes the end of many grants, each in a separate transaction, by the rules of `update`. */
+  extend: async (actor: Actor, grants: readonly NamedGrant[], expiresAt: Date | null) => {
+    requireFuture({ expires_at: expiresAt }, clock.now());
+    const results: (NamedGrant & { status: 'ok' | 'failed'; problem: RowProblem | null })[] = [];
+    for await (const [current, grant] of withCurrentActor(em, actor, grants)) {
+      const service = createGrants({ em: em.fork(), clock, audit });
+      const changed = service.update(current, grant.app_id, grant.email, { expires_at: expiresAt });
+      const problem = await changed.then(() => null, rowProblemOf);
+      results.push({ ...grant, status: problem === null ? 'ok' : 'failed', problem });
+    }
+    return results;
+  },
 
   /** @throws Problem `not-found`, those of `updateUser` */
   remove: (actor: Actor, appId: string, email: string): Promise<void> =>

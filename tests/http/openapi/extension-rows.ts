@@ -89,6 +89,12 @@ const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
     { line: `GET /jb/apps/${CHURN}/access/`, as: ACME },
     { line: `GET /jb/users/${email}/home/`, as: ACME },
     { line: `PATCH /jb/apps/${CHURN}/grants/${email}/`, as: ACME, body: { expires_at: END } },
+    { line: 'GET /jb/grants/', as: ACME },
+    {
+      line: 'POST /jb/grants/extend/',
+      as: ACME,
+      body: { grants: [{ app_id: CHURN, email }], expires_at: END },
+    },
     { line: `DELETE /jb/apps/${CHURN}/grants/${email}/`, as: ACME },
     { line: `DELETE ${path}`, as: ACME },
   ];
