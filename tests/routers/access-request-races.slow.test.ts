@@ -70,13 +70,17 @@ races('approvals beside a suspension leave no access', async ({ app }) => {
 });
 
 races(
-  'requests, grants and withdrawals beside each other leave no pending request with access',
+  'requests, grants, groups and withdrawals beside each other leave no pending request with access',
   async ({ app }) => {
     for (let round = 0; round < 10; round += 1) {
       const { email, id, version } = await addRequest(app);
       const { codes } = await outcomesOf([
         () => app.as(ACME).requests.approve({ id, version }),
         () => app.as(ACME).grants.create({ app_id: CHURN, email }),
+        () =>
+          app.as(ACME).access.update({ id: 1, cells: [{ email, app_id: CHURN, granted: round % 2 === 0 }] }),
+        () => app.as(ACME).groups.create({ id: 1, name: `Round ${round}`, members: [email], apps: [SALES] }),
+        () => app.as(ROOT).memberships.update({ id: 1, email, extra: { round } }),
         () => app.as(email).requests.withdraw({ id }),
         () => app.as(email).requests.create({ app: CHURN, reason: 'again' }),
         () => app.as(ACME).requests.deny({ id, version }),
