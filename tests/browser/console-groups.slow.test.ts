@@ -75,6 +75,9 @@ groups('are created with apps, and get members by name and by address', async ({
   await page.getByRole('button', { name: `Remove ${GRACE}` }).click();
   await page.getByText(`Removed ${GRACE}.`).waitFor();
   assert.equal((await read(app, id)).members, [ADA, 'idle@acme.test']);
+  await openConsole(page, '/console/audit?target=Forecasters');
+  await page.getByText(`Members: removed ${GRACE}`).waitFor();
+  await page.getByText(`Members: added ${ADA}`).waitFor();
   await app.as(ACME).groups.remove({ id: 1, group_id: id });
 });
 

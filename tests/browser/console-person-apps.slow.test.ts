@@ -105,6 +105,8 @@ apps('are granted for two weeks, extended, ended, and given back', async ({ app,
   await change.getByRole('button', { name: 'Save' }).click();
   await rowOf(page, 'Sales').getByText('Ends 31 Mar 2031').waitFor();
   assert.is((await grant())?.expires_at?.getUTCFullYear(), 2031);
+  await page.getByText('App: Sales', { exact: true }).waitFor();
+  await page.getByText(/^Expires at: \d.*, 23:59 → 31 Mar 2031, 23:59$/).waitFor();
 
   await page.getByRole('button', { name: 'Change Sales' }).click();
   await page.getByRole('menuitem', { name: 'End access' }).click();

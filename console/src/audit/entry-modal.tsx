@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { operationOf, useAppLabels } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
-import { fieldLabel, isChange, isUnrecorded, valueText } from '../components/detail-words.ts';
+import { fieldLabel, isChange, isUnrecorded, knownText, valueText } from '../components/detail-words.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { UndoOf } from '../people/undo.tsx';
@@ -62,7 +62,9 @@ const Details = ({ details }: { details: Record<string, unknown> }) => {
   const fields = Object.entries(details);
   const appLabels = useAppLabels();
   const textOf = (value: unknown): string =>
-    typeof value === 'string' && value !== '' ? value : valueText(value, appLabels);
+    typeof value === 'string' && value !== ''
+      ? (knownText(value, appLabels) ?? value)
+      : valueText(value, appLabels);
   if (fields.length === 0) return <Text c="dimmed">The entry has no further details.</Text>;
   return (
     <Table layout="auto" aria-label="Before and after">

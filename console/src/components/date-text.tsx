@@ -8,11 +8,14 @@ type Props = {
 export const DateText = ({ date, none = 'never' }: Props) =>
   date ? (
     <time className="nowrap" dateTime={date.toISOString()} title={EXACT.format(date)}>
-      {SHORT.format(date)}
+      {timeText(date)}
     </time>
   ) : (
     none
   );
+
+/** `22 Nov 2026, 21:36` in the time zone of the browser. */
+export const timeText = (date: Date): string => SHORT.format(date);
 
 const SHORT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });

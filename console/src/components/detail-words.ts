@@ -1,3 +1,5 @@
+import { timeText } from './date-text.tsx';
+
 /** The fields in details of the audit trail whose names do not say what they are. */
 const FIELD_LABELS: Record<string, string> = {
   access_view: 'Number of the access view',
@@ -29,13 +31,41 @@ export const fieldLabel = (field: string): string => {
   return FIELD_LABELS[field] ?? words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** The label of an app instead of its id, and a time as screens show it; undefined for other texts. */
+export const knownText = (value: string, appLabels: ReadonlyMap<string, string>): string | undefined =>
+  appLabels.get(value) ?? (INSTANT.test(value) ? timeText(new Date(value)) : undefined);
+
 /** A value of a field, with the labels of apps instead of their ids. */
 export const valueText = (value: unknown, appLabels: ReadonlyMap<string, string>): string => {
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.map((item) => nameText(item, appLabels)).join(', ') || 'nothing';
+  if (typeof value === 'string') return knownText(value, appLabels) ?? JSON.stringify(value);
+  if (isSetChange(value)) return setChangeText(value, appLabels);
   return JSON.stringify(value);
 };
+
+/** What was added to a set, such as the members of a group, and removed from it. */
+type SetChange = { added?: unknown[]; removed?: unknown[] };
+
+const isSetChange = (value: unknown): value is SetChange =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.keys(value).length > 0 &&
+  Object.entries(value).every(
+    ([key, items]) => (key === 'added' || key === 'removed') && Array.isArray(items),
+  );
+
+const setChangeText = (
+  { added = [], removed = [] }: SetChange,
+  appLabels: ReadonlyMap<string, string>,
+): string =>
+  Object.entries({ added, removed })
+    .filter(([, items]) => items.length > 0)
+    .map(([verb, items]) => `${verb} ${valueText(items, appLabels)}`)
+    .join('; ') || 'nothing';
 
 const nameText = (item: unknown, appLabels: ReadonlyMap<string, string>): string =>
   typeof item === 'string' ? (appLabels.get(item) ?? item) : JSON.stringify(item);
