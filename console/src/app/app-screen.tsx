@@ -9,6 +9,7 @@ import { useSession } from '../layout/use-session.ts';
 import { TopUsers } from '../usage/top-lists.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
 import { AddressNotice } from './address-notice.tsx';
+import { AppRemoval } from './app-removal.tsx';
 import { APP_WINDOWS } from './app-search.ts';
 import { AppStacks } from './app-stacks.tsx';
 import { AppVersions } from './app-versions.tsx';
@@ -71,6 +72,7 @@ export const AppScreen = () => {
         </Stack>
       </SimpleGrid>
       <TextsForm key={`texts of ${id}`} app={app} isReadOnly={isReadOnly} />
+      {roles.is_superuser && <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />}
       {isViewer && <AppVersions app={app} isOperator={canOperate(roles)} />}
       {isViewer && (
         <UsageByDay

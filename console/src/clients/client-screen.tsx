@@ -7,6 +7,7 @@ import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { ClientAdmins } from './client-admins.tsx';
 import { ClientGate } from './client-gate.tsx';
+import { ClientRemoval } from './client-removal.tsx';
 import { clientSearch } from './client-search.ts';
 import { ClientTexts } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
@@ -72,6 +73,7 @@ export const ClientScreen = () => {
         </Tabs.Panel>
         <Tabs.Panel value="gate" keepMounted>
           <ClientGate id={id} isReadOnly={props.isReadOnly} canClose={roles.is_superuser} />
+          {roles.is_superuser && <ClientRemoval id={id} name={client.name} />}
         </Tabs.Panel>
       </Tabs>
     </>

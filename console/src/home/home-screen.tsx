@@ -7,6 +7,7 @@ import { canOperate, canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
 import { AttentionCards } from './attention.tsx';
+import { EndingGrants } from './ending-grants.tsx';
 import { RecentUsage } from './recent-usage.tsx';
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
@@ -29,6 +30,7 @@ export const HomeScreen = () => {
             For your attention
           </Title>
           <MailNotice />
+          <EndingGrants />
           <AttentionCards />
           <RecentUsage />
         </>

@@ -5,6 +5,7 @@ import { useRef, useState } from 'react';
 import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { endOf } from '../components/end-choice.tsx';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { AddNotice } from './add-notice.tsx';
 import { AddPeople } from './add-people.tsx';
@@ -12,6 +13,7 @@ import type { SentInvitations } from './delivery.tsx';
 import { InviteGrid } from './invite-grid.tsx';
 import { changed, hasErrors, type InviteRow } from './invite-rows.ts';
 import { ListStatus } from './list-status.tsx';
+import { SharedAccessForm } from './shared-access-form.tsx';
 import { MAX_ROWS, peopleOf, useInviteList } from './use-invite-list.ts';
 
 type Props = { client: number; onSent: (sent: SentInvitations) => void };
@@ -32,7 +34,7 @@ export const InviteForm = ({ client, onSent }: Props) => {
     top.current?.scrollIntoView({ block: 'start' });
   };
   const isFaulty = list.hasUnchecked || rows.some(hasErrors);
-  const isBlocked = rows.length === 0 || rows.length > MAX_ROWS;
+  const isBlocked = rows.length === 0 || rows.length > MAX_ROWS || endOf(list.access.end) === undefined;
   return (
     <>
       <AddPeople
@@ -49,6 +51,7 @@ export const InviteForm = ({ client, onSent }: Props) => {
         listed={rows.length}
         onApply={() => change((current) => current.map((row) => changed(row, defaults)))}
       />
+      <SharedAccessForm client={client} access={list.access} onChange={list.changeAccess} />
       <Group ref={top} className="scroll-target" justify="space-between" mb="sm">
         <Title order={2} size="h3">
           {peopleOf(rows.length)}

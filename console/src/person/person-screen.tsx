@@ -8,6 +8,7 @@ import { canAdminister, canView, canViewAll } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
+import { HomePreview } from './home-preview.tsx';
 import { PersonAccess } from './person-access.tsx';
 import { PersonApps } from './person-apps.tsx';
 import { PersonClients } from './person-clients.tsx';
@@ -82,7 +83,12 @@ export const PersonScreen = () => {
             )}
           </Group>
         }
-        actions={<Avatar src={person.profile_avatar} alt="" size={56} />}
+        actions={
+          <>
+            {isAdmin && !isSelf && <HomePreview email={email} name={nameOf(person)} />}
+            <Avatar src={person.profile_avatar} alt="" size={56} />
+          </>
+        }
       />
       {isAdmin && !may.can_update && (
         <Text mb="md">

@@ -1,0 +1,35 @@
+import { MultiSelect, SimpleGrid } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { trpc } from '../api.ts';
+import { EndChoice } from '../components/end-choice.tsx';
+import type { SharedAccess } from './use-invite-list.ts';
+
+const MAX_GROUPS = 200;
+
+type Props = {
+  client: number;
+  access: SharedAccess;
+  onChange: (changes: Partial<SharedAccess>) => void;
+};
+
+/** The groups that all people of the list join, and when the apps that are chosen for them end. */
+export const SharedAccessForm = ({ client, access, onChange }: Props) => {
+  const groups = useQuery(trpc.groups.list.queryOptions({ id: client, limit: MAX_GROUPS }));
+  return (
+    <SimpleGrid className="card" cols={{ base: 1, sm: 2 }} mb="md">
+      <MultiSelect
+        label="Groups for everyone in the list"
+        description="They join these groups when they accept."
+        placeholder={access.groups.length === 0 ? 'None' : ''}
+        searchable
+        clearable
+        data={(groups.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }))}
+        value={access.groups}
+        onChange={(chosen) => onChange({ groups: chosen })}
+      />
+      <div>
+        <EndChoice label="Apps until" value={access.end} onChange={(end) => onChange({ end })} />
+      </div>
+    </SimpleGrid>
+  );
+};

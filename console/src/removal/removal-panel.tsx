@@ -1,0 +1,126 @@
+import { Button, List, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { type UseMutationResult, type UseQueryResult, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { Dialog } from '../components/dialog.tsx';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+
+/** `name` is to be typed; all other fields are counts. */
+type Preview = { name: string; is_closed: boolean } & Record<string, string | number | boolean>;
+
+export type RemovalProps = {
+  /** Of what is removed: `app` or `client`. */
+  noun: 'app' | 'client';
+  /** What to do first, while it is open. */
+  closing: ReactNode;
+  preview: UseQueryResult<Preview, unknown>;
+  remove: Pick<UseMutationResult<unknown, unknown, string>, 'mutate' | 'isPending' | 'error'>;
+};
+
+type Props = Omit<RemovalProps, 'preview' | 'remove'> & {
+  name: string;
+  isClosed: boolean;
+  children: (close: () => void) => ReactNode;
+};
+
+/** Offers superusers to remove what is closed. */
+export const RemovalPanel = ({ noun, name, isClosed, closing, children }: Props) => {
+  const [isOpen, { open, close }] = useDisclosure();
+  return (
+    <Stack className="card" align="flex-start" mt="md">
+      <Title order={2} size="h3">
+        Remove this {noun}
+      </Title>
+      {isClosed ? (
+        <Button color="red" variant="light" onClick={open}>
+          Remove {name}
+        </Button>
+      ) : (
+        <Text c="dimmed">{closing}</Text>
+      )}
+      <Dialog isOpen={isOpen} onClose={close} title={`Remove ${name}?`}>
+        {isOpen && children(close)}
+      </Dialog>
+    </Stack>
+  );
+};
+
+type FormProps = Pick<RemovalProps, 'noun' | 'preview' | 'remove'> & { onClose: () => void };
+
+/** Shows what goes with it, and removes it after its name was typed. */
+export const RemovalForm = ({ noun, preview, remove, onClose }: FormProps) => {
+  const [typed, setTyped] = useState('');
+  return (
+    <Stack>
+      <ProblemAlert error={withoutConfirmation(preview.error ?? remove.error)} />
+      {preview.isPending && <Skeleton height={160} />}
+      {preview.data && <Counted noun={noun} preview={preview.data} />}
+      <Text>
+        It cannot be undone: make a backup first. The audit trail stays, and names who removed the {noun}.
+      </Text>
+      <TextInput
+        label={`Type ${preview.data?.name ?? 'the name'} to confirm`}
+        value={typed}
+        onChange={({ currentTarget: { value } }) => setTyped(value)}
+      />
+      <Button.Group>
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button
+          color="red"
+          loading={remove.isPending}
+          disabled={!preview.data || typed !== preview.data.name}
+          onClick={() => remove.mutate(typed)}
+        >
+          Remove the {noun}
+        </Button>
+      </Button.Group>
+    </Stack>
+  );
+};
+
+const WORDS: Record<string, string> = {
+  groups_with_it: 'groups that have it',
+  deactivated_accounts: 'accounts that become inactive',
+  access_requests: 'requests for it',
+};
+
+const Counted = ({
+  noun,
+  preview: { name: _, is_closed: __, ...counts },
+}: {
+  noun: string;
+  preview: Preview;
+}) => {
+  const found = Object.entries(counts).filter(([, count]) => typeof count === 'number' && count > 0);
+  if (found.length === 0) return <Text>Nothing belongs to this {noun}.</Text>;
+  return (
+    <div>
+      <Text>With it go:</Text>
+      <List size="sm">
+        {found.map(([key, count]) => (
+          <List.Item key={key}>
+            {WORDS[key] ?? key.replaceAll('_', ' ')}: {count.toLocaleString()}
+          </List.Item>
+        ))}
+      </List>
+    </div>
+  );
+};
+
+/** What follows a removal, and the prompt for the password that precedes it. */
+export const useRemoval = (to: '/apps' | '/clients') => {
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const confirmation = usePasswordConfirmation();
+  const onRemoved = async (name: string): Promise<void> => {
+    notifications.show({ message: `${name} was removed.` });
+    await navigate({ to, search: {} });
+    queryClient.clear();
+  };
+  return { ...confirmation, onRemoved };
+};

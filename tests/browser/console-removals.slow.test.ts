@@ -1,0 +1,114 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing } from '../support/console.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ADA, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { CHURN, SALES } from '../support/usage.ts';
+
+const access = browserSuite('removals, previews and ending access in the console');
+
+/** Grants end by the clock of the database and of the browser. */
+access.before(({ app }) => {
+  app.clock.advance(Date.now() - app.clock.now().getTime());
+});
+
+const endsSoon = (app: TestApp, email: string) =>
+  app.as(ACME).grants.update({
+    app_id: SALES,
+    email,
+    expires_at: new Date(Date.now() + 3 * DAY_MS),
+    reason: 'Audit',
+  });
+
+testAppearance(access, {
+  'console-home-ending': async (page, app) => {
+    for (const email of [ADA, GRACE]) await endsSoon(app, email);
+    await showing('/console/', 'Hello Alex')(page, app);
+    await page.getByRole('region', { name: 'Access that ends soon' }).waitFor();
+  },
+  'console-home-preview': async (page, app) => {
+    await showing(`/console/people/${ADA}`, 'Ada Lovelace')(page, app);
+    await page.getByRole('button', { name: 'See their home page' }).click();
+    await page.getByRole('dialog').getByText('Sales', { exact: true }).waitFor();
+  },
+  'console-remove-client': async (page, app) => {
+    await app.as(ROOT).clients.updateGate({ id: 2, is_open: false });
+    await showing('/console/clients/2?tab=gate', 'Globex Data', ROOT)(page, app);
+    await page.getByRole('button', { name: 'Remove Globex Data' }).click();
+    await page.getByRole('dialog').getByText('With it go:').waitFor();
+    await app.as(ROOT).clients.updateGate({ id: 2, is_open: true });
+  },
+});
+
+access('that ends soon is extended from home, for all with one click', async ({ app, browser }) => {
+  for (const email of [ADA, GRACE]) await endsSoon(app, email);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/');
+  await page.getByRole('button', { name: 'Extend all 2 by 30 days' }).click();
+  await page.getByText('2 extended by 30 days.').waitFor();
+  await page.getByRole('region', { name: 'Access that ends soon' }).waitFor({ state: 'detached' });
+
+  for (const email of [ADA, GRACE]) {
+    const [grant] = (await app.as(ACME).access.listByUser({ email })).filter(({ app: id }) => id === SALES);
+    assert.ok((grant?.expires_at?.getTime() ?? 0) > Date.now() + 29 * DAY_MS);
+  }
+});
+
+access('as a person sees it is shown to admins, and recorded', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/people/${ADA}`);
+  await page.getByRole('button', { name: 'See their home page' }).click();
+  const dialog = page.getByRole('dialog');
+  for (const { label } of await app.as(ADA).apps.list({}))
+    await dialog.getByText(label, { exact: true }).waitFor();
+
+  const [look] = await app.as(ACME).audit.list({ action: 'user.preview', target: ADA });
+  assert.is(look?.actor, ACME);
+});
+
+access('to an app goes with the app, after its name was typed', async ({ app, browser }) => {
+  const { label } = await app.as(ROOT).apps.get({ app_id: CHURN });
+  await app.as(ROOT).apps.update({ app_id: CHURN, in_maintenance: true });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/apps/${CHURN}`, ROOT);
+  await page.getByRole('button', { name: `Remove ${label}` }).click();
+  const dialog = page.getByRole('dialog');
+  const remove = dialog.getByRole('button', { name: 'Remove the app' });
+  await dialog.getByText('With it go:').waitFor();
+  assert.ok(await remove.isDisabled());
+  await dialog.getByRole('textbox').fill(label);
+  await remove.click();
+  await waitForHeading(page, 'Apps');
+
+  await rejectsWith(app.as(ROOT).apps.get({ app_id: CHURN }), 'not-found');
+});
+
+access('of invited people comes from groups and ends', async ({ app, browser }) => {
+  const { id: group } = await app.as(ACME).groups.create({ id: 1, name: 'Auditors', apps: [SALES] });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await page.getByRole('combobox', { name: 'Groups for everyone in the list' }).click();
+  await page.getByRole('option', { name: 'Auditors' }).click();
+  await page.keyboard.press('Escape');
+  await page.getByRole('combobox', { name: 'Apps until' }).click();
+  await page.getByRole('option', { name: 'In 2 weeks' }).click();
+  await page.getByLabel(/^(Email )?[Aa]ddresses/).fill('auditor@new.test');
+  await page.getByRole('button', { name: 'Add to the list' }).click();
+  await page.getByRole('button', { name: 'Send 1 invitation' }).click();
+  await page.getByText('auditor@new.test').first().waitFor();
+
+  const { rows } = await sql<{ id: number }>`
+    select id from invitations where email = 'auditor@new.test'`.execute(app.db());
+  const { groups, apps_expire_at } = await app.as(ACME).invitations.get({ id: rows[0]?.id ?? 0 });
+  assert.equal(groups, [group]);
+  assert.ok((apps_expire_at?.getTime() ?? 0) > Date.now() + 13 * DAY_MS);
+});
+
+access.run();
