@@ -185,6 +185,17 @@ grants('are given once by parallel requests', async ({ app }) => {
   assert.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
+grants('are revoked beside a group that gives the same app', async ({ app }) => {
+  const email = 'beside@acme.test';
+  await app.as(ROOT).users.create({ email, apps: [SALES] });
+  await app.as(ACME).groups.create({ id: 1, name: 'Beside', members: [email], apps: [SALES] });
+  await app.as(ACME).grants.remove({ app_id: SALES, email });
+
+  const { paths, allowed } = await app.as(ACME).access.explain({ email, app_id: SALES });
+  assert.equal([allowed, paths.map(({ kind }) => kind)], [true, ['group']]);
+  await rejectsWith(app.as(ACME).grants.remove({ app_id: SALES, email }), 'not-found');
+});
+
 grants('that end soon are listed, and extended together', async ({ app }) => {
   const soon = new Date(app.clock.now().getTime() + DAY_MS);
   const later = new Date(app.clock.now().getTime() + 60 * DAY_MS);

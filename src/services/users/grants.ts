@@ -99,11 +99,14 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     return results;
   },
 
-  /** @throws Problem `not-found`, those of `updateUser` */
+  /** A group may still give the app. @throws Problem `not-found`, those of `updateUser` */
   remove: (actor: Actor, appId: string, email: string): Promise<void> =>
     em.transactional(async (tx) => {
       const deps = { tx, now: clock.now(), audit };
-      const { isChanged } = await changeGrant(deps, actor, appId, email, { revoke: [appId] });
+      const { isChanged } = await changeGrant(deps, actor, appId, email, {
+        revoke: [appId],
+        onlyGrants: true,
+      });
       if (!isChanged) throw notFound('grant');
     }),
 });

@@ -47,6 +47,8 @@ export type UserChanges = { [K in ProfileField | 'is_active']?: UserDetail[K] | 
   revoke?: readonly string[] | undefined;
   /** Of the apps to grant, by their ids. */
   terms?: Readonly<Record<string, GrantTerms>> | undefined;
+  /** Revokes grants of apps that groups give, too: the person keeps the app. */
+  onlyGrants?: boolean;
   /** Of an undo: revokes grants of apps that groups give, too, and reactivates the account without its memberships. */
   isUndo?: boolean;
   /** Changes the memberships in these clients instead of the account. */
@@ -320,7 +322,7 @@ const planApps = (
 
 /** @throws Problem `invalid-input` on `apps` if it leaves out, or revokes, what a group gives */
 const requireNoGroups = (apps: readonly KnownApp[], changes: UserChanges): void => {
-  if (changes.isUndo) return;
+  if (changes.isUndo || changes.onlyGrants) return;
   const isLeftOut = ({ id }: KnownApp) =>
     changes.apps?.includes(id) === false || changes.revoke?.includes(id);
   const faults = apps.filter((app) => app.groups.length > 0 && isLeftOut(app));
