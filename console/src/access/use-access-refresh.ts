@@ -4,6 +4,14 @@ import { trpc } from '../api.ts';
 /** Refreshes everything that shows who has which app. */
 export const useAccessRefresh = () => {
   const queryClient = useQueryClient();
-  const routers = [trpc.access, trpc.users, trpc.groups, trpc.attention, trpc.audit];
+  const routers = [
+    trpc.access,
+    trpc.grants,
+    trpc.requests,
+    trpc.users,
+    trpc.groups,
+    trpc.attention,
+    trpc.audit,
+  ];
   return () => Promise.all(routers.map((router) => queryClient.invalidateQueries(router.pathFilter())));
 };

@@ -75,7 +75,9 @@ export const AttentionCards = () => {
     </Topic>,
   ].filter(({ props }) => props.count > 0);
   return cards.length === 0 ? (
-    <EmptyState title="Nothing needs your attention">Failed mails and the like appear here.</EmptyState>
+    <EmptyState title="Nothing has failed, expired or gone unused">
+      Failed mails and the like appear here.
+    </EmptyState>
   ) : (
     <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>{cards}</SimpleGrid>
   );

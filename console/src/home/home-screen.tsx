@@ -3,9 +3,11 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { canOperate, canView } from '../layout/roles.ts';
+import { canAdminister, canOperate, canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
+import { OwnRequests } from '../requests/own-requests.tsx';
+import { PendingRequests } from '../requests/pending-requests.tsx';
 import { AttentionCards } from './attention.tsx';
 import { EndingGrants } from './ending-grants.tsx';
 import { RecentUsage } from './recent-usage.tsx';
@@ -22,7 +24,7 @@ export const HomeScreen = () => {
       <ScreenHeader
         title={`Hello ${user.first_name}`.trim()}
         lead={`You are logged in as ${user.email}.`}
-        procedures={['apps.list', 'attention.get', 'usage.report']}
+        procedures={['apps.list', 'attention.get', 'requests.list', 'usage.report']}
       />
       {canView(roles) && (
         <>
@@ -30,12 +32,14 @@ export const HomeScreen = () => {
             For your attention
           </Title>
           <MailNotice />
+          {canAdminister(roles) && <PendingRequests />}
           <EndingGrants />
           <AttentionCards />
           <RecentUsage />
         </>
       )}
       {(own.length > 0 || !canView(roles)) && <OwnApps apps={own} />}
+      {!canView(roles) && <OwnRequests />}
     </>
   );
 };

@@ -1,0 +1,68 @@
+import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import { Dialog } from '../components/dialog.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useOwnRequests } from './use-requests.ts';
+
+export const MAX_REASON = 500;
+
+const DURATIONS: readonly { label: string; days: number | null }[] = [
+  { label: 'No end', days: null },
+  { label: '2 weeks', days: 14 },
+  { label: 'A month', days: 30 },
+  { label: '3 months', days: 90 },
+  { label: 'A year', days: 365 },
+];
+const DEFAULT_DURATION = '2 weeks';
+
+type Props = { app: { id: string; label: string }; onClose: () => void };
+
+/** Asks the admins of the client for an app. */
+export const AskDialog = ({ app, onClose }: Props) => {
+  const [reason, setReason] = useState('');
+  const [duration, setDuration] = useState(DEFAULT_DURATION);
+  const { ask } = useOwnRequests(onClose);
+  const days = DURATIONS.find(({ label }) => label === duration)?.days ?? null;
+  return (
+    <Dialog isOpen onClose={onClose} title={`Ask for ${app.label}`}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          ask.mutate({ app: app.id, reason: reason.trim(), days });
+        }}
+      >
+        <Stack>
+          <ProblemAlert error={ask.error} />
+          <Textarea
+            label="Reason"
+            description="Helps the admins to decide. May be empty."
+            autosize
+            minRows={2}
+            maxLength={MAX_REASON}
+            data-autofocus
+            value={reason}
+            onChange={({ currentTarget }) => setReason(currentTarget.value)}
+          />
+          <Select
+            label="For how long"
+            allowDeselect={false}
+            data={DURATIONS.map(({ label }) => label)}
+            value={duration}
+            onChange={(label) => setDuration(label ?? DEFAULT_DURATION)}
+          />
+          <Text size="sm" c="dimmed">
+            The admins get an email, and you get one with their decision.
+          </Text>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={ask.isPending}>
+              Ask for access
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+};

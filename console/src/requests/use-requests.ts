@@ -1,0 +1,65 @@
+import { notifications } from '@mantine/notifications';
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
+import { type Inputs, type Outputs, steward, trpc } from '../api.ts';
+import { nameOf } from '../people/name-of.ts';
+
+export type AccessRequest = Outputs['requests']['list'][number];
+
+/** Of what requests are listed; of everything if it is empty. */
+export type Subject = Pick<Exclude<Inputs['requests']['list'], void>, 'app' | 'email'>;
+
+const PAGE_SIZE = 20;
+
+/** Requests that nobody has decided yet, newest first. */
+export const usePendingRequests = (subject: Subject) =>
+  useInfiniteQuery(
+    trpc.requests.list.infiniteQueryOptions(
+      { ...subject, status: 'pending', limit: PAGE_SIZE },
+      { getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id) },
+    ),
+  );
+
+/** What people ask for, in words: `for 14 days`. */
+export const daysText = (days: number | null): string => {
+  if (days === null) return 'without an end';
+  return days === 1 ? 'for a day' : `for ${days} days`;
+};
+
+/** `Churn for Ada Lovelace` */
+export const requestName = (request: AccessRequest): string => `${request.app_label} for ${nameOf(request)}`;
+
+/** Asks for an app, or withdraws such a request. */
+export const useOwnRequests = (onDone: () => void = () => {}) => {
+  const queryClient = useQueryClient();
+  const options = {
+    onSuccess: onDone,
+    onSettled: () => queryClient.invalidateQueries(trpc.requests.pathFilter()),
+  };
+  return {
+    ask: useMutation(trpc.requests.create.mutationOptions(options)),
+    withdraw: useMutation(trpc.requests.withdraw.mutationOptions(options)),
+  };
+};
+
+/** `expires_at`: undefined for as long as the person asked for. */
+export type Decision = { request: AccessRequest; reason?: string } & (
+  | { kind: 'approve'; expires_at?: Date | null }
+  | { kind: 'deny' }
+);
+
+/** Approves or denies. The lists are read again also if somebody else has decided before. */
+export const useDecide = (options: { onSuccess: () => void; onError: (error: unknown) => void }) => {
+  const refresh = useAccessRefresh();
+  return useMutation({
+    mutationFn: ({ request: { id, version }, kind, ...terms }: Decision) =>
+      steward.api.requests[kind].mutate({ id, version, ...terms }),
+    onSuccess: (_decided, { kind, request }) => {
+      const message = `${kind === 'approve' ? 'Approved' : 'Denied'}: ${requestName(request)}.`;
+      notifications.show({ message });
+      options.onSuccess();
+    },
+    onError: options.onError,
+    onSettled: refresh,
+  });
+};
