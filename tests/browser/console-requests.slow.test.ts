@@ -4,7 +4,8 @@ import { DAY_MS } from '../../src/lib/clock.ts';
 import { browserSuite } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/time.ts';
 import { CHURN, SALES } from '../support/usage.ts';
 
 const requests = browserSuite('requests in the console');
@@ -57,6 +58,16 @@ testAppearance(requests, {
     await showing('/console/', 'Hello Alex')(page, app);
     await button(page, 'Approve Churn for Grace Hopper').focus();
   },
+  'console-app-requests': async (page, app) => {
+    await ask(app, GRACE);
+    await showing(`/console/apps/${CHURN}`, 'Churn')(page, app);
+    await button(page, 'Approve Churn for Grace Hopper').waitFor();
+  },
+  'console-person-requests': async (page, app) => {
+    await ask(app, GRACE);
+    await showing(`/console/people/${GRACE}`, 'Grace Hopper')(page, app);
+    await button(page, 'Approve Churn for Grace Hopper').waitFor();
+  },
   'console-deny-request': async (page, app) => {
     await ask(app, GRACE);
     await openConsole(page, '/console/');
@@ -69,6 +80,31 @@ testAppearance(requests, {
     await page.getByRole('button', { name: 'Until… Approve Churn for Grace Hopper' }).click();
     await page.getByRole('dialog', { name: 'Approve Churn for Grace Hopper' }).waitFor();
   },
+});
+
+requests('are allowed on the screen of the app, which lists them', async ({ app, browser }) => {
+  await ask(app, GRACE);
+  await using visit = await browser.open();
+  const { page } = visit;
+  const toggle = page.getByRole('switch', { name: 'People may ask for this app' });
+  const isRequestable = async () => (await app.as(ACME).apps.status({ app_id: CHURN })).is_requestable;
+  await openConsole(page, `/console/apps/${CHURN}`);
+  await button(page, 'Approve Churn for Grace Hopper').waitFor();
+  await toggle.and(page.locator(':checked')).waitFor();
+  await toggle.press('Space');
+  await until('requests are not allowed', async () => !(await isRequestable()));
+  await page.reload();
+  await toggle.and(page.locator(':enabled')).waitFor();
+  assert.not(await toggle.isChecked());
+  await toggle.press('Space');
+  await until('requests are allowed', isRequestable);
+
+  await openConsole(page, `/console/people/${GRACE}`);
+  await button(page, 'Approve Churn for Grace Hopper').waitFor();
+  await openConsole(page, `/console/apps/${CHURN}`, STAFF);
+  await page.getByText('“Year-end closing”').waitFor();
+  assert.is(await button(page, 'Approve Churn for Grace Hopper').count(), 0);
+  await toggle.and(page.locator(':checked:disabled')).waitFor();
 });
 
 requests(

@@ -10,6 +10,7 @@ import { TopUsers } from '../usage/top-lists.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
 import { AddressNotice } from './address-notice.tsx';
 import { AppRemoval } from './app-removal.tsx';
+import { AppRequests } from './app-requests.tsx';
 import { APP_WINDOWS } from './app-search.ts';
 import { AppStacks } from './app-stacks.tsx';
 import { AppVersions } from './app-versions.tsx';
@@ -67,6 +68,7 @@ export const AppScreen = () => {
       <SimpleGrid cols={{ base: 1, md: 2 }} mb="md">
         <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />
         <Stack>
+          {isViewer && <AppRequests key={`requests of ${id}`} id={id} isReadOnly={isReadOnly} />}
           <AppStacks id={id} />
           {isViewer && <TopUsers appId={id} days={days} />}
         </Stack>

@@ -1,4 +1,4 @@
-import { Badge, Card, Group, SimpleGrid, Text, Title } from '@mantine/core';
+import { Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -32,9 +32,11 @@ export const HomeScreen = () => {
             For your attention
           </Title>
           <MailNotice />
-          {canAdminister(roles) && <PendingRequests />}
-          <EndingGrants />
-          <AttentionCards />
+          <Stack>
+            {canAdminister(roles) && <PendingRequests />}
+            <EndingGrants />
+            <AttentionCards />
+          </Stack>
           <RecentUsage />
         </>
       )}

@@ -1,4 +1,4 @@
-import { Avatar, Badge, Group, SimpleGrid, Text } from '@mantine/core';
+import { Avatar, Badge, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister, canView, canViewAll } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
+import { PendingRequests } from '../requests/pending-requests.tsx';
 import { UsageByDay } from '../usage/usage-by-day.tsx';
 import { HomePreview } from './home-preview.tsx';
 import { PersonAccess } from './person-access.tsx';
@@ -95,24 +96,27 @@ export const PersonScreen = () => {
           {may.is_shared ? sharedNotice(changes, may.can_update_apps, clients) : READ_ONLY_NOTICE}
         </Text>
       )}
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <ProfileForm key={person.email} person={person} state={state} changes={changes} clients={clients} />
-        <PersonApps
-          key={`apps of ${person.email}`}
-          person={person}
-          access={access}
-          isReadOnly={!may.can_update_apps}
-        />
-        <PersonGroups key={`groups of ${person.email}`} person={person} access={access} />
-        {may.can_revoke && (
-          <PersonAccess
-            email={email}
-            isSuperuser={roles.is_superuser && !isSelf}
-            mayChangeAddress={!isSelf && (roles.is_superuser || person.clientadmin_of.length === 0)}
+      <Stack>
+        {canView(roles) && <PendingRequests key={`requests of ${email}`} subject={{ email }} />}
+        <SimpleGrid cols={{ base: 1, md: 2 }}>
+          <ProfileForm key={person.email} person={person} state={state} changes={changes} clients={clients} />
+          <PersonApps
+            key={`apps of ${person.email}`}
+            person={person}
+            access={access}
+            isReadOnly={!may.can_update_apps}
           />
-        )}
-        {roles.is_superuser && <PersonRoles email={email} />}
-      </SimpleGrid>
+          <PersonGroups key={`groups of ${person.email}`} person={person} access={access} />
+          {may.can_revoke && (
+            <PersonAccess
+              email={email}
+              isSuperuser={roles.is_superuser && !isSelf}
+              mayChangeAddress={!isSelf && (roles.is_superuser || person.clientadmin_of.length === 0)}
+            />
+          )}
+          {roles.is_superuser && <PersonRoles email={email} />}
+        </SimpleGrid>
+      </Stack>
       <PersonClients
         key={`clients of ${email}`}
         email={email}

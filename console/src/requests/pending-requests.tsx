@@ -38,10 +38,10 @@ export const PendingRequests = ({ subject = {} }: Props) => {
   const hasAlert = decision.error !== null && question === null;
   if (requests.length === 0 && !pages.error && !hasAlert) return null;
   return (
-    <Stack className="card" component="section" aria-labelledby="requests" mb="md">
+    <Stack className="card" component="section" aria-labelledby="requests">
       <Group justify="space-between">
         <Title order={2} size="h3" id="requests">
-          Requests for apps
+          {subject.app === undefined ? 'Requests for apps' : 'Pending requests'}
         </Title>
         {requests.some((request) => request.can_decide) && <Shortcuts />}
       </Group>
