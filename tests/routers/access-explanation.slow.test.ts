@@ -95,6 +95,22 @@ const isGranted = (row: Row, { groupApps }: World, app: number): boolean => {
   return byGrant || row.groups.some((group) => groupApps[group]?.includes(app));
 };
 
+/** The people whom `access.effective` lists for an app, on all its pages. */
+const effectiveOf = async (app: TestApp, app_id: string): Promise<Set<string>> => {
+  const emails: string[] = [];
+  for (;;) {
+    const page = await app.as(ROOT).access.effective({ app_id, limit: 200, cursor: emails.at(-1) });
+    emails.push(...page.map(({ email }) => email));
+    if (page.length < 200) return new Set(emails);
+  }
+};
+
+const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
 /** What forward authentication answers. */
 const isAdmitted = async (app: TestApp, email: string, slug: string): Promise<boolean> =>
   (await app.send(`GET !/gate/${slug}/`, { as: email })).statusCode === 204;
@@ -104,6 +120,9 @@ explanation('agrees with every way in, for 5,000 pairs of a person and an app', 
   if (!state) throw new Error('No state was generated.');
   const rows = await write(app, state);
   const { users } = await app.as(ACME).access.matrix({ id: 1, limit: 2_000, search: 'random-' });
+  const effective = await Promise.all(
+    state.inMaintenance.map((_, index) => effectiveOf(app, appIdOf(index))),
+  );
   let pairs = 0;
   for (const row of rows) {
     const matrix = users.find(({ email }) => email === row.email);
@@ -120,17 +139,12 @@ explanation('agrees with every way in, for 5,000 pairs of a person and an app', 
       const hasRole = row.is_superuser || row.is_staff || (matrix?.is_admin ?? false);
       if (!hasRole && !row.is_suspended) assert.is(matrix?.apps.includes(app_id), granted, label);
       if (granted) assert.ok(paths.length > 0, label);
+      assert.is(effective[index]?.has(row.email), row.is_active && granted, label);
       if (row.is_active && index % 5 === 0) {
         assert.is(await isAdmitted(app, row.email, app_id.toLowerCase()), expected, label);
-        const ticket = app.as(row.email).apps.openTicket({ app_id });
-        assert.is(
-          await ticket.then(
-            () => true,
-            () => false,
-          ),
-          expected,
-          label,
-        );
+        const { openTicket, launch } = app.as(row.email).apps;
+        assert.is(await succeeds(openTicket({ app_id })), expected, label);
+        assert.is(await succeeds(launch({ app_slug: app_id.toLowerCase() })), expected, label);
       }
       pairs += 1;
     }
