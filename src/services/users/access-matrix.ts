@@ -10,7 +10,6 @@ import {
   userAppsRefusal,
 } from '../access/actor.ts';
 import {
-  APP_ACCESS,
   auditEntryVisibleTo,
   clientVisibleTo,
   GROUP_ACCESS,
@@ -73,15 +72,12 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
           isChangeable.as('is_changeable'),
           condition`exists (select from memberships m
             where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
-          sql<string[]>`array(select a.id from ${APP_ACCESS} g join apps a on a.id = g.app_id
-            where g.user_id = users.id and a.client_id = ${client} order by a.created_at, a.id)`.as('apps'),
-          sql<string[]>`array(select distinct g.app_id from ${GROUP_ACCESS} g join apps a on a.id = g.app_id
-            where g.user_id = users.id and a.client_id = ${client})`.as('apps_by_group'),
+          appsByUser(client).as('given'),
         ])
         .limit(limit + 1)
         .execute(),
     ]);
-    const page = rows.slice(0, limit);
+    const page = rows.slice(0, limit).map(({ given, ...user }) => ({ ...user, ...given }));
     return { apps, users: page, next_cursor: rows.length > limit ? (page.at(-1)?.email ?? null) : null };
   },
 
@@ -132,6 +128,16 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
     return readGrants(em, actor, { id, email });
   },
 });
+
+/** SQL: the apps of a client that a row of `users` has, oldest first: those of `APP_ACCESS`, and which of them groups give. */
+const appsByUser = (client: number) => sql<{ apps: string[]; apps_by_group: string[] }>`(
+  select json_build_object(
+    'apps', coalesce(json_agg(a.id order by a.created_at, a.id), '[]'),
+    'apps_by_group', coalesce(json_agg(a.id order by a.created_at, a.id) filter (where given.is_by_group), '[]'))
+  from (select app_id, bool_or(is_by_group) as is_by_group from (
+      select app_id, false as is_by_group from ${LIVE_GRANTS} g where g.user_id = users.id
+      union all select app_id, true from ${GROUP_ACCESS} g where g.user_id = users.id) as ways group by app_id) as given
+    join apps a on a.id = given.app_id and a.client_id = ${client})`;
 
 const MAX_FAULTS = 100;
 
