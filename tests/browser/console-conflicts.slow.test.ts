@@ -172,6 +172,8 @@ conflicts(
     const { page } = visit;
     await openConsole(page, `/console/people/${ADA}`);
     await page.getByLabel('First name').fill('Countess');
+    // A query that is under way would lead to the login page before the click.
+    await page.waitForLoadState('networkidle');
     await app.db().deleteFrom('sessions').execute();
     await save(page);
     await page.waitForURL('**/login/?next=*');
