@@ -170,9 +170,11 @@ conflicts(
   async ({ app, browser }) => {
     await using visit = await browser.open(REFUSAL);
     const { page } = visit;
+    const chart = page.waitForResponse((response) => response.url().includes('/trpc/apps.list'));
     await openConsole(page, `/console/people/${ADA}`);
     await page.getByLabel('First name').fill('Countess');
-    // A query that is under way would lead to the login page before the click.
+    // The chart is loaded last. A query that is under way would lead to the login page before the click.
+    await chart;
     await page.waitForLoadState('networkidle');
     await app.db().deleteFrom('sessions').execute();
     await save(page);
