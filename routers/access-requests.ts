@@ -101,7 +101,7 @@ export const accessRequestsRouter = router({
   create: route(protectedProcedure, 'POST', '/jb/access-requests/', {
     summary: 'Ask for an app',
     description:
-      'Informs the admins of its client by email. If you have asked for the app before and nobody has decided it, this changes that request.',
+      'Informs the admins of its client by email. If you have asked for the app before and it is not decided yet, this changes that request.',
     status: 201,
     example: { app: 'zylTKNVx', reason: 'Year-end closing', days: 14 },
   })
@@ -126,7 +126,7 @@ export const accessRequestsRouter = router({
   approve: route(adminProcedure, 'POST', '/jb/access-requests/{id}/approve/', {
     summary: 'Approve a request for an app',
     description:
-      'Grants the app and informs the person by email. Without `expires_at`, the grant lasts as long as the person has asked for; null: without an end. Nobody decides their own requests.',
+      'Grants the app and informs the person by email. Without `expires_at`, the grant lasts as long as the person has asked for; null: without an end. No one decides their own requests.',
     problems: [...decisionProblems, 'client-admin-locked', 'shared-user'],
     example: { version: 1, expires_at: '2030-01-31T12:00:00Z', reason: 'Until the closing' },
   })

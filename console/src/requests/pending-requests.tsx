@@ -183,7 +183,7 @@ const RequestRow = ({ request, isDeciding, showsClient, onApprove, onAsk }: RowP
 
 type NotDecidedProps = { error: unknown; request: AccessRequest | undefined };
 
-/** Somebody else has decided before, for example. */
+/** Someone else has decided before, for example. */
 const NotDecided = ({ error, request }: NotDecidedProps) => {
   if (!isProblem(error, 'request-decided') || !request) return <ProblemAlert error={error} />;
   return (

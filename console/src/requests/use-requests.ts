@@ -11,7 +11,7 @@ export type Subject = Pick<Exclude<Inputs['requests']['list'], void>, 'app' | 'e
 
 const PAGE_SIZE = 20;
 
-/** Requests that nobody has decided yet, newest first. */
+/** Requests without a decision yet, newest first. */
 export const usePendingRequests = (subject: Subject) =>
   useInfiniteQuery(
     trpc.requests.list.infiniteQueryOptions(
@@ -48,7 +48,7 @@ export type Decision = { request: AccessRequest; reason?: string } & (
   | { kind: 'deny' }
 );
 
-/** Approves or denies. The lists are read again also if somebody else has decided before. */
+/** Approves or denies. The lists are read again also if someone else has decided before. */
 export const useDecide = (options: { onSuccess: () => void; onError: (error: unknown) => void }) => {
   const refresh = useAccessRefresh();
   return useMutation({

@@ -51,7 +51,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
     em.transactional(async (tx) => {
       const now = clock.now();
       requireRecentPassword(actor, now);
-      // People first, as in every other change of their access; then nobody can join any more.
+      // People first, as in every other change of their access; then no one can join any more.
       await lockPeople(tx, id);
       const { name, is_open } = await clientOf(tx, id)
         .forUpdate()
@@ -86,7 +86,7 @@ const USAGE_KEYS = { usage_entries: 'app_id, occurred_at, id', usage_days: 'app_
 /** Rows of one transaction. */
 const BATCH = 1_000n;
 
-/** Deletes the usage of apps that were removed. Nobody has been able to read it since. */
+/** Deletes the usage of apps that were removed. No one has been able to read it since. */
 export const pruneRemovedUsage = async (em: Em, signal?: AbortSignal): Promise<void> => {
   for (const [name, columns] of Object.entries(USAGE_KEYS)) {
     const [table, key] = [sql.table(name), sql.raw(columns)];
