@@ -49,9 +49,10 @@ export const appRemovalProcedures = {
   })
     .input(z.object({ app_id: AppKey, ...confirmation }))
     .output(z.void())
-    .mutation(({ ctx, input }) =>
-      ctx.services.removals.removeApp(ctx.actor, input.app_id, input.confirm_name),
-    ),
+    .mutation(({ ctx, input }) => {
+      ctx.timeLimit.lift();
+      return ctx.services.removals.removeApp(ctx.actor, input.app_id, input.confirm_name);
+    }),
 };
 
 export const clientRemovalProcedures = {
@@ -74,7 +75,8 @@ export const clientRemovalProcedures = {
   })
     .input(z.object({ id: IdKey, ...confirmation }))
     .output(z.void())
-    .mutation(({ ctx, input }) =>
-      ctx.services.removals.removeClient(ctx.actor, input.id, input.confirm_name),
-    ),
+    .mutation(({ ctx, input }) => {
+      ctx.timeLimit.lift();
+      return ctx.services.removals.removeClient(ctx.actor, input.id, input.confirm_name);
+    }),
 };

@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { kysely } from '../../src/db/kysely.ts';
 import { pruneRemovedUsage } from '../../src/services/clients/removals.ts';
 import { setClient } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
@@ -133,3 +135,24 @@ removals('that meet a grant leave no half of either', async ({ app }) => {
 });
 
 removals.run();
+
+const long = appSuite('removals that take long', {}, { timeLimitMs: 400 });
+
+long('have no limit of time', async ({ app }) => {
+  const root = app.as(ROOT);
+  await root.apps.update({ app_id: CHURN, in_maintenance: true });
+  const { name } = await root.apps.previewRemoval({ app_id: CHURN });
+  await app.orm.em
+    .fork()
+    .transactional(async (holder) => {
+      await sql`select from apps where id = ${CHURN} for update`.execute(kysely(holder));
+      await rejectsWith(root.apps.update({ app_id: CHURN, help_html: 'Late' }), 'overloaded');
+      const removal = root.apps.remove({ app_id: CHURN, confirm_name: name });
+      await setTimeout(600);
+      return { removal };
+    })
+    .then(({ removal }) => removal);
+  await rejectsWith(root.apps.get({ app_id: CHURN }), 'not-found');
+});
+
+long.run();

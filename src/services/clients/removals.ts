@@ -24,6 +24,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
   removeApp: (actor: Actor, id: string, confirmName: string): Promise<void> =>
     em.transactional(async (tx) => {
       requireRecentPassword(actor, clock.now());
+      await liftStatementTimeout(tx);
       const { slug, label, client_id, in_maintenance } = await appOf(tx, id)
         .forUpdate()
         .executeTakeFirstOrThrow(() => notFound('app'));
@@ -51,6 +52,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
     em.transactional(async (tx) => {
       const now = clock.now();
       requireRecentPassword(actor, now);
+      await liftStatementTimeout(tx);
       // People first, as in every other change of their access; then no one can join any more.
       await lockPeople(tx, id);
       const { name, is_open } = await clientOf(tx, id)
@@ -119,6 +121,9 @@ const appOf = (em: Em, id: string) =>
 
 const clientOf = (em: Em, id: number) =>
   kysely(em).selectFrom('clients').select(['name', 'is_open']).where('id', '=', id);
+
+/** One statement deletes all rows of a client, which may be many. */
+const liftStatementTimeout = (tx: Em) => sql`set local statement_timeout = 0`.execute(kysely(tx));
 
 /** @throws Problem `invalid-input` on `confirm_name` */
 const requireConfirmed = (confirmName: string, name: string): void => {
