@@ -19,6 +19,8 @@ export const EmailChange = defineEntity({
     oldEmail: p.string().length(254),
     newEmail: p.string().length(254),
     requestedAt: instant(),
+    /** Who requested it; null before this was recorded, and if no link had to be confirmed. */
+    requestedBy: p.integer().nullable(),
     /** Null until the link to the new address is confirmed. */
     changedAt: instant().nullable(),
     /** The end of the link to the old address, which is reserved until then. Null without a link, or after its use. */

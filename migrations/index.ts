@@ -25,6 +25,7 @@ import { EmailChanges } from './0023-email-changes.ts';
 import { Groups } from './0024-groups.ts';
 import { AccessRequests } from './0025-access-requests.ts';
 import { InvitationsToGroups } from './0026-invitations-to-groups.ts';
+import { RequestersOfEmailChanges } from './0027-requesters-of-email-changes.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -129,5 +130,10 @@ export const migrations: Entry[] = [
     name: '0026-invitations-to-groups',
     class: InvitationsToGroups,
     locks: { groups: 'SHARE ROW EXCLUSIVE', invitations: 'ACCESS EXCLUSIVE' },
+  },
+  {
+    name: '0027-requesters-of-email-changes',
+    class: RequestersOfEmailChanges,
+    locks: { email_changes: 'ACCESS EXCLUSIVE' },
   },
 ];

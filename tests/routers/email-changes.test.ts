@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../src/lib/clock.ts';
 import { mailedEmailToken } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const changes = appSuite('changes of email addresses');
 
@@ -163,6 +163,36 @@ changes('by an admin leave invitations of other clients with the old address', a
   assert.is((await app.as(GLOBEX).invitations.search({ search: from })).length, 1);
   const redirected = app.db().selectFrom('outbox_mails').select('id').where('recipient', '=', to);
   assert.equal(await redirected.where('kind', '=', 'invitation').execute(), []);
+});
+
+changes('by an admin end once the admin may not make them any more', async ({ app }) => {
+  const root = app.as(ROOT);
+  const endings: ((person: string, admin: string) => Promise<unknown>)[] = [
+    (email) => root.grants.create({ app_id: FLEET, email }),
+    (email) => root.roles.update({ email, is_superuser: true }),
+    (email) => root.roles.update({ email, is_staff: true }),
+    (email) => root.roles.setClientAdmin({ id: 1, email, is_admin: true }),
+    (_, email) => root.roles.setClientAdmin({ id: 1, email, is_admin: false }),
+    (_, email) => root.users.deactivate({ email }),
+    async (email) => {
+      await root.grants.create({ app_id: FLEET, email });
+      await root.memberships.remove({ id: 1, email });
+    },
+  ];
+  for (const end of endings) {
+    const [person, admin] = [await addMember(app), await addMember(app)];
+    const to = `taken-${person}`;
+    await root.roles.setClientAdmin({ id: 1, email: admin, is_admin: true });
+    await app.as(admin).users.changeEmail({ email: person, new_email: to });
+    const token = await mailedEmailToken(app, to, 'confirm');
+    const { email } = await app.as(null).profile.verifyEmail({ token, kind: 'confirm' });
+    assert.is(email, person);
+    await end(person, admin);
+
+    await rejectsWith(app.as(null).profile.verifyEmail({ token, kind: 'confirm' }), 'invalid-link');
+    await rejectsWith(app.as(null).profile.confirmEmail({ token }), 'invalid-link');
+    assert.ok((await exists(app, person)) && !(await exists(app, to)));
+  }
 });
 
 changes('by an admin are refused by the rules of roles', async ({ app }) => {

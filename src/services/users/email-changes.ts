@@ -5,7 +5,13 @@ import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
-import { type Actor, requireRecentPassword, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
+import {
+  type Actor,
+  requireRecentPassword,
+  type TargetRoles,
+  userAdminRefusal,
+  userUpdateRefusal,
+} from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
@@ -15,7 +21,7 @@ import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
 import { createWindowCounter, secondsLeft } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAddress } from './address-change.ts';
-import { lockActiveUser, lockUser } from './user-locks.ts';
+import { lockActiveUser, lockUser, targets } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
 /** Hours for which the link to the new address is valid. */
@@ -45,12 +51,26 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     return user;
   };
 
+  /**
+   * Requires of a change that someone else requested that they still may: the person may have got clients or roles since then.
+   * @throws Problem `invalid-link`
+   */
+  const requireStillMay = async (db: Em, { userId, isOwn, requestedBy }: LinkedChange): Promise<void> => {
+    if (isOwn) return;
+    const person = targets(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
+    const requester = targets(db).where('users.id', '=', requestedBy).where('users.is_active', '=', true);
+    const actor = await requester.executeTakeFirst();
+    if (!actor || emailAdminRefusal({ ...actor, credential: null }, await person))
+      throw new Problem('invalid-link');
+  };
+
   /** Replaces earlier requests. */
   const addRequest = async (tx: Em, actor: Actor, { user, to, address }: Request): Promise<void> => {
     await deleteRequests(tx, user.id);
     const now = clock.now();
     const is_own = user.id === actor.id;
-    const row = { user_id: user.id, old_email: user.email, new_email: to, requested_at: now, is_own };
+    const requested = { requested_at: now, requested_by: actor.id, is_own };
+    const row = { user_id: user.id, old_email: user.email, new_email: to, ...requested };
     const inserted = kysely(tx).insertInto('email_changes').values(row).returning('id');
     const { id: changeId } = await inserted.executeTakeFirstOrThrow();
     const mail = { userId: user.id, changeId, recipient: to, now, address };
@@ -88,8 +108,9 @@ export const createEmailChanges = (unit: UnitOfWork) => {
 
     /** The present address of the account of a link, and the one that it would get. @throws Problem `invalid-link` */
     verify: async (kind: EmailLinkKind, token: string): Promise<{ email: string; new_email: string }> => {
-      const { email, to } = await findLink(kind, token);
-      return { email, new_email: to };
+      const link = await findLink(kind, token);
+      if (kind === 'confirm') await requireStillMay(em, link);
+      return { email: link.email, new_email: link.to };
     },
 
     /**
@@ -100,6 +121,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       const link = await findLink('confirm', token);
       const change = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'confirm', link);
+        await requireStillMay(tx, link);
         const actor = { email: user.email };
         const { to, id: requestId, isOwn } = link;
         const about = { user, to, actor, requestId, isOwn, address: origin.address };
@@ -172,11 +194,18 @@ const OWN_ADDRESS = {
   detail: 'Change your own address with POST /api/v1/jb/profile/email/, which mails a link to the new one.',
 };
 
+type LinkedChange = { userId: number; isOwn: boolean; requestedBy: number | null };
+
+/** Why the actor may not change the address of this user; null if they may. */
+const emailAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
+  if (user.id === actor.id) return new Problem('self-modification', OWN_ADDRESS);
+  return can(actor, 'administer') ? userAdminRefusal(actor, user) : userUpdateRefusal(actor, user);
+};
+
 /** @throws Problem `self-modification`, `forbidden`, `shared-user`, `client-admin-locked` */
 const requireEmailAdmin = (actor: Actor, user: TargetRoles): void => {
-  if (user.id === actor.id) throw new Problem('self-modification', OWN_ADDRESS);
-  requireUserAdmin(actor, user);
-  if (user.adminOf.length > 0 && !can(actor, 'administer')) throw new Problem('client-admin-locked');
+  const refusal = emailAdminRefusal(actor, user);
+  if (refusal) throw refusal;
 };
 
 /** @param revealed the address, if the caller has not shown that it is theirs */
@@ -202,7 +231,7 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
     .selectFrom('email_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
     .select(['change.id', 'change.user_id as userId', 'change.requested_at as requestedAt', 'users.email'])
-    .select('change.is_own as isOwn')
+    .select(['change.is_own as isOwn', 'change.requested_by as requestedBy'])
     .select(kind === 'confirm' ? 'change.new_email as to' : 'change.old_email as to');
   if (kind === 'undo')
     return rows.where('change.undo_until', '>', now).whereRef('users.email', '<>', 'change.old_email');

@@ -1,0 +1,8 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Who requested a change of an address, to check at its confirmation that they still may. */
+export class RequestersOfEmailChanges extends Migration {
+  override up(): void {
+    this.addSql('alter table email_changes add column requested_by int null');
+  }
+}
