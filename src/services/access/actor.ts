@@ -74,34 +74,21 @@ export const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null
     : roleRequired('client admin of a client of this user, or superuser');
 };
 
-/** Whether the user has no role in a client that the actor does not administer. */
-const seesRoles = (actor: Actor, { adminOf }: TargetRoles): boolean =>
-  adminOf.every((id) => administersClient(actor, id));
-
-const OUT_OF_REACH = {
-  detail:
-    'This user also belongs to clients that you do not administer. Ask a superuser to change the account.',
-};
-
-/** The default text says that the apps can be changed. */
-const sharedRefusal = (actor: Actor, user: TargetRoles): Problem =>
-  new Problem('shared-user', seesRoles(actor, user) ? {} : OUT_OF_REACH);
-
 /** Why the actor may not change the account of this user, nor see their logins: other clients share it. Null if they may. */
 export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
-  strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? sharedRefusal(actor, user) : null);
+  strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null);
 
 /** Why the actor may not change the profile of this user; null if they may. */
 export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
-  userAdminRefusal(actor, user) ?? clientAdminRefusal(user);
+  userAdminRefusal(actor, user) ?? clientAdminRefusal(actor, user);
 
 /** Why the actor may not grant and revoke apps of their own clients; null if they may. */
 export const userAppsRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
-  strangerRefusal(actor, user) ??
-  (seesRoles(actor, user) ? clientAdminRefusal(user) : sharedRefusal(actor, user));
+  strangerRefusal(actor, user) ?? clientAdminRefusal(actor, user);
 
-const clientAdminRefusal = ({ adminOf }: TargetRoles): Problem | null =>
-  adminOf.length > 0 ? new Problem('client-admin-locked') : null;
+/** A role in a client that the actor does not administer decides nothing, or a refusal would show it. */
+const clientAdminRefusal = (actor: Actor, { adminOf }: TargetRoles): Problem | null =>
+  adminOf.some((id) => administersClient(actor, id)) ? new Problem('client-admin-locked') : null;
 
 /**
  * Whether the actor may end the access of this user: of a shared user, to the actor's own clients.

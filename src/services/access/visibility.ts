@@ -75,7 +75,8 @@ export const hasClientRole = (viewer: Viewer, flag: ClientRole['flag'], clientId
 
 /** Rows of `users` whose apps the manager may change, if they are members of a client of the manager: as `users.update`. */
 export const userAppsManagedBy = (manager: Roles): Condition => sql`
-  (not exists (select from memberships m where m.user_id = users.id and m.is_admin)
+  (not exists (select from memberships m
+      where m.user_id = users.id and m.is_admin and ${clientManagedBy(manager, sql`m.client_id`)})
     and ${can(manager, 'administer') ? ALWAYS : sql`not (users.is_superuser or users.is_staff)`})`;
 
 /** SQL: a table of the grants that count now. Those that have expired may still be stored. */
