@@ -2,10 +2,13 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
 import { User } from './user.ts';
 
-/** What the undo has reverted of a user's changes, and why it has left the others. `app_id` is null for the activation. */
+/**
+ * What the undo has reverted of a user's changes, and why it has left the others. `app_id` and `group_id` are null for the activation;
+ * older rows have no `group_id`.
+ */
 export type UndoneChange = {
   reverted: number;
-  skipped: { app_id: string | null; problem: { code: string; detail: string } }[];
+  skipped: { app_id: string | null; group_id?: number | null; problem: { code: string; detail: string } }[];
 };
 
 /** Terms of a grant. Times are ISO 8601. */
@@ -47,6 +50,8 @@ export const OperationChange = defineEntity({
     superseded: p.array().columnType('varchar(8)[]').defaultRaw(`'{}'`),
     /** Ids of the clients that the user became a member of, unless something else has confirmed it since. */
     joined: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
+    /** Ids of the groups that the user was added to. */
+    groups: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** The new value; null if it did not change. */
     isActive: p.boolean().nullable(),
     /** Ids of the clients whose membership has the new value of `isActive`; empty if the account has it. */

@@ -26,6 +26,7 @@ import { Groups } from './0024-groups.ts';
 import { AccessRequests } from './0025-access-requests.ts';
 import { InvitationsToGroups } from './0026-invitations-to-groups.ts';
 import { RequestersOfEmailChanges } from './0027-requesters-of-email-changes.ts';
+import { GroupsOfOperations } from './0028-groups-of-operations.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -135,5 +136,10 @@ export const migrations: Entry[] = [
     name: '0027-requesters-of-email-changes',
     class: RequestersOfEmailChanges,
     locks: { email_changes: 'ACCESS EXCLUSIVE' },
+  },
+  {
+    name: '0028-groups-of-operations',
+    class: GroupsOfOperations,
+    locks: { operation_changes: 'ACCESS EXCLUSIVE' },
   },
 ];

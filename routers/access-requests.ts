@@ -12,7 +12,7 @@ import {
   Instant,
   NoInput,
   Output,
-  Text,
+  Reason,
 } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
@@ -56,8 +56,6 @@ const RequestableAppOutput = Output('RequestableApp', {
 });
 
 const MAX_DAYS = 3_650;
-
-const Reason = Text(500);
 
 const ById = z.object({ id: IdKey });
 const Decision = ById.extend({ version: Id, reason: Reason.default('') });

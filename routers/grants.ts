@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RowProblemOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, EmailKey, Expiry, Instant, InstantKey, Output, Text } from './schemas/fields.ts';
+import { AppKey, EmailKey, Expiry, Instant, InstantKey, Output, Reason } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -31,8 +31,6 @@ const EndingGrantOutput = Output('EndingGrant', {
 });
 
 const MAX_EXTENDED = 200;
-
-const Reason = Text(500);
 
 const Grant = z.object({ app_id: AppKey, email: EmailKey });
 

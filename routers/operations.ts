@@ -7,12 +7,14 @@ import {
   MAX_BULK_USERS,
 } from '../src/services/operations/bulk-update.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppIds, EmailKey, Expiry, Id, Instant, Output, Slug } from './schemas/fields.ts';
+import { AppIds, EmailKey, Expiry, Id, Instant, Output, Reason, Slug } from './schemas/fields.ts';
 import { userBodyConditions } from './schemas/users.ts';
 import { adminProcedure, router } from './trpc.ts';
 
 /** Why a row of a bulk request was not changed. */
 export const RowProblemOutput = Output('RowProblem', { code: z.string(), detail: z.string() });
+
+const MAX_BULK_GROUPS = 20;
 
 const OperationId = z.guid('Must be the id of an operation.');
 
@@ -29,20 +31,48 @@ export const BulkInput = z.object({
   action: z.enum(BULK_ACTIONS),
   /** Required by `grant-apps` and `revoke-apps`. */
   apps: AppIds.default([]),
+  /** Required by `add-to-groups`: ids of groups. */
+  groups: z.array(Id).max(MAX_BULK_GROUPS).default([]),
   /** With `grant-apps`: when the new grants end. */
   expires_at: Expiry.optional(),
+  /** With `grant-apps`: why, shown beside the grants. */
+  reason: Reason.optional(),
   operation: OperationId.optional(),
   cursor: EmailKey.optional(),
 });
 
+/** The actions that take a field, and whether they require it. */
+const FIELDS_OF_ACTIONS = [
+  { field: 'apps', actions: ['grant-apps', 'revoke-apps'], isRequired: true },
+  { field: 'groups', actions: ['add-to-groups'], isRequired: true },
+  { field: 'expires_at', actions: ['grant-apps'], isRequired: false },
+  { field: 'reason', actions: ['grant-apps'], isRequired: false },
+] as const;
+
+/** @throws Problem `invalid-input` */
+const requireSupported = (
+  action: BulkRequest['change']['action'],
+  input: z.output<typeof BulkInput>,
+): void => {
+  for (const { field, actions, isRequired } of FIELDS_OF_ACTIONS) {
+    const value = input[field];
+    const isGiven = Array.isArray(value) ? value.length > 0 : Boolean(value);
+    const isSupported = actions.some((one) => one === action);
+    if (isGiven && !isSupported) throw invalid({ [field]: [`Not supported by ${action}.`] });
+    if (isSupported && isRequired && !isGiven) throw invalid({ [field]: ['This field is required.'] });
+  }
+};
+
 /** @throws Problem `invalid-input` */
 export const toBulkRequest = (input: z.output<typeof BulkInput>): BulkRequest => {
-  const { emails, filter, action, apps, expires_at: expiresAt, operation, cursor } = input;
-  const changesApps = action === 'grant-apps' || action === 'revoke-apps';
-  if (changesApps !== apps.length > 0)
-    throw invalid({ apps: [changesApps ? 'This field is required.' : `Not supported by ${action}.`] });
-  if (expiresAt && action !== 'grant-apps') throw invalid({ expires_at: [`Not supported by ${action}.`] });
-  const change = { action, apps, ...(expiresAt && { expires_at: expiresAt.toISOString() }) };
+  const { emails, filter, action, apps, groups, expires_at: expiresAt, reason, operation, cursor } = input;
+  requireSupported(action, input);
+  const change = {
+    ...{ action, apps },
+    ...(groups.length > 0 && { groups }),
+    ...(expiresAt && { expires_at: expiresAt.toISOString() }),
+    ...(reason && { reason }),
+  };
   if (emails && filter) throw invalid({ filter: ['Cannot be combined with emails.'] });
   if (emails && cursor !== undefined) throw invalid({ cursor: ['Requires a filter.'] });
   if (emails) return { selection: { emails }, change, operation };
@@ -89,13 +119,14 @@ export const OperationKey = z
 
 const UndoOutput = Output('Undo', {
   operation: z.string(),
-  /** Grants, revocations and activations, of all requests so far. */
+  /** Grants, revocations, activations and groups, of all requests so far. */
   reverted: z.int(),
   skipped: z.array(
     Output('SkippedChange', {
       email: z.string(),
-      /** Null for the activation of the user. */
+      /** `app_id` and `group_id` are null for the activation of the user. */
       app_id: z.string().nullable(),
+      group_id: z.int().nullable(),
       problem: RowProblemOutput,
     }),
   ),

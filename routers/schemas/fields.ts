@@ -59,6 +59,9 @@ export const Text = (maxLength: number) => storable(z.string().max(maxLength));
 const storable = (schema: z.ZodString) =>
   schema.refine(isStorableText, 'Must not contain null characters or invalid Unicode.');
 
+/** Why someone gets an app. */
+export const Reason = Text(500);
+
 /** A first or last name. Trimmed before the length check. */
 export const PersonName = storable(z.string().trim().max(150));
 

@@ -1,10 +1,11 @@
-import { Button, Group, Menu, Text } from '@mantine/core';
+import { Button, Group, Menu, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { AppsModal } from './apps-modal.tsx';
 import { BulkResults } from './bulk-results.tsx';
+import { GroupsModal } from './groups-modal.tsx';
 import type { conditionsOf } from './people-filter.ts';
 import { type BulkChange, useBulkUpdate } from './use-bulk-update.ts';
 import type { Selection } from './use-selection.ts';
@@ -12,6 +13,7 @@ import type { Selection } from './use-selection.ts';
 const ACTIONS = {
   'grant-apps': 'Grant apps',
   'revoke-apps': 'Revoke apps',
+  'add-to-groups': 'Add to groups',
   deactivate: 'Deactivate',
   reactivate: 'Reactivate',
   'send-password-link': 'Send a password link',
@@ -30,6 +32,7 @@ type Props = { selection: Selection; filter: ReturnType<typeof conditionsOf>; to
 export const BulkBar = ({ selection, filter, total }: Props) => {
   const [action, setAction] = useState<BulkChange['action'] | null>(null);
   const [until, setUntil] = useState(NO_END);
+  const [reason, setReason] = useState('');
   const end = endOf(until);
   const update = useBulkUpdate();
   const count = selection.selected === 'all' ? total : selection.selected.size;
@@ -39,6 +42,7 @@ export const BulkBar = ({ selection, filter, total }: Props) => {
   const close = (): void => {
     setAction(null);
     setUntil(NO_END);
+    setReason('');
   };
   const run = (change: BulkChange): void => {
     close();
@@ -77,14 +81,35 @@ export const BulkBar = ({ selection, filter, total }: Props) => {
           title={`${ACTIONS[action]}: ${people}`}
           label={ACTIONS[action]}
           isComplete={end !== undefined}
-          onSelect={(apps) => run({ action, apps, ...(action === 'grant-apps' && { expires_at: end }) })}
+          onSelect={(apps) =>
+            run({ action, apps, ...(action === 'grant-apps' && { expires_at: end, reason: reason.trim() }) })
+          }
           onClose={close}
         >
-          {action === 'grant-apps' && <EndChoice label="Until" value={until} onChange={setUntil} />}
+          {action === 'grant-apps' && (
+            <>
+              <EndChoice label="Until" value={until} onChange={setUntil} />
+              <TextInput
+                label="Reason (optional)"
+                maxLength={500}
+                value={reason}
+                onChange={({ currentTarget: { value } }) => setReason(value)}
+              />
+            </>
+          )}
         </AppsModal>
       )}
+      {action === 'add-to-groups' && (
+        <GroupsModal
+          title={`${ACTIONS[action]}: ${people}`}
+          label={ACTIONS[action]}
+          client={filter.client}
+          onSelect={(groups) => run({ action, groups })}
+          onClose={close}
+        />
+      )}
       <ConfirmModal
-        isOpen={action !== null && !changesApps}
+        isOpen={action !== null && action in CONSEQUENCES}
         title={`${action ? ACTIONS[action] : ''}: ${people}`}
         action={action ? ACTIONS[action] : ''}
         onConfirm={() => action && run({ action })}

@@ -10,6 +10,7 @@ const MAX_SHOWN = 20;
 const DONE = {
   'grant-apps': 'Granted',
   'revoke-apps': 'Revoked',
+  'add-to-groups': 'Added to groups',
   deactivate: 'Deactivated',
   reactivate: 'Reactivated',
   'send-password-link': 'Sent password links',

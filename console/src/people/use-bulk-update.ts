@@ -6,7 +6,7 @@ import type { conditionsOf } from './people-filter.ts';
 import type { Selected } from './use-selection.ts';
 
 type Input = Extract<Inputs['users']['bulkUpdate'], object>;
-export type BulkChange = Pick<Input, 'action' | 'apps'> & {
+export type BulkChange = Pick<Input, 'action' | 'apps' | 'groups' | 'reason'> & {
   /** Of new grants: when they end. */
   expires_at?: Date | null | undefined;
 };
@@ -69,6 +69,7 @@ const useRefresh = () => {
     Promise.all([
       queryClient.invalidateQueries(trpc.users.pathFilter()),
       queryClient.invalidateQueries(trpc.access.pathFilter()),
+      queryClient.invalidateQueries(trpc.groups.pathFilter()),
       queryClient.invalidateQueries(trpc.audit.pathFilter()),
     ]);
 };

@@ -4,8 +4,9 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, requireUserUpdatable } from '../access/actor.ts';
 import { clientVisibleTo, isNotErased, userVisibleTo } from '../access/visibility.ts';
+import type { Audit } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { findPending } from '../invitations/invitation-rows.ts';
 import { renewInvitation } from '../invitations/invite.ts';
@@ -13,6 +14,7 @@ import { isMailed } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
 import { requireFuture } from '../users/grants.ts';
+import { joinGroups, lockGroups, requireGroups } from '../users/group-joining.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { type Listing, listingQuery } from '../users/users.ts';
@@ -22,13 +24,20 @@ import { CHANGED_ONCE, findDone, readOperation, recordChanges, startOperation } 
 export const BULK_ACTIONS = [
   'grant-apps',
   'revoke-apps',
+  'add-to-groups',
   'deactivate',
   'reactivate',
   'send-password-link',
 ] as const;
 
-/** `expires_at`: when new grants end, in ISO 8601. */
-type BulkChange = { action: (typeof BULK_ACTIONS)[number]; apps: string[]; expires_at?: string };
+/** `groups`: ids. `expires_at`: when new grants end, in ISO 8601. `reason`: of new grants. */
+type BulkChange = {
+  action: (typeof BULK_ACTIONS)[number];
+  apps: string[];
+  groups?: number[];
+  expires_at?: string;
+  reason?: string;
+};
 
 /** Either addresses, or a filter and the address after which its next part starts. */
 type Selection =
@@ -67,6 +76,7 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
     if (change.expires_at !== undefined)
       requireFuture({ expires_at: new Date(change.expires_at) }, clock.now());
     await requireGrantable(tx, actor, change);
+    await requireGroups(tx, actor, change.groups ?? []);
     const { emails, next } = await selectUsers(tx, actor, selection, clock.now());
     const { id, undoUntil } = await openOperation(tx, actor, request, clock.now());
     const undo_until = change.action === 'send-password-link' ? null : undoUntil.toISOString();
@@ -95,7 +105,7 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
     /**
      * Changes up to `MAX_BULK_USERS` users. With an idempotency key, a repeat after a crash continues the operation, and
      * returns the results of all users.
-     * @throws Problem `invalid-input` on `apps`, `cursor`; `not-found`, `undo-expired` of the operation to continue
+     * @throws Problem `invalid-input` on `apps`, `groups`, `expires_at`, `cursor`; `not-found`, `undo-expired` of the operation to continue
      */
     update: (actor: Actor, input: BulkRequest, idempotencyKey: IdempotencyKey | null): Promise<BulkResult> =>
       idempotency.runPlan(
@@ -148,7 +158,10 @@ const resultOf = async (email: string, change: () => Promise<boolean>): Promise<
 /** Returns whether the user was changed. */
 const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChange) => {
   const { action, apps } = change;
-  const changes: Record<Exclude<BulkChange['action'], 'send-password-link'>, UserChanges> = {
+  const changes: Record<
+    Exclude<BulkChange['action'], 'send-password-link' | 'add-to-groups'>,
+    UserChanges
+  > = {
     'grant-apps': { grant: apps },
     'revoke-apps': { revoke: apps },
     deactivate: { is_active: false },
@@ -161,6 +174,8 @@ const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChan
     return row.em.transactional(async (tx) => {
       const now = unit.clock.now();
       const deps = { tx, now, audit: unit.audit };
+      if (action === 'add-to-groups')
+        return addToGroups(deps, actor, email, { operationId, ids: change.groups ?? [] });
       const terms = termsOf(actor, change, now);
       const { isChanged, undoable } = await updateUser(deps, actor, email, { ...changes[action], terms });
       await recordChanges(tx, operationId, [undoable], now);
@@ -169,10 +184,27 @@ const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChan
   };
 };
 
-/** Undefined without an end: the terms are then those of `changeAccess`. */
-const termsOf = (actor: Actor, { apps, expires_at }: BulkChange, now: Date) => {
-  if (expires_at === undefined) return undefined;
-  const terms = { granted_by: actor.id, granted_at: now.toISOString(), expires_at, reason: '' };
+/** Returns whether the user was in fewer of the groups. */
+const addToGroups = async (
+  deps: { tx: Em; now: Date; audit: Audit },
+  actor: Actor,
+  email: string,
+  { operationId, ids }: { operationId: string; ids: readonly number[] },
+): Promise<boolean> => {
+  const { tx, now } = deps;
+  const found = await lockGroups(tx, actor, ids);
+  const user = await lockUser(tx, actor, email, requireUserUpdatable);
+  const groups = await joinGroups(deps, actor, user, found);
+  const change = { granted: [], revoked: [], joined: [], isActive: null, membersOf: [] };
+  await recordChanges(tx, operationId, [{ ...change, userId: user.id, groups }], now);
+  return groups.length > 0;
+};
+
+/** Undefined without an end and a reason: the terms are then those of `changeAccess`. */
+const termsOf = (actor: Actor, { apps, expires_at, reason = '' }: BulkChange, now: Date) => {
+  if (expires_at === undefined && reason === '') return undefined;
+  const end = { expires_at: expires_at ?? null, reason };
+  const terms = { granted_by: actor.id, granted_at: now.toISOString(), ...end };
   return Object.fromEntries(apps.map((id) => [id, terms]));
 };
 

@@ -54,7 +54,12 @@ export type AccessChange = {
  * What an update has changed that can be undone. `isActive`: the new value; null if it did not change. `membersOf`: ids of the clients
  * whose memberships have it; empty if the account has it.
  */
-export type UndoableChange = AccessChange & { isActive: boolean | null; membersOf: readonly number[] };
+export type UndoableChange = AccessChange & {
+  isActive: boolean | null;
+  membersOf: readonly number[];
+  /** Ids of the groups that the user joined. */
+  groups?: readonly number[];
+};
 
 export const idsOf = (apps: readonly { id: string }[]): string[] => apps.map(({ id }) => id);
 
@@ -66,7 +71,8 @@ export const recordChanges = async (
   now: Date,
 ): Promise<void> => {
   const rows = changes
-    .filter((change) => appsAndClients(change).length > 0 || change.isActive !== null)
+    .map((change) => ({ groups: [], ...change }))
+    .filter((change) => isUndoable(change))
     .map((change) => ({
       ...change,
       granted: idsOf(change.granted),
@@ -76,15 +82,16 @@ export const recordChanges = async (
   if (rows.length === 0) return;
   await sql`
     insert into operation_changes
-      (operation_id, user_id, granted, revoked, revoked_terms, joined, is_active, members_of, changed_at)
-    select ${operationId}::uuid, "userId", granted, revoked, terms, joined, "isActive", "membersOf",
+      (operation_id, user_id, granted, revoked, revoked_terms, joined, groups, is_active, members_of, changed_at)
+    select ${operationId}::uuid, "userId", granted, revoked, terms, joined, groups, "isActive", "membersOf",
       ${now}::timestamptz
     from json_to_recordset(${JSON.stringify(rows)}::json) as changed
-      ("userId" int, granted varchar[], revoked varchar[], terms json, joined int[], "isActive" boolean,
-        "membersOf" int[])`.execute(kysely(tx));
+      ("userId" int, granted varchar[], revoked varchar[], terms json, joined int[], groups int[],
+        "isActive" boolean, "membersOf" int[])`.execute(kysely(tx));
 };
 
-const appsAndClients = ({ granted, revoked, joined }: AccessChange) => [...granted, ...revoked, ...joined];
+const isUndoable = ({ granted, revoked, joined, groups = [], isActive }: UndoableChange): boolean =>
+  [granted, revoked, joined, groups].some((ids) => ids.length > 0) || isActive !== null;
 
 /** Those of these addresses whose user the operation has changed, or to which it has sent a mail. */
 export const findDone = async (

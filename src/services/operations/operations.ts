@@ -9,14 +9,20 @@ import type { Actor } from '../access/actor.ts';
 import { APP_ACCESS } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { leaveGroups, lockGroups } from '../users/group-joining.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
 import { idsOf, readOperation, type UndoableChange } from './operation-log.ts';
 
-/** What was not undone. `app_id` is null for the activation of the user. */
-export type SkippedChange = { email: string; app_id: string | null; problem: RowProblem };
+/** What was not undone. `app_id` and `group_id` are null for the activation of the user. */
+export type SkippedChange = {
+  email: string;
+  app_id: string | null;
+  group_id: number | null;
+  problem: RowProblem;
+};
 
 /** What all requests so far have undone. */
 type UndoResult = {
@@ -41,8 +47,9 @@ export const createOperations = (unit: UnitOfWork) => {
   const { em, clock, audit, idempotency } = unit;
 
   /** The user is locked before the change, in the same order as by all others that change a user. */
-  const undoUser = (actor: Actor, id: string, { email }: Changed): Promise<void> =>
+  const undoUser = (actor: Actor, id: string, { email, groups: joinedGroups }: Changed): Promise<void> =>
     em.fork().transactional(async (tx) => {
+      const groups = await lockGroups(tx, actor, joinedGroups);
       const user = await lockVisibleUser(tx, actor, email);
       const change = await lockChange(tx, id, user.id);
       if (!change) return; // another request has undone it
@@ -55,10 +62,12 @@ export const createOperations = (unit: UnitOfWork) => {
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
+      const joining = { tx, now: change.changedAt, audit: tagged };
+      const left = await leaveGroups(joining, actor, user, groups);
       await leaveClients(user, change).execute(kysely(tx));
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
       await tagged.record(tx, closeEvents(actor, closed));
-      change.undone = undoneBy(undoable, change, clock.now());
+      change.undone = undoneBy({ ...undoable, groups: left }, change, clock.now());
       await tx.flush();
     });
 
@@ -66,7 +75,7 @@ export const createOperations = (unit: UnitOfWork) => {
     em.fork().transactional(async (tx) => {
       const change = await lockChange(tx, id, userId);
       if (!change) return;
-      change.undone = { reverted: 0, skipped: changesIn(change).map((app_id) => ({ app_id, problem })) };
+      change.undone = { reverted: 0, skipped: changesIn(change).map((part) => ({ ...part, problem })) };
       await tx.flush();
     });
 
@@ -99,7 +108,7 @@ const changedUsers = (em: Em, id: string) =>
   kysely(em)
     .selectFrom('operation_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
-    .select(['change.user_id', 'users.email'])
+    .select(['change.user_id', 'users.email', 'change.groups'])
     .where('change.operation_id', '=', id)
     .where('change.undone', 'is', null)
     .orderBy('change.user_id')
@@ -135,7 +144,7 @@ const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operat
     .orderBy('change.user_id')
     .execute();
   const skipped = rows.flatMap(({ email, undone }) =>
-    (undone?.skipped ?? []).map((change) => ({ email, ...change })),
+    (undone?.skipped ?? []).map((change) => ({ email, group_id: null, ...change })),
   );
   return { reverted, skipped, is_finished };
 };
@@ -172,12 +181,11 @@ const leaveClients = ({ id }: User, { joined }: Change) => sql`
     and not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)`;
 
-/** The ids of the apps, and null for the activation. */
-const changesIn = ({ granted, revoked, superseded, isActive }: Change): (string | null)[] => [
-  ...granted,
-  ...revoked,
-  ...superseded,
-  ...(isActive === null ? [] : [null]),
+/** What can be undone: apps, groups, and null for the activation. */
+const changesIn = ({ granted, revoked, superseded, groups, isActive }: Change) => [
+  ...[...granted, ...revoked, ...superseded].map((app_id) => ({ app_id, group_id: null })),
+  ...groups.map((group_id) => ({ app_id: null, group_id })),
+  ...(isActive === null ? [] : [{ app_id: null, group_id: null }]),
 ];
 
 /** Whether the revoked grant of the app would have ended by now. */
@@ -186,14 +194,21 @@ const hasExpired = ({ revokedTerms }: Change, appId: string, now: Date): boolean
   return typeof expiresAt === 'string' && new Date(expiresAt) <= now;
 };
 
-const undoneBy = (undoable: UndoableChange, change: Change, now: Date): UndoneChange => {
-  const { granted, revoked, isActive } = undoable;
-  const reverted = new Set<string | null>(idsOf([...granted, ...revoked]));
-  if (isActive !== null) reverted.add(null);
-  const left = changesIn(change).filter((id) => !reverted.has(id));
-  const skipped = left.map((app_id) => ({
-    app_id,
-    problem: app_id !== null && hasExpired(change, app_id, now) ? EXPIRED : CHANGED_SINCE,
+const undoneBy = (
+  { granted, revoked, isActive, groups = [] }: UndoableChange,
+  change: Change,
+  now: Date,
+): UndoneChange => {
+  const apps = new Set(idsOf([...granted, ...revoked]));
+  const isReverted = ({ app_id, group_id }: { app_id: string | null; group_id: number | null }): boolean => {
+    if (app_id !== null) return apps.has(app_id);
+    return group_id === null ? isActive !== null : groups.includes(group_id);
+  };
+  const changes = changesIn(change);
+  const left = changes.filter((part) => !isReverted(part));
+  const skipped = left.map((part) => ({
+    ...part,
+    problem: part.app_id !== null && hasExpired(change, part.app_id, now) ? EXPIRED : CHANGED_SINCE,
   }));
-  return { reverted: reverted.size, skipped };
+  return { reverted: changes.length - left.length, skipped };
 };

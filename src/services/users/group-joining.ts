@@ -1,0 +1,93 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { type FieldErrors, invalid } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import { clientManagedBy } from '../access/visibility.ts';
+import type { Audit } from '../audit/audit.ts';
+import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
+
+type Person = { id: number; email: string };
+type Group = { id: number; client: number; name: string };
+type Deps = { tx: Em; now: Date; audit: Audit };
+
+/** @throws Problem `invalid-input` on `groups`, with an error for each that the actor does not manage */
+export const requireGroups = async (em: Em, actor: Actor, ids: readonly number[]): Promise<void> => {
+  const groups = await managedGroups(em, actor, ids).execute();
+  const unknown = ids.filter((id) => !groups.some((group) => group.id === id));
+  if (unknown.length > 0) throw invalid({ groups: unknown.map((id) => `You manage no group ${id}.`) });
+};
+
+/** Locks groups before one of their members, as changes of a group do. Those that are gone are left out. */
+export const lockGroups = (tx: Em, actor: Actor, ids: readonly number[]): Promise<Group[]> =>
+  managedGroups(tx, actor, ids).orderBy('id').forKeyShare().execute();
+
+/**
+ * Adds a locked user to locked groups. Returns the ids of those that the user was not in.
+ * @throws Problem `invalid-input` on `groups` of clients that the user does not belong to
+ */
+export const joinGroups = async (
+  { tx, now, audit }: Deps,
+  actor: Actor,
+  user: Person & { clientIds: readonly number[] },
+  groups: readonly Group[],
+): Promise<number[]> => {
+  const foreign = groups.filter(({ client }) => !user.clientIds.includes(client));
+  const errors: FieldErrors = { groups: foreign.map(({ name }) => `Not a member of the client of ${name}.`) };
+  if (foreign.length > 0) throw invalid(errors);
+  const joined = await changedIds(
+    tx,
+    sql`insert into group_members (group_id, user_id, added_by, added_at)
+      select unnest(${groups.map(({ id }) => id)}::int[]), ${user.id}::int, ${actor.id}::int, ${now}::timestamptz
+      on conflict do nothing returning group_id`,
+  );
+  const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now);
+  await audit.record(tx, [
+    ...groupEvents(actor, groupsOf(groups, joined), { added: [user.email], removed: [] }),
+    ...closeEvents(actor, closed),
+  ]);
+  return joined;
+};
+
+/** Takes a locked user out of the groups that they joined at this time. Returns the ids of those. */
+export const leaveGroups = async (
+  { tx, now: joinedAt, audit }: Deps,
+  actor: Actor,
+  user: Person,
+  groups: readonly Group[],
+): Promise<number[]> => {
+  const left = await changedIds(
+    tx,
+    sql`delete from group_members where user_id = ${user.id} and added_at = ${joinedAt}::timestamptz
+      and group_id = any(${groups.map(({ id }) => id)}::int[]) returning group_id`,
+  );
+  await audit.record(tx, groupEvents(actor, groupsOf(groups, left), { added: [], removed: [user.email] }));
+  return left;
+};
+
+const managedGroups = (em: Em, actor: Actor, ids: readonly number[]) =>
+  kysely(em)
+    .selectFrom('groups')
+    .select(['id', 'client_id as client', 'name'])
+    .where(isAnyOf('id', ids, 'int'))
+    .where(clientManagedBy(actor, sql`client_id`));
+
+const changedIds = async (tx: Em, change: RawBuilder<unknown>): Promise<number[]> => {
+  const { rows } = await (change as RawBuilder<{ group_id: number }>).execute(kysely(tx));
+  return rows.map(({ group_id }) => group_id);
+};
+
+const groupsOf = (groups: readonly Group[], ids: readonly number[]) =>
+  groups.filter(({ id }) => ids.includes(id));
+
+const groupEvents = (
+  actor: Actor,
+  groups: readonly Group[],
+  members: { added: string[]; removed: string[] },
+) =>
+  groups.map(({ name, client }) => ({
+    action: 'group.update' as const,
+    actor,
+    target: name,
+    clients: [client],
+    details: { members },
+  }));
