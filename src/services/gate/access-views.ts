@@ -14,6 +14,7 @@ import {
 } from '../access/visibility.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { addressKnownTo } from '../users/addresses.ts';
 
 /** `app` is a slug. */
 type Filter = {
@@ -91,7 +92,8 @@ export const accessViewRows = (em: Em, viewer: Viewer) =>
     .select(['access_views.id', 'apps.client_id', 'apps.id as app_id', 'is_one_time'])
     .select(accessViewManagedBy(viewer).as('is_managed'))
     .select(keyFor(viewer, sql.ref('access_views.key')).as('key'))
-    .select(['apps.slug as app', 'users.email as user', 'access_views.is_active'])
+    .select(addressKnownTo(viewer, sql`access_views.created_at`).as('user'))
+    .select(['apps.slug as app', 'access_views.is_active'])
     .select(['allowed_uses as allowed_uses_cnt', 'uses as usages_cnt', 'expires_at'])
     .select(sql<Record<string, unknown>>`coalesce(data_permissions, '{}')`.as('data_permissions'))
     .select(['selections', 'stack_slug', 'flags', 'autorotate'])
@@ -113,7 +115,8 @@ export const readAccessView = (em: Em, viewer: Viewer, idOrKey: string): Promise
 const listedAccessViews = async (em: Em, actor: Actor, { app, user, flags = {} }: Filter) => {
   let rows = accessViewRows(em, actor).where('is_one_time', '=', false);
   if (app !== undefined) rows = rows.where('apps.id', '=', await requireViewableAppId(em, actor, app));
-  if (user !== undefined) rows = rows.where('users.email', '=', user);
+  if (user !== undefined)
+    rows = rows.where(condition`${addressKnownTo(actor, sql`access_views.created_at`)} = ${user}`);
   for (const [flag, value] of Object.entries(flags))
     rows = rows.where(condition`flags ->> ${flag} = ${value}`);
   return rows;
@@ -151,7 +154,8 @@ const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
     .leftJoin('users', 'users.id', 'used.user_id')
     .select(['used.id', keyFor(viewer, sql.ref('raw_key')).as('raw_key')])
     .select(sql<Record<string, unknown>>`coalesce(used.data_permissions, '{}')`.as('data_permissions'))
-    .select(['used.selections', 'apps.slug as app_slug', 'used.stack_slug', 'users.email as user_email'])
+    .select(['used.selections', 'apps.slug as app_slug', 'used.stack_slug'])
+    .select(addressKnownTo(viewer, sql`used_at`).as('user_email'))
     .select(['used.autorotate', 'used.show_header', 'used.show_footer', 'used.language_code'])
     .select(['ip_address', 'user_agent', 'used_at as timestamp'])
     .where('used.access_view_id', '=', viewId)

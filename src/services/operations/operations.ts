@@ -9,6 +9,7 @@ import type { Actor } from '../access/actor.ts';
 import { APP_ACCESS } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { addressKnownTo } from '../users/addresses.ts';
 import { leaveGroups, lockGroups } from '../users/group-joining.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
@@ -84,7 +85,7 @@ export const createOperations = (unit: UnitOfWork) => {
     const users = await changedUsers(em, id);
     for await (const [current, user] of withCurrentActor(em, actor, users))
       await undoUser(current, id, user).catch((error: unknown) => refuse(id, user, rowProblemOf(error)));
-    return { operation: id, ...(await readOutcome(em, id)) };
+    return { operation: id, ...(await readOutcome(em, actor, id)) };
   };
 
   return {
@@ -127,7 +128,7 @@ const lockChange = (tx: Em, id: string, userId: number) =>
 
 type Change = InferEntity<typeof OperationChange>;
 
-const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operation'>> => {
+const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoResult, 'operation'>> => {
   const changes = kysely(em)
     .selectFrom('operation_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
@@ -139,7 +140,9 @@ const readOutcome = async (em: Em, id: string): Promise<Omit<UndoResult, 'operat
     ])
     .executeTakeFirstOrThrow();
   const rows = await changes
-    .select(['users.email', 'change.undone'])
+    .select('change.undone')
+    // The address of the user at least: every change has one.
+    .select(addressKnownTo(actor, sql`change.changed_at`).$castTo<string>().as('email'))
     .where(condition`json_array_length(change.undone -> 'skipped') > 0`)
     .orderBy('change.user_id')
     .execute();

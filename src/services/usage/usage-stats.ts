@@ -15,6 +15,7 @@ import {
 } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { addressKnownTo } from '../users/addresses.ts';
 import { readUser } from '../users/user-rows.ts';
 import { createUsers } from '../users/users.ts';
 import { dayOf } from './usage-windows.ts';
@@ -148,12 +149,14 @@ type Top = { appId: string; isInWindow: RawBuilder<unknown>; limit: number };
 
 const topUsers = (actor: Actor, { appId, isInWindow, limit }: Top) =>
   sql<{ email: string; full_name: string; actions: number; days: number }>`
-    select top.email, coalesce(trim(first_name || ' ' || last_name), '') as full_name, actions, days
+    select coalesce(${addressKnownTo(actor, sql`top.last_day::timestamp at time zone 'UTC'`)}, top.email) as email,
+      coalesce(case when ${userVisibleTo(actor)} then trim(first_name || ' ' || last_name) end, '') as full_name,
+      actions, days
     from (
-      select email, sum(actions)::bigint as actions, count(*) as days from usage_days
+      select email, sum(actions)::bigint as actions, count(*) as days, max(day) as last_day from usage_days
       where app_id = ${appId} and ${isInWindow} group by email order by actions desc, email limit ${limit}
-    ) as top left join users on users.email = top.email and ${userVisibleTo(actor)}
-    order by actions desc, top.email`;
+    ) as top left join users on users.email = top.email
+    order by actions desc, email`;
 
 const topStacks = ({ appId, isInWindow, limit }: Top) =>
   sql<{ stack: string; label: string; actions: number }>`

@@ -28,6 +28,16 @@ export const readAddressesOf = async (em: Em, viewer: Viewer, email: string): Pr
   return holder ? readAddresses(em, holder.id) : [email];
 };
 
+/**
+ * SQL: the address of a row of `users` that the viewer may know: the present one of users whom they see, and of others, who have left,
+ * the one at that time.
+ */
+export const addressKnownTo = (viewer: Viewer, at: RawBuilder<unknown>) => sql<string | null>`
+  case when ${userVisibleTo(viewer)} then users.email else coalesce(
+    (select c.old_email from email_changes c where c.user_id = users.id and c.changed_at > ${at}
+      order by c.changed_at, c.id limit 1),
+    users.email) end`;
+
 /** Rows with one of these addresses. A single one is compared as such, so that rows can be read in the order of an index. */
 export const hasAddress = (column: string, addresses: readonly string[]): RawBuilder<boolean> =>
   addresses.length === 1

@@ -22,7 +22,10 @@ export const lockUser = async (
 ): Promise<LockedUser> => {
   const user = await lockVisibleUser(tx, actor, email);
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
-  const target = await targets(tx).where('id', '=', user.id).executeTakeFirstOrThrow();
+  const target = await targets(tx)
+    .where('id', '=', user.id)
+    .where(userVisibleTo(actor))
+    .executeTakeFirstOrThrow(() => notFound('user'));
   requireMay(actor, target);
   return { user, ...target };
 };
