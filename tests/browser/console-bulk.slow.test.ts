@@ -65,6 +65,28 @@ bulk('an admin gives a team an app for two weeks', async ({ app, browser }) => {
   await page.getByText(/^Undone: \d changes?\./).waitFor();
 });
 
+bulk('an admin adds selected people to a group, and undoes it', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Forecasters', members: [], apps: [CHURN] });
+  const members = async () => (await app.as(ACME).groups.get({ id: 1, group_id: id })).members;
+  await openPeople(page, ACME);
+  for (const email of [ADA, 'grace@acme.test'])
+    await page.getByRole('checkbox', { name: `Select ${email}` }).check();
+  await choose(page, 'Add to groups');
+  const dialog = page.getByRole('dialog', { name: 'Add to groups: 2 people' });
+  await dialog.getByRole('combobox', { name: 'Groups' }).click();
+  await page.getByRole('option', { name: 'Forecasters' }).click();
+  await page.keyboard.press('Escape');
+  await dialog.getByRole('button', { name: 'Add to groups' }).click();
+  await page.getByText('Added to groups: 2 changed').waitFor();
+  assert.equal(await members(), [ADA, 'grace@acme.test']);
+
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Undone: 2 changes.').waitFor();
+  assert.equal(await members(), []);
+});
+
 bulk('a change is undone on another screen, or from its entry in the audit trail', async (context) => {
   const { app, browser } = context;
   await using visit = await browser.open();
