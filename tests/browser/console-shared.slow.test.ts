@@ -221,4 +221,33 @@ shared('a person is found, changed and saved with the keyboard alone', async ({ 
   assert.is((await app.as(ACME).users.get({ email: GRACE })).first_name, 'Amazing');
 });
 
+/** Screens, and what opens a dialog there: a button, or an item of a button's menu. */
+const OPENERS: [path: string, opener: string, item?: string][] = [
+  [`/console/people/${ADA}`, 'Grant apps'],
+  [`/console/people/${ADA}`, 'Change Sales', 'Change the end…'],
+  [`/console/people/${ADA}`, 'Why? Sales'],
+  ['/console/groups', 'New group'],
+];
+
+shared('the focus returns to what opened a dialog', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  for (const [path, name, item] of OPENERS) {
+    await openConsole(page, path);
+    const opener = page.getByRole('button', { name, exact: true });
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    if (item !== undefined) {
+      await page.getByRole('menuitem', { name: item }).focus();
+      await page.keyboard.press('Enter');
+    }
+    const dialog = page.getByRole('dialog');
+    await dialog.locator(':focus').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+
+    await opener.and(page.locator(':focus')).waitFor();
+  }
+});
+
 shared.run();

@@ -3,6 +3,7 @@ import { isProblem } from '@steward/client';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { DateText } from '../components/date-text.tsx';
+import { focusNear } from '../components/focus-return.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import { nameOf } from '../people/name-of.ts';
@@ -100,7 +101,9 @@ const useFocusOnNext = (requests: readonly AccessRequest[]) => {
     if (!decided.current || requests.some(({ id }) => id === decided.current?.id)) return;
     const index = Math.min(decided.current.index, requests.length - 1);
     decided.current = null;
-    list.current?.children[index]?.querySelector('button')?.focus();
+    const next = list.current?.children[index]?.querySelector('button');
+    if (next) next.focus();
+    else focusNear(document.querySelector('main'));
   }, [requests]);
   const keepFocusAfter = (id: number): void => {
     decided.current = { id, index: requests.findIndex((request) => request.id === id) };

@@ -1,0 +1,54 @@
+import { useEffect, useState } from 'react';
+
+/** Where the focus goes when the dialog that was opened last closes, best first. */
+let places: readonly HTMLElement[] = [];
+
+const withParents = (element: HTMLElement | null): HTMLElement[] =>
+  element ? [element, ...withParents(element.parentElement)] : [];
+
+/** What opened the dialog, with what is around it: of an item of a menu, which closes, the button of the menu. */
+const findPlaces = (): readonly HTMLElement[] => {
+  const { activeElement: opener, body } = document;
+  if (!(opener instanceof HTMLElement) || opener === body) return [];
+  const button = opener.closest('[role="menu"]')?.getAttribute('aria-labelledby');
+  const found = withParents((button && document.getElementById(button)) || opener);
+  // A dialog that opens from another one may take its place.
+  return opener.closest('[role="dialog"]') ? [...found.slice(0, 1), ...places] : found;
+};
+
+const focus = (element: HTMLElement | null): boolean => {
+  element?.focus({ preventScroll: true });
+  return element !== null && document.activeElement === element;
+};
+
+const focusHeading = (around: HTMLElement): boolean => {
+  const heading = around.querySelector<HTMLElement>('h1, h2, h3');
+  if (heading) heading.tabIndex = -1;
+  return focus(heading);
+};
+
+/** Focuses the first place that is still there, or the heading of what was around it. */
+const focusFirst = (candidates: readonly HTMLElement[]): void => {
+  candidates.find((place) => place.isConnected && (focus(place) || focusHeading(place)));
+};
+
+/** Whether the closed dialog, or nothing, has the focus. */
+const isFocusLost = (before: Element | null): boolean =>
+  document.activeElement === document.body || document.activeElement === before;
+
+/** Part of an open dialog: gives the focus back when the dialog closes or is taken away. */
+export const FocusReturn = () => {
+  const [candidates] = useState(findPlaces);
+  useEffect(() => {
+    places = candidates;
+    return () => {
+      const before = document.activeElement;
+      // Later, as what closes the dialog may move the focus itself.
+      setTimeout(() => isFocusLost(before) && focusFirst(candidates));
+    };
+  }, [candidates]);
+  return null;
+};
+
+/** Keeps the focus near `around` after what had it is gone. */
+export const focusNear = (around: HTMLElement | null): void => focusFirst(withParents(around));
