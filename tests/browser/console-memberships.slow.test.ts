@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole, showing } from '../support/console.ts';
+import { goTo, openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, GLOBEX, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
@@ -127,7 +127,10 @@ memberships('are removed after a preview, and the person leaves the list', async
   const { email, path } = await addShared(app);
   await using visit = await browser.open();
   const { page } = visit;
-  await openPerson(page, path, ACME);
+  // The list is read before, and shown again after.
+  await openConsole(page, '/console/people', ACME);
+  await page.getByRole('link', { name: 'Bo Shared' }).first().waitFor();
+  await goTo(page, path);
   await page.getByRole('button', { name: 'Remove from Acme Analytics' }).click();
   const dialog = page.getByRole('dialog', { name: `Remove ${email} from Acme Analytics?` });
   await dialog.getByRole('listitem').filter({ hasText: 'Sales' }).waitFor();

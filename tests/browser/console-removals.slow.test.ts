@@ -76,15 +76,21 @@ access('to an app goes with the app, after its name was typed', async ({ app, br
   await app.as(ROOT).apps.update({ app_id: CHURN, in_maintenance: true });
   await using visit = await browser.open();
   const { page } = visit;
-  await openConsole(page, `/console/apps/${CHURN}`, ROOT);
+  // The list is read before, and shown again after.
+  await openConsole(page, '/console/apps', ROOT);
+  const link = page.getByRole('link', { name: label, exact: true });
+  await link.click();
   await page.getByRole('button', { name: `Remove ${label}` }).click();
   const dialog = page.getByRole('dialog');
   const remove = dialog.getByRole('button', { name: 'Remove the app' });
   await dialog.getByText('With it go:').waitFor();
   assert.ok(await remove.isDisabled());
-  await dialog.getByRole('textbox').fill(label);
+  await dialog.locator('input:focus').waitFor();
+  await page.keyboard.type(label);
   await remove.click();
   await waitForHeading(page, 'Apps');
+  await page.getByRole('link', { name: 'Sales', exact: true }).waitFor();
+  assert.is(await link.count(), 0);
 
   await rejectsWith(app.as(ROOT).apps.get({ app_id: CHURN }), 'not-found');
 });

@@ -1,10 +1,11 @@
 import { Button, Group, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useUndoElsewhere } from '../people/undo.tsx';
 import { useUndo } from '../people/use-bulk-update.ts';
+import { useAccessRefresh } from './use-access-refresh.ts';
 import type { Cells } from './use-cells.ts';
 
 type Props = { clientId: number; cells: Cells };
@@ -12,14 +13,8 @@ type Saved = Outputs['access']['update'];
 
 /** Saves all changed cells with one request, and undoes the last save. */
 export const SaveBar = ({ clientId, cells }: Props) => {
-  const queryClient = useQueryClient();
   const [saved, setSaved] = useState<Saved | null>(null);
-  const refresh = () =>
-    Promise.all([
-      queryClient.invalidateQueries(trpc.access.pathFilter()),
-      queryClient.invalidateQueries(trpc.users.pathFilter()),
-      queryClient.invalidateQueries(trpc.audit.pathFilter()),
-    ]);
+  const refresh = useAccessRefresh();
   const save = useMutation(
     trpc.access.update.mutationOptions({
       onSuccess: async (result) => {

@@ -9,6 +9,7 @@ export const useAccessRefresh = () => {
     trpc.grants,
     trpc.requests,
     trpc.users,
+    trpc.memberships,
     trpc.groups,
     trpc.attention,
     trpc.audit,

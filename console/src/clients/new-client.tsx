@@ -1,10 +1,11 @@
-import { Button, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { steward, trpc } from '../api.ts';
+import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
@@ -39,7 +40,7 @@ export const NewClient = ({ isOpen, onClose }: Props) => {
   });
   const isFieldError = isProblem(create.error) && Object.keys(fieldErrors(create.error)).length > 0;
   return (
-    <Modal opened={isOpen} onClose={onClose} title="New client">
+    <Dialog isOpen={isOpen} onClose={onClose} title="New client">
       <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
         <Stack>
           {!isFieldError && <ProblemAlert error={create.error} />}
@@ -50,11 +51,16 @@ export const NewClient = ({ isOpen, onClose }: Props) => {
             required
             {...form.getInputProps('domain')}
           />
-          <Button type="submit" loading={create.isPending}>
-            Create
-          </Button>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={create.isPending}>
+              Create
+            </Button>
+          </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 };

@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { type Inputs, type Outputs, steward, trpc } from '../api.ts';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
+import { type Inputs, type Outputs, steward } from '../api.ts';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import type { conditionsOf } from './people-filter.ts';
 import type { Selected } from './use-selection.ts';
@@ -62,20 +63,8 @@ const updateAll = async (
 
 type Variables = { selected: Selected; filter: ReturnType<typeof conditionsOf>; change: BulkChange };
 
-/** Refreshes everything that a change of people shows in. */
-const useRefresh = () => {
-  const queryClient = useQueryClient();
-  return () =>
-    Promise.all([
-      queryClient.invalidateQueries(trpc.users.pathFilter()),
-      queryClient.invalidateQueries(trpc.access.pathFilter()),
-      queryClient.invalidateQueries(trpc.groups.pathFilter()),
-      queryClient.invalidateQueries(trpc.audit.pathFilter()),
-    ]);
-};
-
 export const useBulkUpdate = () => {
-  const refresh = useRefresh();
+  const refresh = useAccessRefresh();
   const { keyOf, forget } = useKeys();
   return useMutation({
     mutationFn: ({ selected, filter, change }: Variables) => updateAll(keyOf, selected, filter, change),
@@ -87,7 +76,7 @@ export const useBulkUpdate = () => {
 
 /** Undoes a change, in several requests if many people were changed. Each reports what all of them have undone. */
 export const useUndo = () => {
-  const refresh = useRefresh();
+  const refresh = useAccessRefresh();
   return useMutation({
     mutationFn: async (id: string) => {
       for (;;) {

@@ -1,12 +1,14 @@
-import { Button, List, Modal, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, List, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
+import { Dialog } from '../components/dialog.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useForget } from '../components/use-forget.ts';
 
 /** Erases a person after showing what would be replaced, and after their address was typed. */
 export const ErasurePanel = ({ email }: { email: string }) => {
@@ -16,22 +18,17 @@ export const ErasurePanel = ({ email }: { email: string }) => {
       <Button color="red" variant="subtle" onClick={open}>
         Erase this person
       </Button>
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        title={`Erase ${email}`}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <ErasureForm email={email} />
-      </Modal>
+      <Dialog isOpen={isOpen} onClose={close} title={`Erase ${email}?`}>
+        {isOpen && <ErasureForm email={email} onClose={close} />}
+      </Dialog>
     </>
   );
 };
 
-const ErasureForm = ({ email }: { email: string }) => {
+const ErasureForm = ({ email, onClose }: { email: string; onClose: () => void }) => {
   const [typed, setTyped] = useState('');
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
+  const forget = useForget();
   const preview = useQuery(trpc.users.previewErasure.queryOptions({ email }, { staleTime: 0 }));
   const { onError, prompt } = usePasswordConfirmation();
   const { error: previewError, refetch } = preview;
@@ -40,8 +37,8 @@ const ErasureForm = ({ email }: { email: string }) => {
     trpc.users.erase.mutationOptions({
       onSuccess: async ({ pseudonym }) => {
         notifications.show({ message: `Erased. The pseudonym is ${pseudonym}.` });
+        await forget();
         await navigate({ to: '/people', search: {} });
-        queryClient.clear();
       },
       onError: (error, input) => onError(error, () => erase.mutate(input)),
     }),
@@ -53,20 +50,26 @@ const ErasureForm = ({ email }: { email: string }) => {
       {preview.data && <Replaced preview={preview.data} />}
       <TextInput
         label="Type the email address to confirm"
+        data-autofocus
         value={typed}
         onChange={({ currentTarget: { value } }) => setTyped(value)}
       />
-      <Button
-        color="red"
-        loading={erase.isPending}
-        disabled={!preview.data || typed.trim().toLowerCase() !== email}
-        onClick={() =>
-          preview.data &&
-          erase.mutate({ email, confirmation: preview.data.confirmation, confirm_email: typed.trim() })
-        }
-      >
-        Erase
-      </Button>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button
+          color="red"
+          loading={erase.isPending}
+          disabled={!preview.data || typed.trim().toLowerCase() !== email}
+          onClick={() =>
+            preview.data &&
+            erase.mutate({ email, confirmation: preview.data.confirmation, confirm_email: typed.trim() })
+          }
+        >
+          Erase
+        </Button>
+      </Group>
       {prompt}
     </Stack>
   );

@@ -1,13 +1,15 @@
 import { Badge, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { fieldLabel, valueText } from '../components/detail-words.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
+import { useForget } from '../components/use-forget.ts';
 import { administers, canViewAll } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { Membership, PersonState } from './person-state.ts';
@@ -69,18 +71,13 @@ export const PersonClients = ({ email, memberships, state, may }: Props) => {
 
 const useChanges = (email: string, memberships: Membership[]) => {
   const { roles } = useSession();
-  const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const refresh = (refetchType: 'active' | 'none') =>
-    Promise.all(
-      [trpc.users, trpc.memberships, trpc.access, trpc.audit].map((router) =>
-        queryClient.invalidateQueries({ ...router.pathFilter(), refetchType }),
-      ),
-    );
+  const refresh = useAccessRefresh();
+  const forget = useForget();
   const update = useMutation(
     trpc.memberships.update.mutationOptions({
       onSuccess: async ({ client_name, is_active }) => {
-        await refresh('active');
+        await refresh();
         const message = is_active
           ? `Reactivated in ${client_name}. Grant the apps again.`
           : `Suspended in ${client_name}.`;
@@ -91,8 +88,8 @@ const useChanges = (email: string, memberships: Membership[]) => {
   const finishRemoval = async ({ client, client_name }: Membership): Promise<void> => {
     const others = memberships.filter((other) => other.client !== client);
     const staysVisible = canViewAll(roles) || others.some((other) => administers(roles, other.client));
+    await (staysVisible ? refresh() : forget());
     // Nothing more can be read of a person whom the user no longer sees.
-    await refresh(staysVisible ? 'active' : 'none');
     if (!staysVisible) await navigate({ to: '/people', search: {} });
     notifications.show({ message: `${email} no longer belongs to ${client_name}.` });
   };

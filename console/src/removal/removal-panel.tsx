@@ -1,12 +1,13 @@
-import { Button, List, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Button, Group, List, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { type UseMutationResult, type UseQueryResult, useQueryClient } from '@tanstack/react-query';
+import type { UseMutationResult, UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useForget } from '../components/use-forget.ts';
 
 /** `name` is to be typed; all other fields are counts. */
 type Preview = { name: string; is_closed: boolean } & Record<string, string | number | boolean>;
@@ -63,10 +64,11 @@ export const RemovalForm = ({ noun, preview, remove, onClose }: FormProps) => {
       </Text>
       <TextInput
         label={`Type ${preview.data?.name ?? 'the name'} to confirm`}
+        data-autofocus
         value={typed}
         onChange={({ currentTarget: { value } }) => setTyped(value)}
       />
-      <Button.Group>
+      <Group justify="flex-end">
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
@@ -78,7 +80,7 @@ export const RemovalForm = ({ noun, preview, remove, onClose }: FormProps) => {
         >
           Remove the {noun}
         </Button>
-      </Button.Group>
+      </Group>
     </Stack>
   );
 };
@@ -115,12 +117,12 @@ const Counted = ({
 /** What follows a removal, and the prompt for the password that precedes it. */
 export const useRemoval = (to: '/apps' | '/clients') => {
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
+  const forget = useForget();
   const confirmation = usePasswordConfirmation();
   const onRemoved = async (name: string): Promise<void> => {
     notifications.show({ message: `${name} was removed.` });
+    await forget();
     await navigate({ to, search: {} });
-    queryClient.clear();
   };
   return { ...confirmation, onRemoved };
 };
