@@ -29,7 +29,8 @@ createRoot(root, {
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>
-        <Notifications position="bottom-right" />
+        {/* Below dialogs, which have 200. */}
+        <Notifications position="bottom-right" zIndex={150} />
         <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import { browserSuite } from '../support/browser.ts';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { loseResponses, openConsole } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
@@ -103,7 +103,8 @@ bulk('a change is undone on another screen, or from its entry in the audit trail
   await openPeople(page, ACME);
   await deactivate();
   await page.getByRole('link', { name: 'Apps', exact: true }).click();
-  await page.getByRole('alert').getByRole('button', { name: 'Undo' }).click();
+  await waitForHeading(page, 'Apps');
+  await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Undone: 1 change.').waitFor();
   assert.ok(await isActive());
 

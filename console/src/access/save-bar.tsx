@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { useUndoElsewhere } from '../people/undo.tsx';
+import { useUndoElsewhere } from '../people/undo-offer.ts';
 import { useUndo } from '../people/use-bulk-update.ts';
 import { useAccessRefresh } from './use-access-refresh.ts';
 import type { Cells } from './use-cells.ts';

@@ -1,4 +1,4 @@
-import { Stack, Table, Text } from '@mantine/core';
+import { Group, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { operationOf, useAppLabels } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
@@ -47,7 +47,11 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
         </Table.Tbody>
       </Table>
       <Details details={bulkChange.fields} />
-      {bulkChange.operation !== null && mayUndo && <UndoOf operation={bulkChange.operation} />}
+      {bulkChange.operation !== null && mayUndo && (
+        <Group>
+          <UndoOf operation={bulkChange.operation} />
+        </Group>
+      )}
     </Stack>
   );
 };

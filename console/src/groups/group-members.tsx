@@ -9,6 +9,7 @@ import { trpc } from '../api.ts';
 import { joined } from '../components/form-fields.ts';
 import { PersonInput } from '../components/person-input.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { shortList } from '../components/short-list.ts';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { parseAddresses } from '../invite/parse-addresses.ts';
@@ -85,8 +86,8 @@ const useMemberEdit = (onDone: () => void) => {
       onSuccess: async (_group, { added_members: added = [], removed_members: removed = [] }) => {
         onDone();
         await refresh();
-        const message = added.length > 0 ? `Added ${added.join(', ')}.` : `Removed ${removed.join(', ')}.`;
-        notifications.show({ message });
+        const names = shortList(added.length > 0 ? added : removed, 2);
+        notifications.show({ message: `${added.length > 0 ? 'Added' : 'Removed'} ${names}.` });
       },
     }),
   );

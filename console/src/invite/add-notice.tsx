@@ -1,4 +1,5 @@
 import { Alert } from '@mantine/core';
+import { shortList } from '../components/short-list.ts';
 import type { Added } from './invite-rows.ts';
 
 const MAX_SHOWN = 5;
@@ -25,11 +26,8 @@ export const AddNotice = ({ outcome, onClose }: { outcome: Outcome; onClose: () 
 
 const sentencesOf = ({ added, updated, repeated, ignored }: Outcome): string[] => [
   updated > 0 ? `${added} added, ${updated} updated.` : `${added} added.`,
-  ...(repeated.length > 0 ? [`Left out, because they are in the list already: ${shorten(repeated)}.`] : []),
+  ...(repeated.length > 0
+    ? [`Left out, because they are in the list already: ${shortList(repeated, MAX_SHOWN)}.`]
+    : []),
   ...(ignored.length > 0 ? [`These columns are left out: ${ignored.join(', ')}.`] : []),
 ];
-
-const shorten = (addresses: readonly string[]): string => {
-  const rest = addresses.length - MAX_SHOWN;
-  return addresses.slice(0, MAX_SHOWN).join(', ') + (rest > 0 ? ` and ${rest} others` : '');
-};

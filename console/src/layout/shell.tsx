@@ -6,6 +6,7 @@ import { LeaveDialog } from './leave-dialog.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette, PaletteButton } from './palette.tsx';
 import { ScreenOutlet } from './screen-outlet.tsx';
+import { UndoBanner } from './undo-banner.tsx';
 import { UserMenu } from './user-menu.tsx';
 
 /** The frame of every screen. */
@@ -46,6 +47,7 @@ const Frame = () => {
       </AppShell.Navbar>
       <AppShell.Main id="content">
         <ConnectionBanner />
+        <UndoBanner />
         <Suspense fallback={<ScreenSkeleton />}>
           <ScreenOutlet />
         </Suspense>

@@ -1,8 +1,9 @@
-import { Alert, List, Text } from '@mantine/core';
+import { Alert, Group, List, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { dateOf } from '../components/date-text.tsx';
-import { Undo, useUndoElsewhere } from './undo.tsx';
+import { Undo } from './undo.tsx';
+import { useUndoElsewhere } from './undo-offer.ts';
 import { type BulkChange, type BulkOutcome, type BulkRow, useUndo } from './use-bulk-update.ts';
 
 const MAX_SHOWN = 20;
@@ -61,7 +62,11 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
         ))}
       </List>
       {failed.length > MAX_SHOWN && <Text>and {failed.length - MAX_SHOWN} others.</Text>}
-      {canUndo && <Undo operation={operation} undo={undo} />}
+      {canUndo && (
+        <Group mt="xs">
+          <Undo operation={operation} undo={undo} />
+        </Group>
+      )}
     </Alert>
   );
 };

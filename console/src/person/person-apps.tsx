@@ -1,5 +1,4 @@
 import { ActionIcon, Button, Group, Menu, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { ExplainDialog } from '../access/explain-dialog.tsx';
@@ -10,7 +9,7 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
-import { UndoOf } from '../people/undo.tsx';
+import { offerUndo } from '../people/undo-offer.ts';
 import { GrantDialog, GrantEndDialog } from './grant-dialogs.tsx';
 import { hasApp, type PersonAccess, type PersonApp, useEndGrant } from './use-person-access.ts';
 import type { Person } from './use-person-form.ts';
@@ -39,8 +38,7 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
   const end = useEndGrant(email, (operation, appId) => {
     const label = apps.find(({ id }) => id === appId)?.label ?? appId;
     const title = `${name} no longer has ${label}`;
-    const message = <UndoOf operation={operation} />;
-    notifications.show({ id: operation, title, message, autoClose: UNDO_SHOWN_MS });
+    offerUndo({ title, operation, until: new Date(Date.now() + UNDO_SHOWN_MS) });
   });
   const explain = (app: PersonApp): void => setOpen({ kind: 'explain', app });
   return (

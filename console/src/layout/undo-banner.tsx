@@ -1,0 +1,28 @@
+import { CloseButton, Group, Text } from '@mantine/core';
+import { useEffect } from 'react';
+import { UndoOf } from '../people/undo.tsx';
+import { endUndoOffer, type UndoOffer, useUndoOffer } from '../people/undo-offer.ts';
+
+/** The last change that can be undone, above the screen: it covers nothing, and dialogs cover it. */
+export const UndoBanner = () => {
+  const offer = useUndoOffer();
+  return offer && <Banner key={offer.operation} {...offer} />;
+};
+
+const Banner = ({ title, operation, until }: UndoOffer) => {
+  useEffect(() => {
+    const timer = setTimeout(endUndoOffer, until.getTime() - Date.now());
+    return () => clearTimeout(timer);
+  }, [until]);
+  return (
+    <Group className="card undo-banner" role="status" px="md" py="xs" mb="md" gap="sm" wrap="nowrap">
+      <Group flex={1} gap="sm">
+        <Text size="sm" fw={600} className="break-words">
+          {title}
+        </Text>
+        <UndoOf operation={operation} />
+      </Group>
+      <CloseButton aria-label="Close" onClick={endUndoOffer} />
+    </Group>
+  );
+};
