@@ -36,7 +36,7 @@ testAppearance(access, {
   },
   'console-remove-client': async (page, app) => {
     await app.as(ROOT).clients.updateGate({ id: 2, is_open: false });
-    await showing('/console/clients/2?tab=gate', 'Globex Data', ROOT)(page, app);
+    await showing('/console/clients/2?tab=close', 'Globex Data', ROOT)(page, app);
     await page.getByRole('button', { name: 'Remove Globex Data' }).click();
     await page.getByRole('dialog').getByText('With it go:').waitFor();
     await app.as(ROOT).clients.updateGate({ id: 2, is_open: true });
@@ -48,8 +48,9 @@ access('that ends soon is extended from home, for all with one click', async ({ 
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/');
-  await page.getByRole('button', { name: 'Extend all 2 by 30 days' }).click();
-  await page.getByText('2 extended by 30 days.').waitFor();
+  await page.getByRole('button', { name: /^Extend to \d+ \w+: Sales of Ada Lovelace$/ }).waitFor();
+  await page.getByRole('button', { name: /^Extend all 2 to \d+ \w+$/ }).click();
+  await page.getByText(/^2 now end on \d+ \w+ 20\d\d\.$/).waitFor();
   await page.getByRole('region', { name: 'Access that ends soon' }).waitFor({ state: 'detached' });
 
   for (const email of [ADA, GRACE]) {

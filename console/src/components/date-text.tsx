@@ -28,3 +28,8 @@ const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
 /** `22 Nov 2026` in the time zone of the browser. */
 export const dateOf = (date: Date): string => DATE.format(date);
+
+const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** `22 Nov` in the time zone of the browser. */
+export const shortDateOf = (date: Date): string => DAY_OF_YEAR.format(date);

@@ -10,6 +10,7 @@ export const EndBadge = ({ date }: { date: Date | null | undefined }) =>
       variant="default"
       tt="none"
       flex="none"
+      miw="max-content"
       title={date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })}
       leftSection={
         isSoon(date) && <span className="dot" style={{ background: 'var(--mantine-color-yellow-6)' }} />

@@ -1,8 +1,10 @@
 import { Button, Group, Table, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useExtendGrants } from '../access/use-extend-grants.ts';
 import { type Outputs, trpc } from '../api.ts';
+import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { administers } from '../layout/roles.ts';
@@ -11,39 +13,47 @@ import { nameOf } from '../people/name-of.ts';
 
 type Ending = Outputs['grants']['listEnding'][number];
 
+/** `Churn of Kenji Ito` */
+const nameOfGrant = (grant: Ending): string => `${grant.app_label} of ${nameOf(grant)}`;
+
 const EXTENDED_DAYS = 30;
 
 /** Thirty days from now, in the last minute of the day. */
 const newEnd = (now = new Date()): Date =>
   new Date(now.getFullYear(), now.getMonth(), now.getDate() + EXTENDED_DAYS, 23, 59);
 
+/** What became of the grants, and why some were refused. */
+const resultText = (
+  grants: readonly Ending[],
+  results: Outputs['grants']['extend']['results'],
+  end: Date,
+): string => {
+  const done = grants.filter((_grant, index) => results[index]?.status === 'ok');
+  const refused = results.filter(({ status }) => status === 'failed');
+  const [only] = done;
+  const name = done.length === 1 && only ? nameOfGrant(only) : done.length.toLocaleString();
+  return [
+    done.length > 0 && `${name} now ${done.length === 1 ? 'ends' : 'end'} on ${dateOf(end)}.`,
+    refused.length > 0 && `${refused.length} not: ${refused[0]?.problem?.detail}`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+};
+
 /** Access that ends within two weeks, with the choice to extend it. Renders nothing if there is none. */
 export const EndingGrants = () => {
   const { roles } = useSession();
-  const queryClient = useQueryClient();
   const ending = useQuery(trpc.grants.listEnding.queryOptions({}));
-  const extend = useMutation(
-    trpc.grants.extend.mutationOptions({
-      onSuccess: ({ results }) => {
-        const failed = results.filter(({ status }) => status === 'failed');
-        const [first] = failed;
-        notifications.show({
-          message: `${results.length - failed.length} extended by ${EXTENDED_DAYS} days.${
-            first ? ` ${failed.length} not: ${first.problem?.detail}` : ''
-          }`,
-        });
-        for (const router of [trpc.grants, trpc.access, trpc.audit])
-          void queryClient.invalidateQueries(router.pathFilter());
-      },
-    }),
-  );
+  const { mutate, isPending, error } = useExtendGrants();
   if (!ending.data || ending.data.length === 0) return <ProblemAlert error={ending.error} />;
   const mine = ending.data.filter(({ client }) => administers(roles, client));
-  const extendAll = (grants: readonly Ending[]): void =>
-    extend.mutate({
-      grants: grants.map(({ app_id, email }) => ({ app_id, email })),
-      expires_at: newEnd(),
-    });
+  const end = newEnd();
+  const label = `to ${shortDateOf(end)}`;
+  const extend = (grants: readonly Ending[]): void =>
+    mutate(
+      { grants, end },
+      { onSuccess: (rows) => notifications.show({ message: resultText(grants, rows, end) }) },
+    );
   return (
     <section className="card" aria-label="Access that ends soon">
       <Group justify="space-between" mb="xs">
@@ -51,12 +61,12 @@ export const EndingGrants = () => {
           Access that ends within two weeks
         </Title>
         {mine.length > 1 && (
-          <Button size="xs" variant="default" loading={extend.isPending} onClick={() => extendAll(mine)}>
-            Extend all {mine.length} by {EXTENDED_DAYS} days
+          <Button size="xs" variant="default" loading={isPending} onClick={() => extend(mine)}>
+            Extend all {mine.length} {label}
           </Button>
         )}
       </Group>
-      <ProblemAlert error={extend.error} />
+      <ProblemAlert error={error} />
       <Table.ScrollContainer minWidth={0}>
         <Table>
           <Table.Tbody>
@@ -64,7 +74,8 @@ export const EndingGrants = () => {
               <Row
                 key={`${grant.app_id} ${grant.email}`}
                 grant={grant}
-                onExtend={mine.includes(grant) ? () => extendAll([grant]) : undefined}
+                label={`Extend ${label}`}
+                onExtend={mine.includes(grant) ? () => extend([grant]) : undefined}
               />
             ))}
           </Table.Tbody>
@@ -74,7 +85,9 @@ export const EndingGrants = () => {
   );
 };
 
-const Row = ({ grant, onExtend }: { grant: Ending; onExtend: (() => void) | undefined }) => (
+type RowProps = { grant: Ending; label: string; onExtend: (() => void) | undefined };
+
+const Row = ({ grant, label, onExtend }: RowProps) => (
   <Table.Tr>
     <Table.Td>
       <Link className="text-link" to="/people/$email" params={{ email: grant.email }}>
@@ -89,13 +102,8 @@ const Row = ({ grant, onExtend }: { grant: Ending; onExtend: (() => void) | unde
     </Table.Td>
     <Table.Td ta="right">
       {onExtend && (
-        <Button
-          size="xs"
-          variant="subtle"
-          aria-label={`Extend ${grant.app_label} of ${nameOf(grant)}`}
-          onClick={onExtend}
-        >
-          Extend
+        <Button size="xs" variant="subtle" aria-label={`${label}: ${nameOfGrant(grant)}`} onClick={onExtend}>
+          {label}
         </Button>
       )}
     </Table.Td>
