@@ -58,9 +58,15 @@ bulk('an admin gives a team an app for two weeks', async ({ app, browser }) => {
   await dialog.getByRole('button', { name: 'Grant apps' }).click();
   await page.getByText(/^Granted Churn until \d+ \w+ \d{4}: \d changed/).waitFor();
 
-  const { expires_at } =
-    (await app.as(ACME).grants.list({ app_id: CHURN })).find(({ email }) => email !== ADA) ?? {};
+  const endOf = async (email: string) =>
+    (await app.as(ACME).grants.list({ app_id: CHURN })).find((grant) => grant.email === email)?.expires_at;
+  const expires_at = await endOf('grace@acme.test');
   assert.ok(expires_at && expires_at.getTime() - Date.now() < 15.1 * DAY_MS);
+  assert.is(await endOf(ADA), null);
+  await page.getByText(`${ADA}: has it already`).waitFor();
+  await page.getByRole('button', { name: /^Let theirs end on \d+ \w+, too$/ }).click();
+  await page.getByText(/^1 now ends on \d+ \w+ \d{4}, too\.$/).waitFor();
+  assert.equal(await endOf(ADA), expires_at);
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText(/^Undone: \d changes?\./).waitFor();
 });

@@ -1,7 +1,9 @@
-import { Alert, Group, List, Text } from '@mantine/core';
+import { Alert, Button, Group, List, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useExtendGrants } from '../access/use-extend-grants.ts';
 import { trpc } from '../api.ts';
-import { dateOf } from '../components/date-text.tsx';
+import { dateOf, shortDateOf } from '../components/date-text.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
 import { Undo } from './undo.tsx';
 import { useUndoElsewhere } from './undo-offer.ts';
 import { type BulkChange, type BulkOutcome, type BulkRow, useUndo } from './use-bulk-update.ts';
@@ -15,6 +17,16 @@ const DONE = {
   deactivate: 'Deactivated',
   reactivate: 'Reactivated',
   'send-password-link': 'Sent password links',
+} satisfies Record<BulkChange['action'], string>;
+
+/** Why a change has left a person as they were. */
+const UNCHANGED = {
+  'grant-apps': 'has it already',
+  'revoke-apps': 'does not have it',
+  'add-to-groups': 'is a member already',
+  deactivate: 'is inactive already',
+  reactivate: 'is active already',
+  'send-password-link': 'got none',
 } satisfies Record<BulkChange['action'], string>;
 
 const countOf = (results: readonly BulkRow[], status: BulkRow['status']): number =>
@@ -33,6 +45,7 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
   const undo = useUndo();
   const apps = useQuery(trpc.apps.list.queryOptions({})).data ?? [];
   const failed = results.filter(({ status }) => status === 'failed');
+  const unchanged = results.filter(({ status }) => status === 'unchanged');
   const changed = countOf(results, 'ok');
   const counts = [
     `${changed.toLocaleString()} changed`,
@@ -54,19 +67,65 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
       closeButtonLabel="Close"
       onClose={onClose}
     >
-      <List>
-        {failed.slice(0, MAX_SHOWN).map(({ email, problem }) => (
-          <List.Item key={email}>
-            {email}: {problem?.detail}
-          </List.Item>
-        ))}
-      </List>
-      {failed.length > MAX_SHOWN && <Text>and {failed.length - MAX_SHOWN} others.</Text>}
+      <Lines rows={failed} textOf={({ problem }) => problem?.detail} />
+      <Lines rows={unchanged} textOf={() => UNCHANGED[change.action]} />
+      {change.apps && change.expires_at && unchanged.length > 0 && (
+        <SameEnd rows={unchanged} apps={change.apps} end={change.expires_at} />
+      )}
       {canUndo && (
         <Group mt="xs">
           <Undo operation={operation} undo={undo} />
         </Group>
       )}
     </Alert>
+  );
+};
+
+type LinesProps<Row> = { rows: readonly Row[]; textOf: (row: Row) => string | undefined };
+
+/** Up to some people, with what is to be said of each. */
+const Lines = <Row extends { email: string }>({ rows, textOf }: LinesProps<Row>) => (
+  <>
+    <List size="sm">
+      {rows.slice(0, MAX_SHOWN).map((row, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are replaced together, and may name a person twice
+        <List.Item key={index}>
+          {row.email}: {textOf(row)}
+        </List.Item>
+      ))}
+    </List>
+    {rows.length > MAX_SHOWN && <Text size="sm">and {rows.length - MAX_SHOWN} others.</Text>}
+  </>
+);
+
+type SameEndProps = { rows: readonly BulkRow[]; apps: readonly string[]; end: Date };
+
+/** Offers those who had the apps before the end that the others got. What groups and roles give is refused. */
+const SameEnd = ({ rows, apps, end }: SameEndProps) => {
+  const { mutate, data, error, isPending } = useExtendGrants();
+  const grants = rows.flatMap(({ email }) => apps.map((app_id) => ({ app_id, email })));
+  if (data) {
+    const done = data.filter(({ status }) => status === 'ok').length;
+    return (
+      <>
+        {done > 0 && (
+          <Text size="sm">
+            {done.toLocaleString()} now {done === 1 ? 'ends' : 'end'} on {dateOf(end)}, too.
+          </Text>
+        )}
+        <Lines
+          rows={data.filter(({ status }) => status === 'failed')}
+          textOf={({ problem }) => problem?.detail}
+        />
+      </>
+    );
+  }
+  return (
+    <>
+      <ProblemAlert error={error} />
+      <Button mt="xs" size="xs" variant="default" loading={isPending} onClick={() => mutate({ grants, end })}>
+        Let theirs end on {shortDateOf(end)}, too
+      </Button>
+    </>
   );
 };
