@@ -172,9 +172,15 @@ views(
     await openConsole(page, '/console/clients/1', ROOT);
     await page.getByRole('tab', { name: 'Opening apps' }).click();
     await page.getByLabel('Sites that may show its apps in frames').fill('https://portal.example.com');
-    await page.getByRole('switch', { name: 'Open' }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('Saved.').waitFor();
+    const { count } = await app.as(ROOT).users.count({ client: 1, is_active: true });
+    await page.getByRole('tab', { name: 'Close or remove' }).click();
+    await page.getByRole('button', { name: 'Close Acme Analytics…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(`Its apps close at once for ${count} people.`).waitFor();
+    await dialog.getByRole('button', { name: 'Close the client' }).click();
+    await page.getByText('Closed', { exact: true }).waitFor();
 
     assert.equal(await app.as(ROOT).clients.gate({ id: 1 }), {
       is_open: false,

@@ -1,4 +1,4 @@
-import { Skeleton, Stack, Switch, Text, Textarea } from '@mantine/core';
+import { Skeleton, Stack, Text, Textarea } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
@@ -9,9 +9,9 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 
 type Gate = Outputs['clients']['gate'];
-type Props = { id: number; isReadOnly: boolean; canClose: boolean };
+type Props = { id: number; isReadOnly: boolean };
 
-/** Who may open the apps of a client. */
+/** Where the apps of a client may be opened. */
 export const ClientGate = (props: Props) => {
   const gate = useQuery(trpc.clients.gate.queryOptions({ id: props.id }));
   return (
@@ -23,9 +23,9 @@ export const ClientGate = (props: Props) => {
   );
 };
 
-const valuesOf = ({ is_open, embed_origins }: Gate) => ({ is_open, origins: embed_origins.join('\n') });
+const valuesOf = ({ embed_origins }: Gate) => ({ origins: embed_origins.join('\n') });
 
-const GateForm = ({ id, isReadOnly, canClose, gate }: Props & { gate: Gate }) => {
+const GateForm = ({ id, isReadOnly, gate }: Props & { gate: Gate }) => {
   const queryClient = useQueryClient();
   const form = useForm({ initialValues: valuesOf(gate) });
   useUnsavedWork(form.isDirty());
@@ -41,19 +41,12 @@ const GateForm = ({ id, isReadOnly, canClose, gate }: Props & { gate: Gate }) =>
     }),
   );
   const invalid = Object.values(fieldErrors(update.error)).flat().join(' ');
-  const save = ({ is_open, origins }: ReturnType<typeof valuesOf>): void => {
-    const embed_origins = origins.split(/\s+/).filter((origin) => origin !== '');
-    update.mutate({ id, embed_origins, ...(canClose && { is_open }) });
+  const save = ({ origins }: ReturnType<typeof valuesOf>): void => {
+    update.mutate({ id, embed_origins: origins.split(/\s+/).filter((origin) => origin !== '') });
   };
   return (
     <form onSubmit={form.onSubmit(save)}>
       <Stack className="card">
-        <Switch
-          label="Open"
-          description="The apps of a closed client do not open, and its members do not see them. Only superusers close it."
-          disabled={!canClose}
-          {...form.getInputProps('is_open', { type: 'checkbox' })}
-        />
         <Textarea
           label="Sites that may show its apps in frames"
           description="One address on each line, such as https://portal.example.com."

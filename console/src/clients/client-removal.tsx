@@ -8,9 +8,8 @@ type Props = { id: number; name: string };
 export const ClientRemoval = ({ id, name }: Props) => {
   const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
   if (!gate.data) return null;
-  const closing = 'Close the client first: switch off “Open” above, and save.';
   return (
-    <RemovalPanel noun="client" name={name} isClosed={!gate.data.is_open} closing={closing}>
+    <RemovalPanel noun="client" name={name} isClosed={!gate.data.is_open} closing="Close the client first.">
       {(close) => <Form id={id} onClose={close} />}
     </RemovalPanel>
   );

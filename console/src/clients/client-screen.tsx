@@ -1,11 +1,12 @@
-import { Tabs } from '@mantine/core';
-import { useSuspenseQuery } from '@tanstack/react-query';
+import { Badge, Group, Tabs } from '@mantine/core';
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { ClientAdmins } from './client-admins.tsx';
+import { ClientClosing } from './client-closing.tsx';
 import { ClientGate } from './client-gate.tsx';
 import { ClientRemoval } from './client-removal.tsx';
 import { clientSearch } from './client-search.ts';
@@ -17,15 +18,22 @@ const route = getRouteApi('/clients/$id');
 export const ClientScreen = () => {
   const id = Number(route.useParams().id);
   const client = useSuspenseQuery(trpc.clients.get.queryOptions({ id })).data;
-  const { tab = 'texts' } = route.useSearch();
+  const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
   const navigate = route.useNavigate();
   const { roles } = useSession();
+  const { tab: asked = 'texts' } = route.useSearch();
+  const tab = asked === 'close' && !roles.is_superuser ? 'texts' : asked;
   const props = { client, isReadOnly: !administers(roles, id) };
   return (
     <>
       <ScreenHeader
         title={client.name}
-        lead={client.site.domain}
+        lead={
+          <Group component="span" gap="sm">
+            {client.site.domain}
+            {gate.data?.is_open === false && <Badge variant="default">Closed</Badge>}
+          </Group>
+        }
         procedures={['clients.get']}
         actions={
           <>
@@ -60,6 +68,7 @@ export const ClientScreen = () => {
           <Tabs.Tab value="passwords">Passwords</Tabs.Tab>
           <Tabs.Tab value="admins">Admins</Tabs.Tab>
           <Tabs.Tab value="gate">Opening apps</Tabs.Tab>
+          {roles.is_superuser && <Tabs.Tab value="close">Close or remove</Tabs.Tab>}
         </Tabs.List>
         {/* Their forms keep what was typed while another tab is shown. */}
         <Tabs.Panel value="texts" keepMounted>
@@ -72,9 +81,14 @@ export const ClientScreen = () => {
           <ClientAdmins client={client} />
         </Tabs.Panel>
         <Tabs.Panel value="gate" keepMounted>
-          <ClientGate id={id} isReadOnly={props.isReadOnly} canClose={roles.is_superuser} />
-          {roles.is_superuser && <ClientRemoval id={id} name={client.name} />}
+          <ClientGate id={id} isReadOnly={props.isReadOnly} />
         </Tabs.Panel>
+        {roles.is_superuser && (
+          <Tabs.Panel value="close">
+            <ClientClosing id={id} name={client.name} />
+            <ClientRemoval id={id} name={client.name} />
+          </Tabs.Panel>
+        )}
       </Tabs>
     </>
   );

@@ -1,6 +1,6 @@
 import { oneOf } from '../components/search-params.ts';
 
-const TABS = ['texts', 'passwords', 'admins', 'gate'] as const;
+const TABS = ['texts', 'passwords', 'admins', 'gate', 'close'] as const;
 type Tab = (typeof TABS)[number];
 
 /** Reads the tab of a client from the address. */

@@ -1,0 +1,73 @@
+import { Button, Stack, Text, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { trpc } from '../api.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+
+type Props = { id: number; name: string };
+
+/** Closes a client after asking, or reopens it. For superusers. */
+export const ClientClosing = ({ id, name }: Props) => {
+  const [isAsking, { open, close }] = useDisclosure();
+  const queryClient = useQueryClient();
+  const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
+  const update = useMutation(
+    trpc.clients.updateGate.mutationOptions({
+      onSuccess: ({ is_open }) =>
+        notifications.show({ message: `${name} is ${is_open ? 'open' : 'closed'}.` }),
+      onSettled: () =>
+        Promise.all(
+          [trpc.clients.gate, trpc.access, trpc.apps, trpc.audit].map((part) =>
+            queryClient.invalidateQueries(part.pathFilter()),
+          ),
+        ),
+    }),
+  );
+  if (!gate.data) return <ProblemAlert error={gate.error} />;
+  const isOpen = gate.data.is_open;
+  return (
+    <Stack className="card" align="flex-start">
+      <Title order={2} size="h3">
+        {isOpen ? 'Close this client' : 'Reopen this client'}
+      </Title>
+      <ProblemAlert error={update.error} />
+      <Text>
+        {isOpen
+          ? 'The apps of a closed client do not open, and its members do not see them. Nothing is lost.'
+          : 'Its apps do not open now, and its members do not see them. Reopened, all is as before.'}
+      </Text>
+      <Button
+        variant="default"
+        loading={update.isPending}
+        onClick={() => (isOpen ? open() : update.mutate({ id, is_open: true }))}
+      >
+        {isOpen ? `Close ${name}…` : `Reopen ${name}`}
+      </Button>
+      <ConfirmModal
+        isOpen={isAsking}
+        title={`Close ${name}?`}
+        action="Close the client"
+        onConfirm={() => update.mutate({ id, is_open: false })}
+        onClose={close}
+      >
+        <Consequence id={id} />
+      </ConfirmModal>
+    </Stack>
+  );
+};
+
+/** How many people are kept out. */
+const Consequence = ({ id }: { id: number }) => {
+  const { data, error } = useQuery(trpc.users.count.queryOptions({ client: id, is_active: true }));
+  const people = data?.count === 1 ? '1 person' : `${data?.count.toLocaleString() ?? '…'} people`;
+  return (
+    <>
+      <ProblemAlert error={error} />
+      <Text>
+        Its apps close at once for {people}. What is granted stays: reopen the client to give it back.
+      </Text>
+    </>
+  );
+};
