@@ -45,6 +45,17 @@ demoApps('show two people different rows of the same app', async (context) => {
   for (const page of [ada, grace]) await page.context().close();
 });
 
+demoApps('open without an address of their own, and are not said to lack one', async (context) => {
+  const page = await openAs(context, 'admin@acme.test', '/console/apps');
+  await page.getByRole('link', { name: 'Sales', exact: true }).click();
+  await page
+    .getByRole('switch', { name: 'People may ask for this app' })
+    .and(page.locator(':enabled'))
+    .waitFor();
+  assert.is(await page.getByText('This app has no address yet').count(), 0);
+  await page.context().close();
+});
+
 demoApps('keep the code out of the address, and stay open after a reload', async (context) => {
   const page = await openAs(context, 'ada@acme.test', '/launch/sales/');
   await waitForHeading(page, 'Hello, Ada Lovelace');

@@ -7,7 +7,8 @@ import { useSession } from '../layout/use-session.ts';
 export const AddressNotice = ({ id }: { id: string }) => {
   const isApi = useSession().app_url.startsWith('/api/');
   const status = useQuery(trpc.apps.status.queryOptions({ app_id: id }, { enabled: isApi }));
-  return status.data?.launch_url === '' ? (
+  // Other parts of the screen read the status too.
+  return isApi && status.data?.launch_url === '' ? (
     <Alert role="note" color="orange" variant="light" mb="md">
       This app has no address yet: people who open it see a page that says so. Ask staff to load a version
       whose package names the address (launch_url in app.yaml), or the operator to set APP_URL.
