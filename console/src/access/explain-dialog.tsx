@@ -1,4 +1,4 @@
-import { Button, Group, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Group, List, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
@@ -7,10 +7,10 @@ import { Dialog } from '../components/dialog.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
+import { Blockers } from './blockers.tsx';
 
 type Explanation = Outputs['access']['explain'];
 type Path = Explanation['paths'][number];
-type Blocker = Explanation['blockers'][number];
 
 export type Question = { email: string; name: string; app: { id: string; label: string; client: number } };
 
@@ -18,7 +18,7 @@ type Props = {
   /** Null while nothing is asked. */
   question: Question | null;
   onClose: () => void;
-  /** Offered if nothing gives the app. */
+  /** Offered if nothing gives the app, to those who may. */
   onGrant?: (() => void) | undefined;
 };
 
@@ -37,7 +37,6 @@ const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>
   const { data, error, isPending } = useQuery(
     trpc.access.explain.queryOptions({ email, app_id: app.id }, { staleTime: 0 }),
   );
-  const isMissing = data?.blockers.some(({ code }) => code === 'not-granted' || code === 'grant-expired');
   return (
     <Stack>
       <ProblemAlert error={error} />
@@ -48,12 +47,7 @@ const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>
             <StatusBadge label={data.allowed ? 'Yes' : 'No'} color={data.allowed ? 'green' : 'red'} />
           </Group>
           <Paths paths={data.paths} name={name} client={app.client} isAllowed={data.allowed} />
-          <Blockers blockers={data.blockers} />
-          {isMissing && onGrant && (
-            <Group>
-              <Button onClick={onGrant}>Grant the app</Button>
-            </Group>
-          )}
+          <Blockers email={email} name={name} app={app} blockers={data.blockers} onGrant={onGrant} />
         </>
       )}
     </Stack>
@@ -128,22 +122,3 @@ const Facts = ({ path: { kind, since, granted_by: by, reason } }: { path: Path }
     </Text>
   );
 };
-
-const Blockers = ({ blockers }: { blockers: readonly Blocker[] }) =>
-  blockers.length === 0 ? null : (
-    <Stack gap={4}>
-      <Title order={3} size="h5">
-        What is in the way
-      </Title>
-      <List spacing="xs">
-        {blockers.map(({ code, detail, fix, fixed_by: who }) => (
-          <List.Item key={code}>
-            {detail}
-            <Text size="sm" c="dimmed">
-              To change this: {fix.charAt(0).toLowerCase() + fix.slice(1)} This can be done by {who}.
-            </Text>
-          </List.Item>
-        ))}
-      </List>
-    </Stack>
-  );

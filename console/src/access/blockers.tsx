@@ -1,0 +1,108 @@
+import { Button, Group, List, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { type Outputs, steward, trpc } from '../api.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { administers } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import type { Question } from './explain-dialog.tsx';
+import { useAccessRefresh } from './use-access-refresh.ts';
+
+type Blocker = Outputs['access']['explain']['blockers'][number];
+
+type Props = Question & {
+  blockers: readonly Blocker[];
+  onGrant?: (() => void) | undefined;
+};
+
+/** What keeps a person out, with the changes that the user may make, and who may make the others. */
+export const Blockers = ({ blockers, onGrant, ...question }: Props) => {
+  const { reactivate, fixes, isKnown } = useFixes(question, onGrant);
+  if (blockers.length === 0) return null;
+  return (
+    <Stack gap="xs">
+      <Title order={3} size="h5">
+        Why {question.name} cannot open it
+      </Title>
+      <ProblemAlert error={reactivate.error} />
+      <List spacing="sm">
+        {blockers.map(({ code, detail, fix, fixed_by: who }) => {
+          const { isAllowed, action } = fixes[code];
+          return (
+            <List.Item key={code}>
+              {detail}
+              <Text size="sm" c="dimmed">
+                {fix} {isKnown && (isAllowed ? 'You may do this.' : `Only ${who} may do this.`)}
+              </Text>
+              {isAllowed && action && <Group mt={4}>{action}</Group>}
+            </List.Item>
+          );
+        })}
+      </List>
+    </Stack>
+  );
+};
+
+/** For each blocker whether the user may remove it, and what does so. */
+const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
+  const { roles } = useSession();
+  const { data: may } = useQuery(trpc.users.permissions.queryOptions({ email }));
+  const refresh = useAccessRefresh();
+  const reactivate = useMutation({
+    mutationFn: async (what: 'account' | 'membership'): Promise<void> => {
+      if (what === 'account') await steward.api.users.update.mutate({ email, is_active: true });
+      else await steward.api.memberships.update.mutate({ id: app.client, email, is_active: true });
+    },
+    onSettled: refresh,
+  });
+  const isAdmin = administers(roles, app.client);
+  const mayChangeApps = isAdmin && may?.can_update_apps === true;
+  const buttonFor = (what: 'account' | 'membership', label: string): ReactNode => (
+    <Button size="xs" loading={reactivate.isPending} onClick={() => reactivate.mutate(what)}>
+      {label}
+    </Button>
+  );
+  const grant = {
+    isAllowed: mayChangeApps,
+    action: onGrant && (
+      <Button size="xs" onClick={onGrant}>
+        Grant the app
+      </Button>
+    ),
+  };
+  const fixes: Record<Blocker['code'], { isAllowed: boolean; action: ReactNode }> = {
+    'user-inactive': {
+      isAllowed: may?.can_update === true,
+      action: buttonFor('account', 'Reactivate the account'),
+    },
+    'member-suspended': {
+      isAllowed: mayChangeApps,
+      action: buttonFor('membership', 'Reactivate the membership'),
+    },
+    'not-granted': grant,
+    'grant-expired': grant,
+    'client-closed': {
+      isAllowed: roles.is_superuser,
+      action: (
+        <Link
+          className="action-link"
+          to="/clients/$id"
+          params={{ id: String(app.client) }}
+          search={{ tab: 'close' }}
+        >
+          Open the client
+        </Link>
+      ),
+    },
+    'in-maintenance': {
+      isAllowed: isAdmin,
+      action: (
+        <Link className="action-link" to="/apps/$id" params={{ id: app.id }}>
+          Maintenance of {app.label}
+        </Link>
+      ),
+    },
+  };
+  return { reactivate, fixes, isKnown: may !== undefined };
+};
