@@ -133,7 +133,7 @@ apps('say why they open, and what is in the way', async ({ app, browser }) => {
   await page.getByRole('button', { name: 'Why? Sales' }).click();
   await dialog.getByText('No', { exact: true }).waitFor();
   await dialog.getByText('The app is in maintenance.').waitFor();
-  await dialog.getByText('end the maintenance. This can be done by admins of the client').waitFor();
+  await dialog.getByText('End the maintenance. You may do this.').waitFor();
   await app.as(ACME).apps.update({ app_id: SALES, in_maintenance: false });
 });
 
@@ -152,6 +152,21 @@ apps('that a person lacks are granted from the answer why', async ({ app, browse
   await rowOf(page, 'Churn').getByText('Granted by').waitFor();
 
   assert.equal((await app.as(ACME).users.get({ email: member.email })).apps, [CHURN]);
+});
+
+apps('of an inactive person open again after two changes in the answer why', async ({ app, browser }) => {
+  const { email, path, name } = await addMember(app);
+  await app.as(ACME).users.update({ email, is_active: false });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await open(page, { path, name });
+  await page.getByRole('button', { name: 'Apps without access: 2' }).click();
+  await page.getByRole('button', { name: 'Why not? Sales' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Reactivate the account' }).click();
+  await dialog.getByText('The account is inactive.').waitFor({ state: 'detached' });
+  assert.ok((await app.as(ACME).users.get({ email })).is_active);
+  await dialog.getByRole('button', { name: 'Grant the app' }).waitFor();
 });
 
 apps('of groups come and go with the groups of the person', async ({ app, browser }) => {

@@ -105,6 +105,7 @@ const GrantModal = ({ group: { client, name, apps }, onGrant, onClose }: GrantPr
       title={`Grant apps to the members of ${name}`}
       label="Grant"
       client={client}
+      isOfClient
       without={apps}
       isComplete={end !== undefined}
       onSelect={(ids) => end !== undefined && onGrant(ids, end)}

@@ -1,4 +1,4 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
@@ -8,7 +8,7 @@ import { trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { GroupApps } from './group-apps.tsx';
+import { AppChecklist } from '../people/app-checklist.tsx';
 
 type Props = { client: number; onClose: () => void };
 
@@ -42,7 +42,19 @@ export const NewGroup = ({ client, onClose }: Props) => {
             data-autofocus
             {...form.getInputProps('name')}
           />
-          <GroupApps client={client} {...form.getInputProps('apps')} />
+          <div>
+            <Text size="sm" fw={500}>
+              Apps
+            </Text>
+            <Text size="xs" c="dimmed" mb={4}>
+              What all members may open. You can choose them later, too.
+            </Text>
+            <AppChecklist
+              client={client}
+              value={form.getValues().apps}
+              onChange={(apps) => form.setFieldValue('apps', apps)}
+            />
+          </div>
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

@@ -80,6 +80,7 @@ export const BulkBar = ({ selection, filter, total }: Props) => {
         <AppsModal
           title={`${ACTIONS[action]}: ${people}`}
           label={ACTIONS[action]}
+          client={filter.client}
           isComplete={end !== undefined}
           onSelect={(apps) =>
             run({ action, apps, ...(action === 'grant-apps' && { expires_at: end, reason: reason.trim() }) })

@@ -1,12 +1,10 @@
-import { Button, MultiSelect, Select, Stack } from '@mantine/core';
+import { Button, Group, MultiSelect, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
-import { useClients } from '../components/client-select.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { administers } from '../layout/roles.ts';
-import { useSession } from '../layout/use-session.ts';
+import { useClientChoice } from './app-checklist.tsx';
 
 const MAX_GROUPS = 200;
 
@@ -23,10 +21,8 @@ type Props = {
 
 /** Chooses groups of one client. */
 export const GroupsModal = ({ title, label, client: initial, onSelect, onClose }: Props) => {
-  const { roles } = useSession();
-  const clients = useClients().filter(({ id }) => administers(roles, id));
-  const [client, setClient] = useState(initial ?? clients[0]?.id);
   const [chosen, setChosen] = useState<string[]>([]);
+  const { client, field } = useClientChoice(initial, () => setChosen([]));
   const groups = useQuery(
     trpc.groups.list.queryOptions({ id: client ?? 0, limit: MAX_GROUPS }, { enabled: client !== undefined }),
   );
@@ -34,19 +30,7 @@ export const GroupsModal = ({ title, label, client: initial, onSelect, onClose }
     <Dialog isOpen onClose={onClose} title={title}>
       <Stack>
         <ProblemAlert error={groups.error} />
-        {clients.length > 1 && (
-          <Select
-            label="Client"
-            searchable
-            allowDeselect={false}
-            data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
-            value={String(client)}
-            onChange={(id) => {
-              setClient(Number(id));
-              setChosen([]);
-            }}
-          />
-        )}
+        {field}
         <MultiSelect
           label="Groups"
           description="They get the apps of these groups."
@@ -58,9 +42,14 @@ export const GroupsModal = ({ title, label, client: initial, onSelect, onClose }
           value={chosen}
           onChange={setChosen}
         />
-        <Button disabled={chosen.length === 0} onClick={() => onSelect(chosen.map(Number))}>
-          {label}
-        </Button>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button disabled={chosen.length === 0} onClick={() => onSelect(chosen.map(Number))}>
+            {label}
+          </Button>
+        </Group>
       </Stack>
     </Dialog>
   );

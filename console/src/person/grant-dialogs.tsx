@@ -31,13 +31,15 @@ type GrantProps = {
   /** Ids of the apps that the person has. */
   granted: readonly string[];
   /** The app that is selected at first. */
-  appId: string | null;
+  app: PersonApp | null;
+  /** The client whose apps are offered first. */
+  client: number | undefined;
   onGranted: () => void;
   onClose: () => void;
 };
 
 /** Grants apps to a person, until a date if it is chosen. */
-export const GrantDialog = ({ email, name, granted, appId, onGranted, onClose }: GrantProps) => {
+export const GrantDialog = ({ email, name, granted, app, client, onGranted, onClose }: GrantProps) => {
   const [until, setUntil] = useState(NO_END);
   const [reason, setReason] = useState('');
   const grant = useGrantApps(email, onGranted);
@@ -47,7 +49,8 @@ export const GrantDialog = ({ email, name, granted, appId, onGranted, onClose }:
       title={`Grant apps to ${name}`}
       label="Grant"
       without={granted}
-      initial={appId === null ? [] : [appId]}
+      client={app?.client ?? client}
+      initial={app ? [app.id] : []}
       isComplete={end !== undefined}
       isSending={grant.isPending}
       error={grant.error}

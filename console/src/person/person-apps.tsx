@@ -33,8 +33,12 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
   const clientName = useClientName();
   const [open, setOpen] = useState<Open>(null);
   const close = (): void => setOpen(null);
-  const has = apps.filter(hasApp);
-  const lacks = apps.filter((app) => !hasApp(app));
+  const isOfSeveral = apps.some(({ client }) => client !== apps[0]?.client);
+  const ofClient = ({ client }: PersonApp): string | undefined =>
+    isOfSeveral ? clientName(client) : undefined;
+  const byClient = apps.toSorted((one, other) => one.client - other.client);
+  const has = byClient.filter(hasApp);
+  const lacks = byClient.filter((app) => !hasApp(app));
   const end = useEndGrant(email, (operation, appId) => {
     const label = apps.find(({ id }) => id === appId)?.label ?? appId;
     const title = `${name} no longer has ${label}`;
@@ -55,7 +59,7 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
       {has.length === 0 && <Text c="dimmed">Has no apps.</Text>}
       <AppRows>
         {has.map((app) => (
-          <AppRow key={app.id} app={app} facts={<Ways app={app} groups={groups} />}>
+          <AppRow key={app.id} app={app} client={ofClient(app)} facts={<Ways app={app} groups={groups} />}>
             <EndBadge date={app.grant?.expires_at} />
             <Button
               variant="default"
@@ -83,7 +87,7 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
           </Button>
         </Group>
       )}
-      <Lacked apps={lacks} onExplain={explain} />
+      <Lacked apps={lacks} ofClient={ofClient} onExplain={explain} />
       <ExplainDialog
         question={open?.kind === 'explain' ? { email, name, app: open.app } : null}
         onClose={close}
@@ -94,7 +98,8 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
           email={email}
           name={name}
           granted={has.map(({ id }) => id)}
-          appId={open.app?.id ?? null}
+          app={open.app}
+          client={apps[0]?.client}
           onGranted={close}
           onClose={close}
         />
@@ -113,14 +118,27 @@ const AppRows = ({ children }: { children: ReactNode[] }) =>
     </Stack>
   );
 
-type RowProps = { app: PersonApp; facts?: ReactNode; children: ReactNode };
+type RowProps = {
+  app: PersonApp;
+  /** The name of its client, if apps of several are shown. */
+  client: string | undefined;
+  facts?: ReactNode;
+  children: ReactNode;
+};
 
-const AppRow = ({ app: { id, label }, facts, children }: RowProps) => (
+const AppRow = ({ app: { id, label }, client, facts, children }: RowProps) => (
   <Group component="li" justify="space-between" gap="xs">
     <Stack gap={0} flex="1 1 12rem" miw={0}>
-      <Link className="text-link" to="/apps/$id" params={{ id }}>
-        {label}
-      </Link>
+      <Group gap="xs">
+        <Link className="text-link" to="/apps/$id" params={{ id }}>
+          {label}
+        </Link>
+        {client !== undefined && (
+          <Text span size="sm" c="dimmed">
+            {client}
+          </Text>
+        )}
+      </Group>
       {facts}
     </Stack>
     <Group gap="xs">{children}</Group>
@@ -181,10 +199,14 @@ const RowMenu = ({ app: { label, groups }, isEnding, onChangeEnd, onEnd }: MenuP
   </Menu>
 );
 
-type LackedProps = { apps: readonly PersonApp[]; onExplain: (app: PersonApp) => void };
+type LackedProps = {
+  apps: readonly PersonApp[];
+  ofClient: (app: PersonApp) => string | undefined;
+  onExplain: (app: PersonApp) => void;
+};
 
 /** The other apps of the clients, folded: superusers see hundreds of apps. */
-const Lacked = ({ apps, onExplain }: LackedProps) => {
+const Lacked = ({ apps, ofClient, onExplain }: LackedProps) => {
   const [isOpen, setOpen] = useState(false);
   if (apps.length === 0) return null;
   return (
@@ -197,7 +219,7 @@ const Lacked = ({ apps, onExplain }: LackedProps) => {
       {isOpen && (
         <AppRows>
           {apps.map((app) => (
-            <AppRow key={app.id} app={app}>
+            <AppRow key={app.id} app={app} client={ofClient(app)}>
               <Button
                 variant="default"
                 size="compact-sm"
