@@ -60,9 +60,10 @@ export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void>
   const added = await db.insertInto('users').values(rows).returning(['id', 'email']).execute();
   const idOf = new Map(added.map(({ id, email }) => [email, id]));
   const withId = MEMBERS.map((member) => ({ ...member, user_id: idOf.get(member.email) ?? 0 }));
-  const memberships = withId.flatMap(({ user_id, clientIds, isAdmin }) =>
-    clientIds.map((client_id) => ({ user_id, client_id, is_admin: isAdmin })),
-  );
+  const memberships = withId.flatMap(({ user_id, clientIds, isAdmin, joinedDaysAgo }, index) => {
+    const joined_at = daysBefore(now, joinedDaysAgo, index);
+    return clientIds.map((client_id) => ({ user_id, client_id, is_admin: isAdmin, joined_at }));
+  });
   await db.insertInto('memberships').values(memberships).execute();
   const grants = withId.flatMap(({ user_id, apps }) => apps.map((app_id) => ({ user_id, app_id })));
   await db.insertInto('app_grants').values(grants).execute();

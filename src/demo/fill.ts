@@ -115,7 +115,8 @@ const addPeople = async (tx: Em, people: readonly Person[], hash: string, now: D
     const { clientId, isAdmin = false, isActive = true, apps = [], ...input } = person;
     const user = await addUserWithPassword(tx, input, hash, now);
     if (!isActive) user.deactivate(now);
-    if (clientId) tx.create(Membership, { client: tx.getReference(Client, clientId), user, isAdmin });
+    if (clientId)
+      tx.create(Membership, { client: tx.getReference(Client, clientId), user, isAdmin, joinedAt: now });
     for (const id of apps) tx.create(AppGrant, { user, app: tx.getReference(App, id) });
   }
   await tx.flush();

@@ -165,6 +165,53 @@ changes('by an admin leave invitations of other clients with the old address', a
   assert.equal(await redirected.where('kind', '=', 'invitation').execute(), []);
 });
 
+changes("by a client admin end all logins, as the old mailbox may be the admin's", async ({ app }) => {
+  const from = await addMember(app);
+  const to = `mine-${from}`;
+  await app
+    .db()
+    .updateTable('users')
+    .set({ password_hash: 'known to the admin' })
+    .where('email', '=', from)
+    .execute();
+  await app.as(from).apps.list({});
+  await app.as(ACME).users.changeEmail({ email: from, new_email: to });
+  await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, to, 'confirm') });
+
+  await rejectsWith(app.as(from).apps.list({}), 'unauthenticated');
+  const user = app.db().selectFrom('users').select(['id', 'password_hash']).where('email', '=', to);
+  const { id, password_hash } = await user.executeTakeFirstOrThrow();
+  assert.is(password_hash, null);
+  const mails = app.db().selectFrom('outbox_mails').select('recipient').where('user_id', '=', id);
+  assert.equal(await mails.where('kind', '=', 'password-setup').execute(), [{ recipient: to }]);
+});
+
+changes('cannot be undone after another client has added the person', async ({ app }) => {
+  for (const byAdmin of [true, false]) {
+    const from = await addMember(app);
+    const to = `joins-${from}`;
+    if (byAdmin) {
+      await app.as(ACME).users.changeEmail({ email: from, new_email: to });
+      await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, to, 'confirm') });
+    } else await change(app, from, to);
+    const token = await mailedEmailToken(app, from, 'undo');
+    app.clock.advance(1000);
+    if (byAdmin) {
+      // The admin who requested it cannot end the undo.
+      await app.as(ROOT).grants.create({ app_id: FLEET, email: to });
+      await app.as(ACME).memberships.remove({ id: 1, email: to });
+      await app.as(ROOT).grants.create({ app_id: SALES, email: to });
+      await app.as(ROOT).memberships.remove({ id: 2, email: to });
+      assert.ok(await app.as(null).profile.verifyEmail({ token, kind: 'undo' }));
+    }
+    await app.as(ROOT).grants.create({ app_id: FLEET, email: to });
+
+    await rejectsWith(app.as(null).profile.verifyEmail({ token, kind: 'undo' }), 'invalid-link');
+    await rejectsWith(app.as(null).profile.undoEmail({ token }), 'invalid-link');
+    assert.ok(await exists(app, to));
+  }
+});
+
 changes('by an admin end once the admin may not make them any more', async ({ app }) => {
   const root = app.as(ROOT);
   const endings: ((person: string, admin: string) => Promise<unknown>)[] = [

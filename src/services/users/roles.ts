@@ -70,7 +70,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       if (membership) {
         membership.isAdmin = isAdmin;
         if (isAdmin) membership.reactivate(clock.now());
-      } else tx.create(Membership, { client: clientId, user: user.id, isAdmin });
+      } else tx.create(Membership, { client: clientId, user: user.id, isAdmin, joinedAt: clock.now() });
       await tx.flush();
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
