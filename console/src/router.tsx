@@ -65,6 +65,11 @@ const screens = [
   }),
   createRoute({
     getParentRoute: () => root,
+    path: '/apps/$id/access',
+    component: lazyScreen(() => import('./app-access/app-access-screen.tsx'), 'AppAccessScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: '/apps/$id/views',
     component: lazyScreen(() => import('./access-views/access-views-screen.tsx'), 'AccessViewsScreen'),
   }),

@@ -5,7 +5,7 @@ import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { browserSuite } from '../support/browser.ts';
 import { openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { ACME, ADA, ROOT, STAFF } from '../support/test-app.ts';
+import { ACME, ADA, GRACE, ROOT, STAFF } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const apps = browserSuite('apps in the console');
@@ -29,6 +29,7 @@ apps.before(async ({ app }) => {
 testAppearance(apps, {
   'console-apps': showing('/console/apps', 'Apps', ROOT),
   'console-app': showing(SALES_SCREEN, 'Sales', ROOT),
+  'console-app-access': showing(`${SALES_SCREEN}/access`, 'People with access to Sales', ROOT),
 });
 
 apps('the list counts the people with access, and leads to them', async ({ browser }) => {
@@ -41,6 +42,34 @@ apps('the list counts the people with access, and leads to them', async ({ brows
 
   await page.getByRole('link', { name: 'Grace Hopper' }).waitFor();
   assert.is(await page.getByRole('row').count(), 3);
+});
+
+apps('the people with access are shown with the reason, and anyone can be checked', async (context) => {
+  const { app, browser } = context;
+  const email = 'no-apps@acme.test';
+  await app.as(ACME).users.create({ email, client: 1, apps: [] });
+  const expires_at = new Date('2031-03-31T12:00:00Z');
+  await app.as(ACME).grants.update({ app_id: SALES, email: GRACE, expires_at, reason: 'Audit' });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, SALES_SCREEN, ACME);
+  await page.getByRole('link', { name: 'Acme Analytics' }).waitFor();
+  await page.getByRole('link', { name: 'People with access' }).click();
+  const rowOf = (name: string) => page.getByRole('row').filter({ hasText: name });
+  await rowOf('Grace Hopper').getByText('“Audit”').waitFor();
+  await rowOf('Grace Hopper').getByText('Ends 31 Mar 2031').waitFor();
+  await rowOf('Alex Acme').getByText('Admin of the client').waitFor();
+  assert.is(await rowOf(email).count(), 0);
+  await page.getByRole('combobox', { name: 'Check a person' }).fill(email);
+  await page.getByRole('button', { name: 'Check', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('No grant, group or role gives the app.').waitFor();
+  await dialog.getByRole('button', { name: 'Grant the app' }).click();
+  await dialog.getByRole('button', { name: 'Grant', exact: true }).click();
+  await rowOf(email).getByRole('button', { name: 'Why?' }).click();
+  await dialog.getByText('Granted directly').waitFor();
+
+  assert.equal((await app.as(ACME).users.get({ email })).apps, [SALES]);
 });
 
 apps('apps are found by words and client, and show their days', async ({ app, browser }) => {

@@ -25,6 +25,7 @@ const parametersOf = async (app: TestApp): Promise<Record<string, string | numbe
   return {
     '/people/$email': ADA,
     '/apps/$id': SALES,
+    '/apps/$id/access': SALES,
     '/apps/$id/views': SALES,
     '/clients/$id': 1,
     '/groups/$client/$group': `1/${group.id}`,

@@ -2,7 +2,8 @@ import { Badge, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
-import { showsUsage, versionOf } from '../apps/app-of.ts';
+import { type App, showsUsage, versionOf } from '../apps/app-of.ts';
+import { useClientOfApp } from '../apps/use-client-of-app.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister, canOperate } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -37,7 +38,8 @@ export const AppScreen = () => {
         procedures={['apps.get']}
         lead={
           <Group component="span" gap="sm">
-            {version === undefined ? `${app.slug}, no version yet` : `${app.slug} ${version}`}
+            {isViewer && <ClientOfApp app={app} />}
+            <span>{version === undefined ? `${app.slug}, no version yet` : `${app.slug} ${version}`}</span>
             {app.in_maintenance && <Badge variant="default">In maintenance</Badge>}
           </Group>
         }
@@ -52,7 +54,7 @@ export const AppScreen = () => {
               >
                 Access views
               </Link>
-              <Link className="action-link" to="/people" search={{ app: app.slug }}>
+              <Link className="action-link" to="/apps/$id/access" params={{ id }}>
                 People with access
               </Link>
               {canAdminister(roles) && (
@@ -90,5 +92,16 @@ export const AppScreen = () => {
         />
       )}
     </>
+  );
+};
+
+const ClientOfApp = ({ app }: { app: App }) => {
+  const client = useClientOfApp(app);
+  return (
+    client && (
+      <Link className="action-link" to="/clients/$id" params={{ id: String(client.id) }}>
+        {client.name}
+      </Link>
+    )
   );
 };

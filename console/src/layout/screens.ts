@@ -31,6 +31,7 @@ const NAVIGATION = [
 const DETAILS = [
   { to: '/people/$email', label: 'Person', isFor: canView },
   { to: '/apps/$id', label: 'App', isFor: everyone },
+  { to: '/apps/$id/access', label: 'People with access', isFor: canView },
   { to: '/apps/$id/views', label: 'Access views', isFor: canView },
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/groups/$client/$group', label: 'Group', isFor: canView },

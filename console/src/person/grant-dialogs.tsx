@@ -31,7 +31,7 @@ type GrantProps = {
   /** Ids of the apps that the person has. */
   granted: readonly string[];
   /** The app that is selected at first. */
-  app: PersonApp | null;
+  app: Pick<PersonApp, 'id' | 'client'> | null;
   /** The client whose apps are offered first. */
   client: number | undefined;
   onGranted: () => void;
