@@ -124,6 +124,7 @@ requests(
 
     await using admin = await browser.open();
     await openConsole(admin.page, '/console/');
+    await admin.page.getByText('Grace Hopper asks for Churn for a month').waitFor();
     await button(admin.page, 'Approve Churn for Grace Hopper').focus();
     await admin.page.keyboard.press('a');
     await admin.page.getByText('Approved: Churn for Grace Hopper.').waitFor();
@@ -143,7 +144,8 @@ requests('are denied with a word, which the member reads', async ({ app, browser
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/');
-  await button(page, 'Approve Churn for Grace Hopper').focus();
+  // Anywhere in the row.
+  await page.getByRole('region', { name: 'Requests for apps' }).getByRole('link', { name: 'Churn' }).focus();
   await page.keyboard.press('d');
   const message = page.getByLabel('Message to the person');
   await message.waitFor();
@@ -151,6 +153,7 @@ requests('are denied with a word, which the member reads', async ({ app, browser
   await page.getByRole('dialog').getByRole('button', { name: 'Deny' }).click();
   await page.getByText('Denied: Churn for Grace Hopper.').waitFor();
   await page.getByRole('heading', { name: 'Requests for apps' }).waitFor({ state: 'detached' });
+  await page.locator('h1:focus').waitFor();
 
   await openConsole(page, '/console/', GRACE);
   await page.getByText('“Use the report of the team.”').waitFor();

@@ -2,17 +2,10 @@ import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { useOwnRequests } from './use-requests.ts';
+import { DURATIONS, useOwnRequests } from './use-requests.ts';
 
 export const MAX_REASON = 500;
 
-const DURATIONS: readonly { label: string; days: number | null }[] = [
-  { label: 'No end', days: null },
-  { label: '2 weeks', days: 14 },
-  { label: 'A month', days: 30 },
-  { label: '3 months', days: 90 },
-  { label: 'A year', days: 365 },
-];
 const DEFAULT_DURATION = '2 weeks';
 
 type Props = { app: { id: string; label: string }; onClose: () => void };

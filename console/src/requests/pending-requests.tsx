@@ -120,7 +120,7 @@ type RowProps = {
   onAsk: (kind: Question['kind']) => void;
 };
 
-/** While a button of the row has the focus, `a` approves and `d` denies. */
+/** While the focus is in the row, `a` approves and `d` denies. */
 const RequestRow = ({ request, isDeciding, showsClient, onApprove, onAsk }: RowProps) => {
   const name = requestName(request);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -130,7 +130,7 @@ const RequestRow = ({ request, isDeciding, showsClient, onApprove, onAsk }: RowP
     run();
   };
   return (
-    <Group component="li" justify="space-between" gap="xs">
+    <Group component="li" justify="space-between" gap="xs" {...(request.can_decide && { onKeyDown })}>
       <Stack gap={0} flex="1 1 16rem" miw={0}>
         <div>
           <Link className="text-link" to="/people/$email" params={{ email: request.email }}>
@@ -154,7 +154,6 @@ const RequestRow = ({ request, isDeciding, showsClient, onApprove, onAsk }: RowP
             aria-label={`Approve ${name}`}
             aria-keyshortcuts="a"
             loading={isDeciding}
-            onKeyDown={onKeyDown}
             onClick={onApprove}
           >
             Approve
@@ -164,7 +163,6 @@ const RequestRow = ({ request, isDeciding, showsClient, onApprove, onAsk }: RowP
             size="compact-sm"
             aria-label={`Deny ${name}`}
             aria-keyshortcuts="d"
-            onKeyDown={onKeyDown}
             onClick={() => onAsk('deny')}
           >
             Deny
@@ -173,7 +171,6 @@ const RequestRow = ({ request, isDeciding, showsClient, onApprove, onAsk }: RowP
             variant="subtle"
             size="compact-sm"
             aria-label={`Until… Approve ${name} until another date`}
-            onKeyDown={onKeyDown}
             onClick={() => onAsk('approve')}
           >
             Until…

@@ -20,10 +20,20 @@ export const usePendingRequests = (subject: Subject) =>
     ),
   );
 
-/** What people ask for, in words: `for 14 days`. */
+/** For how long people may ask. */
+export const DURATIONS: readonly { label: string; days: number | null }[] = [
+  { label: 'No end', days: null },
+  { label: '2 weeks', days: 14 },
+  { label: 'A month', days: 30 },
+  { label: '3 months', days: 90 },
+  { label: 'A year', days: 365 },
+];
+
+/** What people ask for, in the words that they chose: `for 2 weeks`. */
 export const daysText = (days: number | null): string => {
   if (days === null) return 'without an end';
-  return days === 1 ? 'for a day' : `for ${days} days`;
+  const chosen = DURATIONS.find((duration) => duration.days === days)?.label.toLowerCase();
+  return `for ${chosen ?? (days === 1 ? 'a day' : `${days} days`)}`;
 };
 
 /** `Churn for Ada Lovelace` */
