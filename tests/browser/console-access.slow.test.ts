@@ -77,6 +77,7 @@ access('one save changes several cells, and undo restores them', async ({ app, b
   await page.getByRole('checkbox', { name: `Churn for ${GRACE}` }).click();
   await page.getByRole('checkbox', { name: `Sales for ${ADA}` }).click();
   await page.getByText('2 changes').waitFor();
+  assert.is(await page.getByText('not saved').count(), 2);
   assert.equal(await grantsOf(app), before, 'nothing is saved yet');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved 2.').waitFor();

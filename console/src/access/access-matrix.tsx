@@ -1,12 +1,13 @@
-import { Badge, Checkbox, Group } from '@mantine/core';
+import { Badge, Checkbox, Group, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useRef, useState } from 'react';
 import type { Outputs } from '../api.ts';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { nameOf } from '../people/name-of.ts';
+import classes from './access-matrix.module.css';
 import { ExplainDialog, type Question } from './explain-dialog.tsx';
 import { groupColumn, type MatrixGroup } from './group-columns.tsx';
-import { MatrixCell } from './matrix-cell.tsx';
+import { MatrixCell, OUTLINED } from './matrix-cell.tsx';
 import { moveFocus } from './move-focus.ts';
 import { type AccessUser, type Cells, isByGroup } from './use-cells.ts';
 
@@ -109,10 +110,18 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
         hasMore={hasMore}
         onMore={onMore}
       />
+      {users.some((user) => user.apps_by_group.length > 0) && <Legend />}
       <ExplainDialog question={question} onClose={() => setQuestion(null)} />
     </div>
   );
 };
+
+const Legend = () => (
+  <Text size="sm" c="dimmed" mt="xs" className={classes.legend}>
+    <Checkbox.Indicator size="xs" checked {...OUTLINED} />
+    Given by a group, and changed there
+  </Text>
+);
 
 const isMixed = (granted: boolean[]): boolean => granted.includes(true) && granted.includes(false);
 

@@ -85,7 +85,7 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
       <ScreenHeader
         title="Access"
         procedures={['access.matrix']}
-        lead={`Who may open which app of ${client.name}. Press ? on a box to see why.`}
+        lead={`Who may open which app of ${client.name}. “Why?” beside a box, or the key ?, explains it.`}
       />
       <Group mb="md">
         {clients.length > 1 && (

@@ -1,5 +1,5 @@
 import { Checkbox, UnstyledButton } from '@mantine/core';
-import { dateOf } from '../components/date-text.tsx';
+import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import classes from './access-matrix.module.css';
 import { type AccessUser, isByGroup } from './use-cells.ts';
 
@@ -15,10 +15,17 @@ type Props = {
   onExplain: () => void;
 };
 
+/** Of what groups give. */
+export const OUTLINED = {
+  variant: 'outline',
+  iconColor: 'var(--mantine-primary-color-filled)',
+} as const;
+
 /** Whether a person has an app, until when, and why. What groups give is shown and cannot be taken out here. */
 export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, onExplain }: Props) => {
   const isLocked = isByGroup(user, app.id);
-  const end = isGranted ? user.ends.find((one) => one.app === app.id) : undefined;
+  const isChanged = isGranted !== user.apps.includes(app.id);
+  const end = isGranted && !isChanged ? user.ends.find((one) => one.app === app.id) : undefined;
   return (
     <div className={classes.cell}>
       <Checkbox
@@ -26,7 +33,7 @@ export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, o
         data-cell={position}
         title={reason}
         disabled={!user.is_changeable}
-        {...(isLocked && { 'aria-readonly': true, variant: 'outline' as const })}
+        {...(isLocked && { 'aria-readonly': true, ...OUTLINED })}
         checked={user.is_admin || isGranted}
         onChange={({ nativeEvent }) => {
           if (!isLocked) onToggle('shiftKey' in nativeEvent && nativeEvent.shiftKey === true);
@@ -36,9 +43,10 @@ export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, o
         }}
       />
       <div className={classes.facts}>
+        {isChanged && <span className={classes.changed}>not saved</span>}
         {end && (
           <span className={classes.end} title={`Ends ${dateOf(end.expires_at)}`}>
-            to {dateOf(end.expires_at)}
+            to {shortDateOf(end.expires_at)}
           </span>
         )}
         {/* The key does the same, so that Tab leads from box to box. */}

@@ -1,4 +1,5 @@
 import {
+  Checkbox,
   type CSSVariablesResolver,
   createTheme,
   defaultVariantColorsResolver,
@@ -65,6 +66,8 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
+    // Dark on mint in dark mode.
+    Checkbox: Checkbox.extend({ defaultProps: { iconColor: 'var(--mantine-primary-color-contrast)' } }),
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
   },
 });
