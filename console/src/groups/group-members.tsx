@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { trpc } from '../api.ts';
 import { joined } from '../components/form-fields.ts';
@@ -17,10 +17,15 @@ import { nameOf } from '../people/name-of.ts';
 import type { GroupScreenData } from './group-screen.tsx';
 
 type Member = GroupScreenData['members'][number];
-type Props = { group: GroupScreenData; isReadOnly: boolean };
+type Props = {
+  group: GroupScreenData;
+  isReadOnly: boolean;
+  /** What can be done with all of them. */
+  children: ReactNode;
+};
 
 /** Who belongs to the group. Each change is saved at once. */
-export const GroupMembers = ({ group, isReadOnly }: Props) => {
+export const GroupMembers = ({ group, isReadOnly, children }: Props) => {
   const { members } = group;
   const [text, setText] = useState('');
   const edit = useMemberEdit(() => setText(''));
@@ -75,6 +80,7 @@ export const GroupMembers = ({ group, isReadOnly }: Props) => {
           onMore={() => {}}
         />
       )}
+      {children}
     </Stack>
   );
 };
@@ -104,7 +110,7 @@ const columnsOf = (remove: ((email: string) => void) | null): Column<Member>[] =
           {nameOf(member)}
         </Link>
         {nameOf(member) !== member.email && (
-          <Text span size="sm" c="dimmed" truncate visibleFrom="sm">
+          <Text span size="sm" c="dimmed" truncate flex="1 1 0" miw={0} visibleFrom="sm">
             {member.email}
           </Text>
         )}

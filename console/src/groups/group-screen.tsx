@@ -1,4 +1,4 @@
-import { Button, SimpleGrid } from '@mantine/core';
+import { Button, Group, SimpleGrid, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useSuspenseQuery } from '@tanstack/react-query';
@@ -22,6 +22,8 @@ import { RemoveGroupModal } from './remove-group-modal.tsx';
 const route = getRouteApi('/groups/$client/$group');
 
 export type GroupScreenData = Outputs['groups']['screen'];
+
+const GRANT_HINT = 'Gives today’s members an app until a day. Later members do not get it.';
 
 /** A team: its apps and members. */
 export const GroupScreen = () => {
@@ -50,16 +52,9 @@ export const GroupScreen = () => {
         procedures={['groups.get']}
         actions={
           mayChange && (
-            <>
-              {emails.length > 0 && (
-                <Button variant="default" loading={bulk.isPending} onClick={granting.open}>
-                  Grant apps until…
-                </Button>
-              )}
-              <Button variant="subtle" color="red" onClick={removing.open}>
-                Delete group
-              </Button>
-            </>
+            <Button variant="subtle" color="red" onClick={removing.open}>
+              Delete group
+            </Button>
           )
         }
       />
@@ -67,7 +62,18 @@ export const GroupScreen = () => {
       {bulk.data && <BulkResults outcome={bulk.data} onClose={bulk.reset} />}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <GroupForm key={`form of ${group.id}`} group={group} isReadOnly={!mayChange} />
-        <GroupMembers key={`members of ${group.id}`} group={group} isReadOnly={!mayChange} />
+        <GroupMembers key={`members of ${group.id}`} group={group} isReadOnly={!mayChange}>
+          {mayChange && emails.length > 0 && (
+            <Group gap="sm">
+              <Button variant="default" loading={bulk.isPending} onClick={granting.open}>
+                Grant apps until…
+              </Button>
+              <Text size="sm" c="dimmed" flex="1 1 12rem">
+                {GRANT_HINT}
+              </Text>
+            </Group>
+          )}
+        </GroupMembers>
       </SimpleGrid>
       {isGranting && (
         <GrantModal

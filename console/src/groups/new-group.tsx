@@ -43,7 +43,7 @@ export const NewGroup = ({ client, onClose }: Props) => {
             {...form.getInputProps('name')}
           />
           <div>
-            <Text size="sm" fw={500}>
+            <Text size="sm" fw={600}>
               Apps
             </Text>
             <Text size="xs" c="dimmed" mb={4}>

@@ -1,4 +1,4 @@
-import { MultiSelect, SimpleGrid } from '@mantine/core';
+import { MultiSelect, SimpleGrid, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { EndChoice } from '../components/end-choice.tsx';
@@ -29,6 +29,9 @@ export const SharedAccessForm = ({ client, access, onChange }: Props) => {
       />
       <div>
         <EndChoice label="Apps until" value={access.end} onChange={(end) => onChange({ end })} />
+        <Text size="sm" c="dimmed">
+          Apps of groups do not end.
+        </Text>
       </div>
     </SimpleGrid>
   );
