@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { operationOf, useAppLabels } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
-import { fieldLabel, isChange, isUnrecorded, knownText, valueText } from '../components/detail-words.ts';
+import { fieldLabel, fieldText, isChange, isUnrecorded, knownText } from '../components/detail-words.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { UndoOf } from '../people/undo.tsx';
@@ -65,10 +65,10 @@ const mayUndoAs = (email: string, { actor, timestamp, details }: Entry): boolean
 const Details = ({ details }: { details: Record<string, unknown> }) => {
   const fields = Object.entries(details);
   const appLabels = useAppLabels();
-  const textOf = (value: unknown): string =>
+  const textOf = (field: string, value: unknown): string =>
     typeof value === 'string' && value !== ''
       ? (knownText(value, appLabels) ?? value)
-      : valueText(value, appLabels);
+      : fieldText(field, value, appLabels);
   if (fields.length === 0) return <Text c="dimmed">The entry has no further details.</Text>;
   return (
     <Table layout="auto" aria-label="Before and after">
@@ -87,9 +87,9 @@ const Details = ({ details }: { details: Record<string, unknown> }) => {
             <Table.Tr key={field}>
               <Table.Th scope="row">{fieldLabel(field)}</Table.Th>
               <Table.Td className="break-words">
-                {from === undefined || isHidden ? '' : textOf(from)}
+                {from === undefined || isHidden ? '' : textOf(field, from)}
               </Table.Td>
-              <Table.Td className="break-words">{isHidden ? 'changed' : textOf(to)}</Table.Td>
+              <Table.Td className="break-words">{isHidden ? 'changed' : textOf(field, to)}</Table.Td>
             </Table.Tr>
           );
         })}

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
-import { fieldLabel, isChange, isUnrecorded, valueText } from './detail-words.ts';
+import { fieldLabel, fieldText, isChange, isUnrecorded } from './detail-words.ts';
 
 type Details = Record<string, unknown>;
 
@@ -18,14 +18,14 @@ export const operationOf = ({ operation, is_undo, ...fields }: Details) => ({
   isUndo: is_undo === true,
 });
 
-/** Writes the details of an entry: one line for each field. */
+/** Writes the details of an entry: one line for each field but the number, which only all of the entry shows. */
 export const useLinesOf = (): ((details: Details) => string[]) => {
   const appLabels = useAppLabels();
   return (details) => {
     const { fields, operation, isUndo } = operationOf(details);
     const lines = Object.entries(fields)
-      .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
-      .map(([field, value]) => `${fieldLabel(field)}: ${describe(value, appLabels)}`);
+      .filter(([field, value]) => field !== 'id' && !(Array.isArray(value) && value.length === 0))
+      .map(([field, value]) => `${fieldLabel(field)}: ${describe(field, value, appLabels)}`);
     if (operation !== null) lines.push(isUndo ? 'Undo of a bulk change' : 'Part of a bulk change');
     return lines;
   };
@@ -39,9 +39,8 @@ export const Changes = ({ details }: { details: Details }) =>
     </Text>
   ));
 
-const describe = (value: unknown, appLabels: ReadonlyMap<string, string>): string => {
-  if (!isChange(value)) return valueText(value, appLabels);
-  return isUnrecorded(value)
-    ? 'changed'
-    : `${valueText(value.from, appLabels)} → ${valueText(value.to, appLabels)}`;
+const describe = (field: string, value: unknown, appLabels: ReadonlyMap<string, string>): string => {
+  const textOf = (one: unknown): string => fieldText(field, one, appLabels);
+  if (!isChange(value)) return textOf(value);
+  return isUnrecorded(value) ? 'changed' : `${textOf(value.from)} → ${textOf(value.to)}`;
 };

@@ -31,6 +31,13 @@ export const fieldLabel = (field: string): string => {
   return FIELD_LABELS[field] ?? words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+/** Fields that say how long something lasts: nothing in them is no end. */
+const ENDS = new Set(['apps_expire_at', 'days', 'expires_at']);
+
+/** A value of this field in words. */
+export const fieldText = (field: string, value: unknown, appLabels: ReadonlyMap<string, string>): string =>
+  value === null && ENDS.has(field) ? 'no end' : valueText(value, appLabels);
+
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** The label of an app instead of its id, and a time as screens show it; undefined for other texts. */
