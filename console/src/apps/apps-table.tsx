@@ -24,7 +24,7 @@ export const appColumns = (
       ]
     : []),
   { heading: 'Version', width: '6.5rem', cell: (app) => versionOf(app) ?? 'none yet' },
-  { heading: 'People with access', width: '10.5rem', cell: (app) => <AccessCell app={app} /> },
+  { heading: 'People with access', width: '7.5rem', cell: (app) => <AccessCell app={app} /> },
   {
     heading: 'People, 30 days',
     width: '7.5rem',

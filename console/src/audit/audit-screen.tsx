@@ -64,16 +64,16 @@ export const AuditScreen = () => {
 
 const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
   { heading: 'Time', width: '9rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
-  { heading: 'Actor', width: '1.7fr', cell: (entry) => <ActorLink entry={entry} /> },
+  { heading: 'Actor', width: '1.6fr', cell: (entry) => <ActorLink entry={entry} /> },
   {
     heading: 'Action',
-    width: '1.7fr',
+    width: '1.6fr',
     cell: ({ action }) => <span title={labelOf(action)}>{labelOf(action)}</span>,
   },
-  { heading: 'Target', width: '1.7fr', cell: (entry) => <TargetLink entry={entry} /> },
+  { heading: 'Target', width: '2.4fr', cell: (entry) => <TargetLink entry={entry} /> },
   {
     heading: 'Change',
-    width: '2.6fr',
+    width: '1.8fr',
     cell: (entry) => <ChangeButton entry={entry} onOpen={() => open(entry)} />,
   },
 ];

@@ -9,6 +9,10 @@ export const AppLink = ({ app: { id, label, in_maintenance } }: Props) => (
     <Link className="text-link" to="/apps/$id" params={{ id }}>
       {label}
     </Link>
-    {in_maintenance && <Badge variant="default">In maintenance</Badge>}
+    {in_maintenance && (
+      <Badge variant="default" tt="none" flex="none">
+        In maintenance
+      </Badge>
+    )}
   </Group>
 );

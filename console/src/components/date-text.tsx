@@ -31,5 +31,6 @@ export const dateOf = (date: Date): string => DATE.format(date);
 
 const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** `22 Nov` in the time zone of the browser. */
-export const shortDateOf = (date: Date): string => DAY_OF_YEAR.format(date);
+/** `22 Nov` in the time zone of the browser, with the year if it is another one. */
+export const shortDateOf = (date: Date, now = new Date()): string =>
+  date.getFullYear() === now.getFullYear() ? DAY_OF_YEAR.format(date) : dateOf(date);

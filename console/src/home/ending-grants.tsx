@@ -1,4 +1,4 @@
-import { Button, Group, Table, Text, Title } from '@mantine/core';
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -67,20 +67,16 @@ export const EndingGrants = () => {
         )}
       </Group>
       <ProblemAlert error={error} />
-      <Table.ScrollContainer minWidth={0}>
-        <Table>
-          <Table.Tbody>
-            {ending.data.map((grant) => (
-              <Row
-                key={`${grant.app_id} ${grant.email}`}
-                grant={grant}
-                label={`Extend ${label}`}
-                onExtend={mine.includes(grant) ? () => extend([grant]) : undefined}
-              />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <Stack component="ul" m={0} p={0} className="divided" gap="sm">
+        {ending.data.map((grant) => (
+          <Row
+            key={`${grant.app_id} ${grant.email}`}
+            grant={grant}
+            label={`Extend ${label}`}
+            onExtend={mine.includes(grant) ? () => extend([grant]) : undefined}
+          />
+        ))}
+      </Stack>
     </section>
   );
 };
@@ -88,24 +84,27 @@ export const EndingGrants = () => {
 type RowProps = { grant: Ending; label: string; onExtend: (() => void) | undefined };
 
 const Row = ({ grant, label, onExtend }: RowProps) => (
-  <Table.Tr>
-    <Table.Td>
+  <Group component="li" justify="space-between" gap="xs">
+    <Stack gap={0} flex="1 1 12rem" miw={0}>
       <Link className="text-link" to="/people/$email" params={{ email: grant.email }}>
         {nameOf(grant)}
       </Link>
-      <Text size="sm" c="dimmed">
+      <Text size="sm" c="dimmed" className="break-words">
         {[grant.app_label, grant.reason].filter(Boolean).join(': ')}
       </Text>
-    </Table.Td>
-    <Table.Td>
+    </Stack>
+    <Group gap="xs">
       <EndBadge date={grant.expires_at} />
-    </Table.Td>
-    <Table.Td ta="right">
       {onExtend && (
-        <Button size="xs" variant="subtle" aria-label={`${label}: ${nameOfGrant(grant)}`} onClick={onExtend}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          aria-label={`${label}: ${nameOfGrant(grant)}`}
+          onClick={onExtend}
+        >
           {label}
         </Button>
       )}
-    </Table.Td>
-  </Table.Tr>
+    </Group>
+  </Group>
 );

@@ -15,7 +15,7 @@ const AppCount = ({ apps, clientadmin_of: clients }: Pick<Person, 'apps' | 'clie
 
 const NAME: Column<Person, Sort> = {
   heading: 'Name',
-  width: 'minmax(12rem, 2fr)',
+  width: 'minmax(12rem, 2.1fr)',
   sort: 'name',
   cell: (person) => <NameCell person={person} />,
 };
@@ -31,7 +31,7 @@ export const CHOICES = {
     width: '2fr',
     sort: 'email',
     isDefault: true,
-    cell: ({ email }) => email,
+    cell: ({ email }) => <span title={email}>{email}</span>,
   },
   handle: { field: 'handle', heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
   apps: {
@@ -141,11 +141,15 @@ const SelectAll = ({ selection: { selected, selectAll, clear }, listed, isComple
 };
 
 const NameCell = ({ person }: { person: Person }) => (
-  <Group gap="sm" wrap="nowrap">
+  <Group gap="xs" wrap="nowrap">
     <Avatar src={person.profile_avatar} alt="" size={28} />
     <Link className="text-link" to="/people/$email" params={{ email: person.email }}>
       {nameOf(person)}
     </Link>
-    {!person.is_active && <Badge variant="default">Inactive</Badge>}
+    {!person.is_active && (
+      <Badge variant="default" tt="none" flex="none">
+        Inactive
+      </Badge>
+    )}
   </Group>
 );
