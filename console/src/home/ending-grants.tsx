@@ -40,10 +40,14 @@ const resultText = (
     .join(' ');
 };
 
+/** After the last minute of the day in two weeks, on which ends are set. */
+const inTwoWeeks = (now = new Date()): Date =>
+  new Date(now.getFullYear(), now.getMonth(), now.getDate() + 15);
+
 /** Access that ends within two weeks, with the choice to extend it. Renders nothing if there is none. */
 export const EndingGrants = () => {
   const { roles } = useSession();
-  const ending = useQuery(trpc.grants.listEnding.queryOptions({}));
+  const ending = useQuery(trpc.grants.listEnding.queryOptions({ ends_before: inTwoWeeks() }));
   const { mutate, isPending, error } = useExtendGrants();
   if (!ending.data || ending.data.length === 0) return <ProblemAlert error={ending.error} />;
   const mine = ending.data.filter(({ client }) => administers(roles, client));
