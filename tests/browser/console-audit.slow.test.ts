@@ -71,7 +71,7 @@ audit('filters are part of the address', async ({ app, browser }) => {
 
   await page.getByText('First name: "Grace" → "Admiral"').waitFor();
   assert.is(await page.getByText('Countess').count(), 0);
-  assert.is(await page.getByLabel('From').inputValue(), '2026-11-20');
+  assert.is(await page.getByLabel('From', { exact: true }).inputValue(), '2026-11-20');
 });
 
 audit(
@@ -88,7 +88,7 @@ audit(
     };
     await choose('Yesterday');
     await page.getByText('No entries match').waitFor();
-    assert.is(await page.getByLabel('From').count(), 0);
+    assert.is(await page.getByLabel('From', { exact: true }).count(), 0);
     await choose('Last 7 days');
     await page.getByRole('button', { name: 'Details of' }).first().waitFor();
     await page.reload();

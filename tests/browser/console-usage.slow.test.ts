@@ -23,8 +23,8 @@ usage.before(async ({ app }) => {
 testAppearance(usage, {
   'console-usage': showing(`/console/usage?app=${SALES}&interval=week`, 'Usage'),
   'console-usage-all': showing('/console/usage?interval=month', 'Usage', ROOT),
-  'console-idle': showing('/console/idle?days=30', 'Idle', ROOT),
-  'console-idle-apps': showing('/console/idle?kind=apps&days=30', 'Idle', ROOT),
+  'console-idle': showing('/console/idle?days=30', 'Inactive', ROOT),
+  'console-idle-apps': showing('/console/idle?kind=apps&days=30', 'Inactive', ROOT),
 });
 
 const choose = async (page: Page, label: string, text: string, option: string): Promise<void> => {

@@ -18,12 +18,12 @@ type Props = {
 export const ScreenHeader = ({ title, lead, actions, procedures = [] }: Props) => {
   useDocumentTitle(`${title} – Steward`);
   return (
-    <Group justify="space-between" align="flex-end" mb="lg">
-      <Stack gap={4}>
+    <Group justify="space-between" align="center" mb="md">
+      <Stack gap={2}>
         <Title order={1}>{title}</Title>
         {lead !== undefined && <Text c="dimmed">{lead}</Text>}
       </Stack>
-      <Group>
+      <Group gap="sm">
         {procedures.length > 0 && <CallFromCode procedures={procedures} />}
         {actions}
       </Group>

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type ReactNode, useEffect, useRef } from 'react';
 import classes from './virtual-table.module.css';
 
-const ROW_HEIGHT = 48;
+const ROW_HEIGHT = 40;
 /** Rows before the end of the table at which the next page is requested. */
 const AHEAD = 30;
 

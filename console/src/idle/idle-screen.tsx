@@ -22,7 +22,7 @@ export const IdleScreen = () => {
   return (
     <>
       <ScreenHeader
-        title="Idle"
+        title="Inactive"
         procedures={['usage.idleUsers', 'usage.idleApps']}
         lead={
           kind === 'people'

@@ -9,23 +9,23 @@ export type Screen = {
 
 const everyone = (): boolean => true;
 
-/** The screens of the navigation, in its order. */
+/** The screens of the navigation, in its order. The heading of a section is empty for what belongs to none. */
 const NAVIGATION = [
-  { to: '/', label: 'Home', isFor: everyone },
-  { to: '/people', label: 'People', isFor: canView },
-  { to: '/groups', label: 'Groups', isFor: canView },
-  { to: '/access', label: 'Access', isFor: canAdminister },
-  { to: '/apps', label: 'Apps', isFor: canView },
-  { to: '/usage', label: 'Usage', isFor: canView },
-  { to: '/idle', label: 'Idle', isFor: canView },
-  { to: '/clients', label: 'Clients', isFor: canView },
-  { to: '/invite', label: 'Invite', isFor: canAdminister },
-  { to: '/invitations', label: 'Invitations', isFor: canView },
-  { to: '/mails', label: 'Mails', isFor: canView },
-  { to: '/audit', label: 'Audit trail', isFor: canAdminister },
-  { to: '/keys', label: 'Signing keys', isFor: isSuperuser },
-  { to: '/account', label: 'Account', isFor: everyone },
-] as const satisfies Screen[];
+  { to: '/', section: '', label: 'Home', isFor: everyone },
+  { to: '/people', section: 'People', label: 'People', isFor: canView },
+  { to: '/groups', section: 'People', label: 'Groups', isFor: canView },
+  { to: '/invite', section: 'People', label: 'Invite', isFor: canAdminister },
+  { to: '/invitations', section: 'People', label: 'Invitations', isFor: canView },
+  { to: '/access', section: 'People', label: 'Access', isFor: canAdminister },
+  { to: '/apps', section: 'Apps', label: 'Apps', isFor: canView },
+  { to: '/usage', section: 'Insight', label: 'Usage', isFor: canView },
+  { to: '/idle', section: 'Insight', label: 'Inactive', isFor: canView },
+  { to: '/audit', section: 'Insight', label: 'Audit trail', isFor: canAdminister },
+  { to: '/clients', section: 'Settings', label: 'Clients', isFor: canView },
+  { to: '/mails', section: 'Settings', label: 'Mails', isFor: canView },
+  { to: '/keys', section: 'Settings', label: 'Signing keys', isFor: isSuperuser },
+  { to: '/account', section: 'Settings', label: 'Account', isFor: everyone },
+] as const satisfies (Screen & { section: string })[];
 
 /** The screens that lists lead to. */
 const DETAILS = [

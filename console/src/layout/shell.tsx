@@ -1,4 +1,4 @@
-import { Anchor, AppShell, Burger, Group, Skeleton, Text } from '@mantine/core';
+import { Anchor, AppShell, Burger, Group, ScrollArea, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Suspense } from 'react';
 import { ConnectionBanner } from './connection-banner.tsx';
@@ -20,8 +20,9 @@ const Frame = () => {
   const [isOpen, { toggle, close }] = useDisclosure();
   return (
     <AppShell
-      header={{ height: 60 }}
-      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      layout="alt"
+      header={{ height: 52 }}
+      navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding="lg"
       transitionDuration={0}
     >
@@ -32,9 +33,9 @@ const Frame = () => {
             <Anchor href="#content" className="skip-link">
               Skip to content
             </Anchor>
-            <Text ff="heading" fw={600} size="lg">
-              Steward
-            </Text>
+            <Group hiddenFrom="sm">
+              <Brand />
+            </Group>
           </Group>
           <Group wrap="nowrap">
             <PaletteButton />
@@ -42,10 +43,16 @@ const Frame = () => {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar p="sm">
-        <Navigation onNavigate={close} />
+      <AppShell.Navbar className="navigation">
+        <Group h={52} px="md" justify="space-between">
+          <Brand />
+          <Burger opened onClick={close} hiddenFrom="sm" size="sm" aria-label="Close the navigation" />
+        </Group>
+        <ScrollArea px="sm">
+          <Navigation onNavigate={close} />
+        </ScrollArea>
       </AppShell.Navbar>
-      <AppShell.Main id="content">
+      <AppShell.Main id="content" className="content">
         <ConnectionBanner />
         <UndoBanner />
         <Suspense fallback={<ScreenSkeleton />}>
@@ -57,6 +64,17 @@ const Frame = () => {
     </AppShell>
   );
 };
+
+const Brand = () => (
+  <Group gap="xs">
+    <span className="brand-mark" aria-hidden>
+      S
+    </span>
+    <Text fw={650} size="lg">
+      Steward
+    </Text>
+  </Group>
+);
 
 const ScreenSkeleton = () => (
   <>

@@ -1,4 +1,5 @@
 import {
+  Badge,
   Checkbox,
   type CSSVariablesResolver,
   createTheme,
@@ -35,10 +36,9 @@ const DARK: MantineColorsTuple = [
   '#0b0e0d',
 ];
 
-const SERIF =
-  '"Iowan Old Style", "Palatino Linotype", Palatino, "URW Palladio L", Georgia, "DejaVu Serif", serif';
-const SANS =
-  'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif';
+/** What the system has, until the font is loaded and for scripts that it lacks. */
+const FONT =
+  '"Inter Variable", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif';
 
 /** Buttons that take something away for good. */
 const DANGER = {
@@ -60,12 +60,24 @@ export const theme = createTheme({
     if (input.variant === 'subtle') return { ...colors, color: DANGER.background };
     return input.variant === 'filled' ? { ...colors, ...DANGER } : colors;
   },
-  fontFamily: SANS,
-  headings: { fontFamily: SERIF, fontWeight: '600' },
+  fontFamily: FONT,
+  fontSizes: { xs: '0.75rem', sm: '0.875rem', md: '0.875rem', lg: '1rem', xl: '1.125rem' },
+  lineHeights: { xs: '1.35', sm: '1.43', md: '1.43', lg: '1.5', xl: '1.5' },
+  headings: {
+    fontFamily: FONT,
+    fontWeight: '650',
+    sizes: {
+      h1: { fontSize: '1.375rem', lineHeight: '1.3' },
+      h2: { fontSize: '1.125rem', lineHeight: '1.35' },
+      h3: { fontSize: '1rem', lineHeight: '1.4' },
+      h4: { fontSize: '0.875rem', lineHeight: '1.43' },
+    },
+  },
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
+    Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
     // Dark on mint in dark mode.
     Checkbox: Checkbox.extend({ defaultProps: { iconColor: 'var(--mantine-primary-color-contrast)' } }),
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
@@ -76,7 +88,7 @@ export const theme = createTheme({
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
-    '--mantine-color-body': '#f6f3ec',
+    '--mantine-color-body': '#faf9f5',
     '--mantine-color-text': '#232822',
     '--mantine-color-dimmed': '#596157',
     '--mantine-color-default-border': '#d8d1c1',
@@ -86,9 +98,10 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-disabled': '#ece8de',
     '--mantine-color-disabled-color': '#7b8078',
     '--mantine-color-disabled-border': '#e3ddd0',
-    '--console-card': '#fffefb',
+    '--console-card': '#ffffff',
     '--console-tint': '#e6efe9',
-    '--console-line': '#e3ddd0',
+    '--console-line': '#e6e2d8',
+    '--console-nav': '#f4f2ec',
   },
   dark: {
     '--mantine-color-body': '#141817',
@@ -101,5 +114,6 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-card': '#1d2322',
     '--console-tint': '#22332d',
     '--console-line': '#313a38',
+    '--console-nav': '#101413',
   },
 });
