@@ -7,7 +7,7 @@ import { nameOf } from '../people/name-of.ts';
 import classes from './access-matrix.module.css';
 import { ExplainDialog, type Question } from './explain-dialog.tsx';
 import { groupColumn, type MatrixGroup } from './group-columns.tsx';
-import { MatrixCell, OUTLINED } from './matrix-cell.tsx';
+import { MatrixCell } from './matrix-cell.tsx';
 import { moveFocus } from './move-focus.ts';
 import { type AccessUser, type Cells, isByGroup } from './use-cells.ts';
 
@@ -122,6 +122,12 @@ const Legend = () => (
     Given by a group, and changed there
   </Text>
 );
+
+/** As the boxes of what groups give. */
+const OUTLINED = {
+  variant: 'outline',
+  iconColor: 'var(--mantine-primary-color-filled)',
+} as const;
 
 const isMixed = (granted: boolean[]): boolean => granted.includes(true) && granted.includes(false);
 

@@ -16,7 +16,7 @@ import { GroupMenu, useShownGroups } from './group-columns.tsx';
 import { SaveBar } from './save-bar.tsx';
 import { type AccessUser, useCells } from './use-cells.ts';
 
-const PAGE_SIZE = 500;
+const PAGE_SIZE = 200;
 /** The maximum number of cells in one request. */
 const MAX_CELLS = 5_000;
 const TYPING_MS = 150;

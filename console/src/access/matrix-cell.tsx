@@ -1,4 +1,3 @@
-import { Checkbox, UnstyledButton } from '@mantine/core';
 import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import classes from './access-matrix.module.css';
 import { type AccessUser, isByGroup } from './use-cells.ts';
@@ -15,25 +14,24 @@ type Props = {
   onExplain: () => void;
 };
 
-/** Of what groups give. */
-export const OUTLINED = {
-  variant: 'outline',
-  iconColor: 'var(--mantine-primary-color-filled)',
-} as const;
-
-/** Whether a person has an app, until when, and why. What groups give is shown and cannot be taken out here. */
+/**
+ * Whether a person has an app, until when, and why. What groups give is shown and cannot be taken out here. Plain elements: the styled
+ * ones of Mantine take most of the time of a matrix.
+ */
 export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, onExplain }: Props) => {
   const isLocked = isByGroup(user, app.id);
   const isChanged = isGranted !== user.apps.includes(app.id);
   const end = isGranted && !isChanged ? user.ends.find((one) => one.app === app.id) : undefined;
   return (
     <div className={classes.cell}>
-      <Checkbox
+      <input
+        type="checkbox"
+        className={classes.box}
         aria-label={`${app.label} for ${user.email}`}
         data-cell={position}
         title={reason}
         disabled={!user.is_changeable}
-        {...(isLocked && { 'aria-readonly': true, ...OUTLINED })}
+        aria-readonly={isLocked || undefined}
         checked={user.is_admin || isGranted}
         onChange={({ nativeEvent }) => {
           if (!isLocked) onToggle('shiftKey' in nativeEvent && nativeEvent.shiftKey === true);
@@ -50,14 +48,15 @@ export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, o
           </span>
         )}
         {/* The key does the same, so that Tab leads from box to box. */}
-        <UnstyledButton
+        <button
+          type="button"
           className={classes.why}
           tabIndex={-1}
           aria-label={`Why? ${app.label} for ${user.email}`}
           onClick={onExplain}
         >
           Why?
-        </UnstyledButton>
+        </button>
       </div>
     </div>
   );
