@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { accessFilter } from './access/access-filter.ts';
+import { prefetchAccess } from './access/access-query.ts';
 import { queryClient, trpc } from './api.ts';
 import { appSearch } from './app/app-search.ts';
 import { appsFilter } from './apps/apps-filter.ts';
@@ -152,7 +153,8 @@ const screens = [
     getParentRoute: () => root,
     path: '/access',
     validateSearch: accessFilter,
-    loader: prefetchClients,
+    loaderDeps: ({ search }) => search,
+    loader: ({ deps }) => prefetchAccess(deps),
     component: lazyScreen(() => import('./access/access-screen.tsx'), 'AccessScreen'),
   }),
 ] as const;

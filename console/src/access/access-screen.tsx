@@ -1,22 +1,21 @@
 import { Group, Select, Skeleton, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { keepPreviousData, useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
-import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { AccessFilter } from './access-filter.ts';
 import { AccessMatrix } from './access-matrix.tsx';
+import { accessQuery, clientsToShow } from './access-query.ts';
 import { GroupMenu, useShownGroups } from './group-columns.tsx';
 import { SaveBar } from './save-bar.tsx';
 import { type AccessUser, useCells } from './use-cells.ts';
 
-const PAGE_SIZE = 200;
 /** The maximum number of cells in one request. */
 const MAX_CELLS = 5_000;
 const TYPING_MS = 150;
@@ -27,8 +26,7 @@ export const AccessScreen = () => {
   const filter = route.useSearch();
   const { roles } = useSession();
   const all = useSuspenseQuery(trpc.clients.list.queryOptions({})).data;
-  const clients = all.filter(({ id }) => administers(roles, id));
-  const client = clients.find(({ id }) => id === filter.client) ?? clients[0];
+  const { clients, client } = clientsToShow(all, roles, filter);
   if (!client)
     return (
       <>
@@ -47,15 +45,7 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
   const navigate = route.useNavigate();
   const cells = useCells();
   useUnsavedWork(cells.changes.length > 0);
-  const matrix = useInfiniteQuery(
-    trpc.access.grid.infiniteQueryOptions(
-      { id: client.id, search: filter.search, sort: 'name', limit: PAGE_SIZE },
-      {
-        getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
-        placeholderData: keepPreviousData,
-      },
-    ),
-  );
+  const matrix = useInfiniteQuery(accessQuery(client.id, filter.search));
   const loadAll = async (): Promise<AccessUser[]> => {
     let { data, hasNextPage, isError } = matrix;
     while (hasNextPage && !isError && usersIn(data).length < MAX_CELLS)

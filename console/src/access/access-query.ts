@@ -1,0 +1,34 @@
+import { keepPreviousData } from '@tanstack/react-query';
+import { type Outputs, queryClient, trpc } from '../api.ts';
+import { administers, canAdminister, type Roles } from '../layout/roles.ts';
+import type { AccessFilter } from './access-filter.ts';
+
+const PAGE_SIZE = 100;
+
+/** The people of a client, in pages, with its apps and groups. */
+export const accessQuery = (client: number, search: string | undefined) =>
+  trpc.access.grid.infiniteQueryOptions(
+    { id: client, search, sort: 'name', limit: PAGE_SIZE },
+    {
+      getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+      placeholderData: keepPreviousData,
+    },
+  );
+
+type Client = Outputs['clients']['list'][number];
+
+/** The clients whose matrix the user may change, and the one that the address names, or else the first. */
+export const clientsToShow = (all: readonly Client[], roles: Roles, filter: AccessFilter) => {
+  const clients = all.filter(({ id }) => administers(roles, id));
+  return { clients, client: clients.find(({ id }) => id === filter.client) ?? clients[0] };
+};
+
+/** Requests the first page while the screen is loaded, as `prefetchPeople`. */
+export const prefetchAccess = async (filter: AccessFilter): Promise<void> => {
+  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
+  if (!session || !canAdminister(session.roles)) return;
+  await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
+  const all = queryClient.getQueryData(trpc.clients.list.queryKey({})) ?? [];
+  const { client } = clientsToShow(all, session.roles, filter);
+  if (client) void queryClient.prefetchInfiniteQuery(accessQuery(client.id, filter.search));
+};
