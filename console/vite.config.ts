@@ -44,10 +44,24 @@ const precompress = (): Plugin => ({
   },
 });
 
+const FONT_LICENSE = fileURLToPath(
+  new URL('../node_modules/@fontsource-variable/inter/LICENSE', import.meta.url),
+);
+
+/** The license of the font goes wherever the font goes. */
+const fontLicense = (): Plugin => ({
+  name: 'font-license',
+  apply: 'build',
+  async generateBundle() {
+    const source = await readFile(FONT_LICENSE);
+    this.emitFile({ type: 'asset', fileName: 'assets/inter-license.txt', source });
+  },
+});
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
-  plugins: [react(), restPaths(), precompress()],
+  plugins: [react(), restPaths(), fontLicense(), precompress()],
   resolve: {
     alias: { '@steward/client': fileURLToPath(new URL('../src/client.ts', import.meta.url)) },
   },

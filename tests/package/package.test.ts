@@ -22,7 +22,7 @@ tests.after(({ folder }) => folder[Symbol.asyncDispose]());
 tests('has what runs and what is read, and nothing else', ({ files }) => {
   const strays = files.filter(
     (file) =>
-      !/^package\/(package\.json|LICENSE|(README|CHANGELOG)\.md|deploy\/.+|docs\/.+|dist\/.+\.(js|css|json)|dist\/console\/dist\/.+\.(html|br|gz))$/.test(
+      !/^package\/(package\.json|LICENSE|(README|CHANGELOG)\.md|deploy\/.+|docs\/.+|dist\/.+\.(js|css|json)|dist\/console\/dist\/.+\.(html|br|gz|woff2)|dist\/console\/dist\/assets\/inter-license\.txt)$/.test(
         file,
       ) && !file.startsWith('package/dist/src/cli/apps-new-template/'),
   );
