@@ -45,7 +45,7 @@ demoApps('show two people different rows of the same app', async (context) => {
   for (const page of [ada, grace]) await page.context().close();
 });
 
-demoApps('open without an address of their own, and are not said to lack one', async (context) => {
+demoApps('open without a launch URL, and no notice says that one is missing', async (context) => {
   const page = await openAs(context, 'admin@acme.test', '/console/apps');
   await page.getByRole('link', { name: 'Sales', exact: true }).click();
   await page

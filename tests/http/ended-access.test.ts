@@ -108,7 +108,7 @@ for (const [title, { sales, end }] of Object.entries(ENDINGS))
 
     const after = await stateOf(ofAcme);
     assert.equal(new Set(Object.values(after)), new Set([false]), JSON.stringify(after));
-    // A suspension also deletes what was opened by links: then nobody is known.
+    // A suspension also deletes the session of the opened link: the gate then answers 401.
     assert.ok([401, 403].includes((await askGate(app, { headers: view.headers })).statusCode));
     const elsewhere = await stateOf(ofGlobex);
     assert.equal(new Set(Object.values(elsewhere)), new Set([true]), JSON.stringify(elsewhere));

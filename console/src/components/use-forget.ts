@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 
-/** Before the user leaves the screen of what was removed: other screens read anew, and do not show it once more. */
+/** To be called before the user leaves the screen of what was removed: other screens then request their data again. */
 export const useForget = () => {
   const queryClient = useQueryClient();
   return async (): Promise<void> => {
     queryClient.removeQueries({ type: 'inactive' });
-    // What is shown now can be read no more.
+    // The screen that is still shown must not request what is gone.
     await queryClient.invalidateQueries({ refetchType: 'none' });
   };
 };

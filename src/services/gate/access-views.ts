@@ -116,7 +116,11 @@ const listedAccessViews = async (em: Em, actor: Actor, { app, user, flags = {} }
   let rows = accessViewRows(em, actor).where('is_one_time', '=', false);
   if (app !== undefined) rows = rows.where('apps.id', '=', await requireViewableAppId(em, actor, app));
   if (user !== undefined)
-    rows = rows.where(condition`${addressKnownTo(actor, sql`access_views.created_at`)} = ${user}`);
+    rows = rows
+      // By indexes; the second condition is exact.
+      .where(condition`users.id in (select id from users where email = ${user}
+        union select user_id from email_changes where old_email = ${user} and changed_at is not null)`)
+      .where(condition`${addressKnownTo(actor, sql`access_views.created_at`)} = ${user}`);
   for (const [flag, value] of Object.entries(flags))
     rows = rows.where(condition`flags ->> ${flag} = ${value}`);
   return rows;

@@ -60,11 +60,10 @@ export const createEmailChanges = (unit: UnitOfWork) => {
    */
   const requireStillMay = async (db: Em, { userId, isOwn, requestedBy }: LinkedChange): Promise<void> => {
     if (isOwn) return;
-    const person = targets(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
     const requester = targets(db).where('users.id', '=', requestedBy).where('users.is_active', '=', true);
-    const actor = await requester.executeTakeFirst();
-    if (!actor || emailAdminRefusal({ ...actor, credential: null }, await person))
-      throw new Problem('invalid-link');
+    const actor = await requester.executeTakeFirstOrThrow(() => new Problem('invalid-link'));
+    const person = await targets(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
+    if (emailAdminRefusal({ ...actor, credential: null }, person)) throw new Problem('invalid-link');
   };
 
   /** Replaces earlier requests. */
@@ -132,7 +131,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         const [action, now] = ['user.change-email', clock.now()] as const;
         await changeAddress({ tx, now, audit }, { ...about, action, isUndoable: true });
         if (isOwn) return;
-        // Whoever had the old mailbox may have a password and tokens, and the new one may be another person's.
+        // The holder of the old mailbox may have a password and tokens, and the new one may be another person's.
         await endAllAccess(tx, user.id, now);
         tx.create(OutboxMail, {
           ...{ kind: 'password-setup', user, recipient: to, createdAt: now, nextAttemptAt: now },
