@@ -92,9 +92,14 @@ const NavigationLink = ({ to, label, count, onClick }: LinkProps) => {
   );
 };
 
+/** Counting takes longer than most requests: a number that is a little old will do. */
+const COUNT_MS = 5 * 60_000;
+
 /** Mails that failed, as Home counts them. */
 const useFailedMails = (): number => {
   const { roles } = useSession();
-  const attention = useQuery(trpc.attention.get.queryOptions(undefined, { enabled: canView(roles) }));
+  const attention = useQuery(
+    trpc.attention.get.queryOptions(undefined, { enabled: canView(roles), staleTime: COUNT_MS }),
+  );
   return attention.data?.failed_mails.count ?? 0;
 };
