@@ -143,16 +143,20 @@ export const describeMachine = (versions: readonly string[]): string => {
 };
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/benchmarks.md');
-const BEGIN = '<!-- begin: npm run bench -- --write -->';
-const END = '<!-- end: npm run bench -- --write -->';
 
-/** Writes the tables into docs/benchmarks.md. */
-export const writeTables = async (lines: readonly string[]): Promise<void> =>
-  writeFile(DOCUMENT, replaceTables(await readFile(DOCUMENT, 'utf8'), lines));
+/** Writes the tables of this command into docs/benchmarks.md. */
+export const writeTables = async (lines: readonly string[], command = 'npm run bench'): Promise<void> =>
+  writeFile(DOCUMENT, replaceTables(await readFile(DOCUMENT, 'utf8'), lines, command));
 
-/** Replaces the text of a document between the two markers. */
-export const replaceTables = (document: string, lines: readonly string[]): string => {
-  const [from, to] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (from < 0 || to < from) throw new Error(`The document lacks the markers ${BEGIN} and ${END}.`);
-  return [document.slice(0, from) + BEGIN, '', ...lines, '', document.slice(to)].join('\n');
+/** Replaces the text of a document between the two markers of the command. */
+export const replaceTables = (
+  document: string,
+  lines: readonly string[],
+  command = 'npm run bench',
+): string => {
+  const begin = `<!-- begin: ${command} -- --write -->`;
+  const end = `<!-- end: ${command} -- --write -->`;
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`The document lacks the markers ${begin} and ${end}.`);
+  return [document.slice(0, from) + begin, '', ...lines, '', document.slice(to)].join('\n');
 };
