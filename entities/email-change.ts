@@ -23,10 +23,12 @@ export const EmailChange = defineEntity({
     requestedBy: p.integer().nullable(),
     /** Null until the link to the new address is confirmed. */
     changedAt: instant().nullable(),
-    /** The end of the link to the old address, which is reserved until then. Null without a link, or after its use. */
+    /** The end of the link to the old address, which is reserved until then if it was verified. Null without a link, or after its use. */
     undoUntil: instant().nullable(),
-    /** Whether the person requested it. An admin has not proven that the old mailbox is the person's. */
+    /** Whether the person requested it. Otherwise it handed the account over to the holder of the new mailbox, who may be another person. */
     isOwn: p.boolean().default(true),
+    /** Whether the old address was verified. Otherwise only clients of the person have recorded the person under it. */
+    wasVerified: p.boolean().default(false),
     /** Whether the person did anything under the old address: it then stays reserved, so that it never names another. */
     isKept: p.boolean().default(false),
   },

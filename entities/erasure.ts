@@ -16,17 +16,19 @@ export const ErasureSchema = defineEntity({
     userId: p.integer(),
     /** A person who had several addresses has an erasure for each of them. */
     pseudonym: p.string().length(254).index(),
+    /** In the rows of these clients only; null: of all. */
+    clientIds: p.array(Number).columnType('int[]').nullable(),
+    /** When the address named the person, if it has named others before or since. */
+    since: instant().nullable(),
+    until: instant().nullable(),
     /** HMAC-SHA-256 of the address. Null if a later erasure has the same: the person had a new account. */
     digest: p.string().length(64).nullable().unique(),
     startedAt: instant(),
     finishedAt: instant().nullable(),
     address: p.string().length(254).nullable(),
-    /** Regular expression that finds the address, the handle and the full name in texts. */
+    /** Regular expression that finds the address, the handle and the full name, or some of them, in texts. */
     pattern: p.text().nullable(),
-    /**
-     * `LIKE` patterns in lower case: every text that the expression matches also matches one of them. They are tested 20
-     * times faster.
-     */
+    /** `LIKE` patterns in lower case, one of which a text must match, too. They are tested 20 times faster. */
     needles: p.array().columnType('text[]').nullable(),
     /** The transaction that replaced the account: those that ran at the same time may still write the address. */
     transactionId: p.text().nullable(),

@@ -31,6 +31,9 @@ export const InvitationSchema = defineEntity({
     client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
     email: p.string().length(254).check(`email = lower(email) and email <> ''`),
     key: p.string().length(64).unique(),
+    /** As the inviter stated them; the invitee may choose others. */
+    firstName: p.string().length(150).default(''),
+    lastName: p.string().length(150).default(''),
     inviter: () => p.manyToOne(User).deleteRule('restrict').updateRule('no action'),
     extra: jsonObject(),
     isDemoUser: p.boolean().default(false),
@@ -41,6 +44,8 @@ export const InvitationSchema = defineEntity({
     appsExpireAt: instant().nullable(),
     /** Time of acceptance or revocation. */
     closedAt: instant().nullable(),
+    /** Whether someone has read the link in Steward: then its use does not show that the mailbox is the person's. */
+    isLinkShown: p.boolean().default(false),
     /** Mails that the mail server has accepted. Queued mails do not count. */
     emailCount: p.integer().default(0).check('email_count >= 0'),
   },

@@ -2,13 +2,30 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
 import { User } from './user.ts';
 
+/** A group, a role in a client or in all of them, or an access view that an offboarding has ended. `key`: its id or name. */
+export type EndedPart = {
+  kind: 'group' | 'client-admin' | 'role' | 'access-view';
+  key: string;
+  /** Of a group: who had added the person, and when. Times are ISO 8601. */
+  added_by?: number | null;
+  added_at?: string;
+  /** Whether someone has given it again since: the undo leaves it. */
+  is_superseded?: boolean;
+};
+
 /**
  * What the undo has reverted of a user's changes, and why it has left the others. `app_id` and `group_id` are null for the activation;
  * older rows have no `group_id`.
  */
 export type UndoneChange = {
   reverted: number;
-  skipped: { app_id: string | null; group_id?: number | null; problem: { code: string; detail: string } }[];
+  skipped: {
+    app_id: string | null;
+    group_id?: number | null;
+    /** Of what an offboarding has ended. */
+    kind?: EndedPart['kind'];
+    problem: { code: string; detail: string };
+  }[];
 };
 
 /** Terms of a grant. Times are ISO 8601. */
@@ -54,8 +71,12 @@ export const OperationChange = defineEntity({
     groups: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     /** The new value; null if it did not change. */
     isActive: p.boolean().nullable(),
+    /** Whether someone else has deactivated the account again: the undo leaves it inactive. */
+    isActiveSuperseded: p.boolean().default(false),
     /** Ids of the clients whose membership has the new value of `isActive`; empty if the account has it. */
     membersOf: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
+    /** What an offboarding has ended beside grants. */
+    ended: p.json<EndedPart[]>().columnType('json').nullable(),
     changedAt: instant(),
     /** The outcome of the undo. The values above then count no more. */
     undone: p.json<UndoneChange>().columnType('json').nullable(),

@@ -23,7 +23,7 @@ export type MailKind = (typeof MAIL_KINDS)[number];
 
 /**
  * A mail to send (transactional outbox): enqueued in the transaction that causes it. It refers to its subject and holds no
- * text, because links and their secrets are created when the mail is sent.
+ * text until it is sent, and never a link, because links and their secrets are created when the mail is sent.
  */
 export const OutboxMailSchema = defineEntity({
   name: 'OutboxMail',
@@ -80,6 +80,8 @@ export const OutboxMailSchema = defineEntity({
     operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */
     requestAddress: p.string().length(45).nullable(),
+    /** What the last attempt wrote into the mail, without links: see `mail-variables.ts`. Null before the first. */
+    variables: p.json<Record<string, unknown>>().columnType('jsonb').nullable(),
     /** W3C trace context of the request that caused the mail, if it was traced. */
     traceparent: p.string().length(55).nullable(),
     createdAt: instant(),
@@ -113,6 +115,7 @@ export class OutboxMail extends OutboxMailSchema.class {
   release(at: Date): void {
     this.attempts -= 1;
     this.lastAttemptAt = null;
+    this.variables = null;
     this.nextAttemptAt = at;
   }
 

@@ -38,7 +38,7 @@ export const UserSchema = defineEntity({
       events: ['insert', 'update'],
       forEach: 'row',
       body: `if exists (select from email_changes c where c.old_email = new.email and c.user_id <> new.id
-          and c.changed_at is not null and (c.is_kept or c.undo_until > now())) then
+          and c.changed_at is not null and (c.is_kept or c.was_verified and c.undo_until > now())) then
         raise exception 'The address is reserved for the person who had it before.'
           using errcode = 'unique_violation', constraint = 'users_email_unique';
       end if;
@@ -49,6 +49,8 @@ export const UserSchema = defineEntity({
     id: p.integer().primary().autoincrement(),
     /** Lower case, so that the unique constraint is case-insensitive. */
     email: p.string().length(254).unique().check(`email = lower(email) and email <> ''`),
+    /** Whether a mailed link has shown that the mailbox is the person's. The address that an admin enters may be wrong. */
+    isEmailVerified: p.boolean().default(false),
     handle: p.string().length(64).unique(),
     firstName: p.string().length(150).default(''),
     lastName: p.string().length(150).default(''),
@@ -66,6 +68,9 @@ export const UserSchema = defineEntity({
     dateJoined: instant(),
     lastActivated: instant().nullable(),
     lastDeactivated: instant().nullable(),
+    /** When they last left a client, and since when they have belonged to one that they have left. What was about the account in between may concern it. */
+    lastLeft: instant().nullable(),
+    sharedSince: instant().nullable(),
     /** The time of creation until the first password is set. */
     lastPasswordSet: instant(),
   },

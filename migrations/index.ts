@@ -27,6 +27,11 @@ import { AccessRequests } from './0025-access-requests.ts';
 import { InvitationsToGroups } from './0026-invitations-to-groups.ts';
 import { RequestersOfEmailChanges } from './0027-requesters-of-email-changes.ts';
 import { GroupsOfOperations } from './0028-groups-of-operations.ts';
+import { Offboarding } from './0029-offboarding.ts';
+import { NamesOfInvitees } from './0030-names-of-invitees.ts';
+import { VerifiedAddresses } from './0031-verified-addresses.ts';
+import { LimitedErasures } from './0032-limited-erasures.ts';
+import { VariablesOfMails } from './0033-variables-of-mails.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -142,4 +147,26 @@ export const migrations: Entry[] = [
     class: GroupsOfOperations,
     locks: { operation_changes: 'ACCESS EXCLUSIVE' },
   },
+  {
+    name: '0029-offboarding',
+    class: Offboarding,
+    locks: { operation_changes: 'ACCESS EXCLUSIVE' },
+  },
+  { name: '0030-names-of-invitees', class: NamesOfInvitees, locks: { invitations: 'ACCESS EXCLUSIVE' } },
+  {
+    name: '0031-verified-addresses',
+    class: VerifiedAddresses,
+    locks: { email_changes: 'ACCESS EXCLUSIVE', users: 'ACCESS EXCLUSIVE' },
+  },
+  {
+    name: '0032-limited-erasures',
+    class: LimitedErasures,
+    locks: {
+      erasures: 'ACCESS EXCLUSIVE',
+      invitations: 'ACCESS EXCLUSIVE',
+      operation_changes: 'ACCESS EXCLUSIVE',
+      users: 'ACCESS EXCLUSIVE',
+    },
+  },
+  { name: '0033-variables-of-mails', class: VariablesOfMails, locks: { outbox_mails: 'ACCESS EXCLUSIVE' } },
 ];

@@ -213,6 +213,29 @@ const ByKey = z.object({ key: AccessViewKey });
 const path = '/access_views/';
 
 export const accessViewsRouter = router({
+  /** A page of the console's list. It has no REST path, so that it can change with the screen. */
+  screen: viewerProcedure
+    .input(
+      z.object({
+        app: Slug,
+        cursor: AccessViewKey.optional(),
+        limit: z.int().min(1).max(200).default(50),
+      }),
+    )
+    .output(
+      z.array(
+        z.object({
+          ...AccessViewOutput.shape,
+          /** False if the view opens nothing, because its person is inactive, or suspended in the client. */
+          is_person_active: z.boolean(),
+        }),
+      ),
+    )
+    .query(async ({ ctx, input: { app, ...page } }) => {
+      const views = await ctx.services.accessViews.list(ctx.actor, { app }, page);
+      return views.map((view) => accessViewOutput(view, ctx.baseUrl));
+    }),
+
   list: route(viewerProcedure, 'GET', path, {
     summary: 'List access views',
     description:

@@ -97,6 +97,9 @@ const PersonAccessOutput = z.object({
       name: z.string(),
       apps: z.array(z.string()),
       is_member: z.boolean(),
+      added_at: Instant.nullable(),
+      /** Email address of the administrator, or of the inviter. */
+      added_by: z.string().nullable(),
     }),
   ),
 });

@@ -57,6 +57,8 @@ export const appFilter = {
   is_unused: z.boolean().optional(),
   /** By default `UNUSED_DAYS`. Without `is_unused`, it selects the unused apps. */
   unused_days: WindowDays.optional(),
+  /** Whether the app has no use on record, as far as the caller may see its usage. With `is_unused=false`: new apps without use. */
+  never_used: z.boolean().optional(),
 };
 
 const appEncoder = (format: ListFormat): AppEncoder => createRowEncoder(AppOutput, format);

@@ -20,10 +20,7 @@ const AttentionUser = Output('AttentionUser', {
   last_login: Instant.nullable(),
 });
 
-const AttentionApp = Output('AttentionApp', {
-  ...appIdentity,
-  maintenance_message: z.string(),
-});
+const AttentionApp = Output('AttentionApp', { ...appIdentity, maintenance_message: z.string() });
 
 const AttentionInvitation = Output('AttentionInvitation', {
   id: z.int(),
@@ -45,6 +42,8 @@ const AttentionOutput = Output('Attention', {
   }),
   /** Filter of `apps.list`: apps without use in the last `UNUSED_DAYS`. */
   unused_apps: Section(AttentionApp, { is_unused: z.boolean() }),
+  /** Filter of `apps.list`: apps that were added in the last `UNUSED_DAYS`, and have no use yet. */
+  new_apps: Section(AttentionApp, { never_used: z.boolean(), is_unused: z.boolean() }),
   apps_in_maintenance: Section(AttentionApp, { in_maintenance: z.boolean() }),
   /** Filter of `users.list`: active users who have not logged in for 90 whole UTC days, the longest absent first. */
   idle_users: Section(AttentionUser, {
@@ -60,23 +59,21 @@ const withClient = <T extends { client_id: number }>(row: T) => ({ ...row, clien
 const mapItems = <T, F, V>(
   { items, ...section }: { items: T[]; count: number; filter: F },
   view: (item: T) => V,
-) => ({
-  ...section,
-  items: items.map(view),
-});
+) => ({ ...section, items: items.map(view) });
 
 const attentionOutput = (attention: Attention): z.input<typeof AttentionOutput> => ({
   ...attention,
   failed_mails: mapItems(attention.failed_mails, mailOutput),
   expiring_invitations: mapItems(attention.expiring_invitations, withClient),
   unused_apps: mapItems(attention.unused_apps, withClient),
+  new_apps: mapItems(attention.new_apps, withClient),
   apps_in_maintenance: mapItems(attention.apps_in_maintenance, withClient),
 });
 
 export const attentionRouter = router({
   get: route(viewerProcedure, 'GET', '/jb/attention/', {
     summary: 'Get what needs your attention',
-    description: `Failed mails, invitations that expire within three days, apps without use in ${UNUSED_DAYS} days, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.`,
+    description: `Failed mails, invitations that expire within three days, apps without use in ${UNUSED_DAYS} days, new apps without use, apps in maintenance, active users who have not logged in for 90 days, and expired passwords: the number of each, the first five, and the filter with which the list returns all of them.`,
   })
     .input(NoInput)
     .output(AttentionOutput)

@@ -37,6 +37,8 @@ const AuditFilter = z
     action: z.enum(AUDIT_ACTIONS).optional(),
     actor: EmailKey.optional(),
     target: Text(255).optional(),
+    /** Entries about this person, and changes of groups that name them as a member. */
+    person: EmailKey.optional(),
     client: Id.optional(),
     from: InstantKey.optional(),
     to: InstantKey.optional(),

@@ -19,7 +19,12 @@ import {
   Output,
   Text,
 } from './schemas/fields.ts';
-import { ClientInvitationOutput, invitationFilter, invitationOutput } from './schemas/invitations.ts';
+import {
+  ClientInvitationOutput,
+  invitationFilter,
+  invitationOutput,
+  inviteeNames,
+} from './schemas/invitations.ts';
 import { listOf, streamFormat } from './schemas/lists.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { ClientUserOutput, clientUserEncoder, userFilter, userOutput } from './schemas/users.ts';
@@ -227,6 +232,7 @@ export const clientsRouter = router({
     .input(
       ById.extend({
         email: NewEmail,
+        ...inviteeNames,
         extra: Extra.optional(),
         initial_apps: AppIds.default([]),
         groups: GroupIds.default([]),

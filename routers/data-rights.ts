@@ -2,17 +2,15 @@ import { z } from 'zod';
 import { Download } from '../src/lib/files.ts';
 import { COUNTED } from '../src/services/data-rights/erasures.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Email, EmailKey, Instant } from './schemas/fields.ts';
+import { Email, EmailKey, Instant, integers } from './schemas/fields.ts';
 import { downloadOf } from './schemas/lists.ts';
 import { protectedProcedure, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
 
 const ErasurePreview = z.object({
-  ...(Object.fromEntries(COUNTED.map((name) => [name, z.int()])) as Record<
-    (typeof COUNTED)[number],
-    z.ZodInt
-  >), // the keys are those of the list
+  ...integers(COUNTED),
+  other_clients: z.array(z.string()),
   confirmation: z.string(),
   expires_at: Instant,
 });
@@ -42,7 +40,7 @@ export const dataRightsProcedures = {
   previewErasure: route(superuserProcedure, 'GET', '/jb/users/{email}/erasure/', {
     summary: 'Count what the erasure of a user would replace',
     description:
-      'Changes nothing. `confirmation` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change.',
+      'Changes nothing. `other_clients` are the names of clients that the user does not belong to and that have recorded the user: the erasure replaces the user there, too. `confirmation` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change.',
     problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
   })
     .input(z.object({ email: EmailKey }))

@@ -18,7 +18,6 @@ import {
   InstantKey,
   NewEmail,
   NewPassword,
-  PersonName,
   Slug,
 } from './schemas/fields.ts';
 import {
@@ -30,6 +29,7 @@ import {
   invitationFilter,
   invitationOutput,
   invitationPageOutput,
+  inviteeNames,
 } from './schemas/invitations.ts';
 import { listOf } from './schemas/lists.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
@@ -50,6 +50,7 @@ const DemoFlag = z
 
 const InvitationInput = z.object({
   email: NewEmail,
+  ...inviteeNames,
   client: Id.optional(),
   extra: Extra.optional(),
   initial_apps: AppIds.default([]),
@@ -80,6 +81,8 @@ export const invitationsRouter = router({
           search: Search.optional(),
           /** Exclusive. */
           expires_before: InstantKey.optional(),
+          /** The time of the request that created or renewed them. */
+          invited_at: InstantKey.optional(),
           ...limitedPagingFields(IdCursor),
         })
         .prefault({}),
@@ -170,13 +173,7 @@ export const invitationsRouter = router({
     problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
     example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
   })
-    .input(
-      MailedLink.extend({
-        first_name: PersonName.default(''),
-        last_name: PersonName.default(''),
-        password: NewPassword.optional(),
-      }),
-    )
+    .input(MailedLink.extend({ ...inviteeNames, password: NewPassword.optional() }))
     .output(AcceptedOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
@@ -263,6 +260,7 @@ export const invitationsRouter = router({
       z.object({
         email: EmailKey,
         client: Id.optional(),
+        ...inviteeNames,
         extra: Extra.optional(),
         initial_apps: AppIds.optional(),
         groups: GroupIds.optional(),

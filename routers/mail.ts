@@ -3,7 +3,7 @@ import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/ma
 import { subjectOf } from '../src/services/mail/mail-writer.ts';
 import type { ReadableMail, TimelineEntry } from '../src/services/mail/mails.ts';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, Id, Instant, LongIdKey, Output, Text } from './schemas/fields.ts';
+import { EmailKey, Id, Instant, InstantKey, LongIdKey, Output, Text } from './schemas/fields.ts';
 import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -36,6 +36,8 @@ const MailDetailsOutput = Output('MailDetails', {
   from: z.object({ name: z.string(), address: z.string() }),
   text: z.string(),
   html: z.string(),
+  /** Whether the content is what was sent. Of mails whose texts were not kept, it has the present ones. */
+  is_as_sent: z.boolean(),
   /** Whether the caller may retry it. */
   can_retry: z.boolean(),
 });
@@ -50,6 +52,7 @@ export const mailOutput = (mail: MailRow): z.input<typeof MailOutput> => ({
 const mailDetailsOutput = ({ row, mail }: ReadableMail): z.input<typeof MailDetailsOutput> => ({
   ...mailOutput(row),
   ...mail,
+  is_as_sent: row.is_as_sent,
   can_retry: row.is_own && row.sent_at === null,
 });
 
@@ -105,6 +108,8 @@ export const mailRouter = router({
           recipient: EmailKey.optional(),
           /** Each word must match the recipient. */
           search: Search.optional(),
+          /** Mails of one request have the same time. */
+          created_at: InstantKey.optional(),
           ...limitedPagingFields(LongIdKey),
         })
         .prefault({}),
@@ -126,7 +131,11 @@ export const mailRouter = router({
       return (await ctx.services.mails.timeline(ctx.actor, input.email, page)).map(timelineEntryOutput);
     }),
 
-  get: route(viewerProcedure, 'GET', '/jb/mails/{id}/', { summary: 'Get a mail with its content' })
+  get: route(viewerProcedure, 'GET', '/jb/mails/{id}/', {
+    summary: 'Get a mail with its content',
+    description:
+      'A sent mail has the texts with which it was sent. Others have the present ones, also mails whose texts were not kept: `is_as_sent` is false.',
+  })
     .input(ById)
     .output(MailDetailsOutput)
     .query(async ({ ctx, input }) => mailDetailsOutput(await ctx.services.mails.get(ctx.actor, input.id))),

@@ -18,11 +18,7 @@ const MAX_BULK_GROUPS = 20;
 
 const OperationId = z.guid('Must be the id of an operation.');
 
-const BulkFilter = z.object({
-  app: Slug.optional(),
-  client: Id.optional(),
-  ...userBodyConditions,
-});
+const BulkFilter = z.object({ app: Slug.optional(), client: Id.optional(), ...userBodyConditions });
 
 /** Users by address or by filter, and one change. `cursor` and `operation` continue an earlier request with a filter. */
 export const BulkInput = z.object({
@@ -124,9 +120,10 @@ const UndoOutput = Output('Undo', {
   skipped: z.array(
     Output('SkippedChange', {
       email: z.string(),
-      /** `app_id` and `group_id` are null for the activation of the user. */
+      /** Null for what is no app, and `group_id` for what is no group, such as the activation of the user. */
       app_id: z.string().nullable(),
       group_id: z.int().nullable(),
+      kind: z.enum(['app', 'group', 'activation', 'client-admin', 'role', 'access-view']),
       problem: RowProblemOutput,
     }),
   ),

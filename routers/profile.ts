@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { NewEmail, PersonName, Text } from './schemas/fields.ts';
-import { UserDetailOutput, userOutput } from './schemas/users.ts';
+import { PendingEmail, UserDetailOutput, userOutput } from './schemas/users.ts';
 import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Profile');
@@ -51,28 +51,54 @@ export const profileRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.emailChanges.request(ctx.actor, input.email)),
 
+  pendingEmail: route(protectedProcedure, 'GET', '/jb/profile/email/', {
+    summary: 'Get the change of your email address that waits for a confirmation',
+    description: 'By you or by an admin. `pending` is null if no change waits.',
+  })
+    .input(z.object({}).prefault({}))
+    .output(z.object({ pending: PendingEmail.nullable() }))
+    .query(async ({ ctx }) => ({ pending: await ctx.services.emailChanges.pending(ctx.actor) })),
+
+  cancelEmail: route(protectedProcedure, 'DELETE', '/jb/profile/email/', {
+    summary: 'Cancel the change of your email address',
+    description:
+      'Ends the link that was mailed to the new address, no matter who requested it. Without a change that waits, it changes nothing.',
+    status: 204,
+  })
+    .input(z.object({}).prefault({}))
+    .output(z.void())
+    .mutation(({ ctx }) => ctx.services.emailChanges.cancelOwn(ctx.actor)),
+
   /** A POST, because the token must not appear in a URL. */
   verifyEmail: route(publicProcedure, 'POST', '/jb/profile/email/verify/', {
     summary: 'Verify the token of a change of an email address',
     description:
-      '`kind` is `confirm` for a link to the new address, `undo` for one to the old address. `new_email` is the address that the account gets. Does not use up the token.',
-    problems: ['invalid-link'],
+      '`kind` is `confirm` for a link to the new address, `undo` for one to the old address. `new_email` is the address that the account gets. `needs_login`: the person requested the change, and must be logged in to confirm it. Does not use up the token.',
+    problems: ['invalid-link', 'unauthenticated', 'csrf-failed', 'cross-site'],
     example: EXAMPLE,
   })
     .input(z.object({ token: LinkToken, kind: z.enum(['confirm', 'undo']) }))
-    .output(z.object({ email: z.string(), new_email: z.string() }))
-    .mutation(({ ctx, input }) => ctx.services.emailChanges.verify(input.kind, input.token)),
+    .output(z.object({ email: z.string(), new_email: z.string(), needs_login: z.boolean() }))
+    .mutation(async ({ ctx, input }) =>
+      ctx.services.emailChanges.verify(await ctx.authenticate(), input.kind, input.token),
+    ),
 
   confirmEmail: route(publicProcedure, 'POST', '/jb/profile/email/confirm/', {
     summary: 'Confirm a new email address',
-    description: 'Mails the old address a link with which it can undo the change for seven days.',
-    problems: ['invalid-link', 'user-exists'],
+    description:
+      'Needs a login if you requested the change yourself; then the old address gets a link with which it can undo the change for seven days.',
+    problems: [
+      ...(['invalid-link', 'login-required', 'user-exists'] as const),
+      ...(['unauthenticated', 'csrf-failed', 'cross-site'] as const),
+    ],
     status: 204,
     example: EXAMPLE,
   })
     .input(z.object({ token: LinkToken }))
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.emailChanges.confirm(input.token)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.services.emailChanges.confirm(await ctx.authenticate(), input.token),
+    ),
 
   undoEmail: route(publicProcedure, 'POST', '/jb/profile/email/undo/', {
     summary: 'Undo a change of an email address',

@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { COUNTED_OF_APPS, COUNTED_OF_CLIENTS } from '../src/services/clients/removals.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, IdKey, Output, Text } from './schemas/fields.ts';
+import { AppKey, IdKey, integers, Output, Text } from './schemas/fields.ts';
 import { superuserProcedure } from './trpc.ts';
-
-const integers = <Name extends string>(names: readonly Name[]) =>
-  Object.fromEntries(names.map((name) => [name, z.int()])) as Record<Name, z.ZodInt>; // the keys are those of the list
 
 const AppRemovalOutput = Output('AppRemoval', {
   /** To be sent as `confirm_name`. */

@@ -20,6 +20,10 @@ import { viewerProcedure } from './trpc.ts';
 const MAX_PERIODS = 366;
 const DEFAULT_PERIODS = 30;
 
+/** Four weeks. */
+const SUMMARY_DAYS = 28;
+const MAX_SUMMARY_DAYS = 91;
+
 /** What is counted and how it is grouped. */
 const UsageReportInput = z
   .object({
@@ -50,13 +54,22 @@ const UsagePeriodOutput = Output('UsagePeriod', {
   users_change: z.int().nullable(),
 });
 
-const TopAppOutput = Output('TopApp', {
-  ...appIdentity,
+/** Of the last days until today, a UTC day, and of as many days before. */
+const UsageSummaryOutput = Output('UsageSummary', {
   actions: z.int(),
+  previous_actions: z.int(),
+  /** Distinct users of all counted apps. */
+  users: z.int(),
+  previous_users: z.int(),
+  used_apps: z.int(),
+  previous_used_apps: z.int(),
 });
+
+const TopAppOutput = Output('TopApp', { ...appIdentity, actions: z.int() });
 
 const DailyAppUsageOutput = Output('DailyAppUsage', {
   ...appIdentity,
+  created_at: Instant,
   /** Actions of each day of the window, oldest first. */
   daily_actions: z.array(z.int()),
 });
@@ -101,6 +114,25 @@ export const usageReportProcedures = {
         { interval, periods },
         toPageRequest(ctx, page),
       ),
+    ),
+
+  summary: route(viewerProcedure, 'GET', '/jb/usage/summary/', {
+    summary: 'Compare the last days with those before',
+    description:
+      'Actions, distinct users and used apps of the last `window` days and of as many days before, in a client or in all apps whose usage you can see. Windows of whole weeks compare the same weekdays.',
+    problems: ['not-found'],
+  })
+    .input(
+      z
+        .object({
+          client: Id.optional(),
+          window: WindowDays.max(MAX_SUMMARY_DAYS).default(SUMMARY_DAYS),
+        })
+        .prefault({}),
+    )
+    .output(UsageSummaryOutput)
+    .query(({ ctx, input: { client, window } }) =>
+      ctx.services.usageReports.summarize(ctx.actor, client, window),
     ),
 
   topApps: route(viewerProcedure, 'GET', '/jb/usage/top-apps/', {

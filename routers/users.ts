@@ -8,6 +8,7 @@ import type { UserRow } from '../src/services/users/user-rows.ts';
 import { appIdentity } from './apps.ts';
 import { dataRightsProcedures } from './data-rights.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
+import { personProcedures } from './person-screen.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, Output, PersonName, Slug } from './schemas/fields.ts';
 import { downloadOf, listOf, streamFormat } from './schemas/lists.ts';
@@ -142,15 +143,7 @@ export const usersRouter = router({
     problems: ['not-found'],
     download: 'text/csv',
   })
-    .input(
-      z
-        .object({
-          ...conditions,
-          sort: userSort,
-          columns: TableColumns,
-        })
-        .prefault({}),
-    )
+    .input(z.object({ ...conditions, sort: userSort, columns: TableColumns }).prefault({}))
     .output(downloadOf<TableUser[]>())
     .query(async ({ ctx, input: { columns, ...filter } }) => {
       const users = await ctx.services.users.openTable(ctx.actor, filter);
@@ -244,7 +237,7 @@ export const usersRouter = router({
   changeEmail: route(adminProcedure, 'POST', '/jb/users/{email}/email/', {
     summary: 'Change the email address of a user',
     description:
-      'By a superuser, it takes effect at once; taken addresses count as in `POST /jb/users/`. By a client admin, it takes effect when the link that is mailed to the new address is confirmed. The old address then gets a mail with which it can undo the change for seven days. For your own address, request a change.',
+      'By a superuser, it takes effect at once; taken addresses count as in `POST /jb/users/`. By a client admin, it takes effect when the link that is mailed to the new address is confirmed. The old address then gets a mail that says so. For your own address, request a change.',
     problems: [
       ...(['client-admin-locked', 'shared-user', 'self-modification'] as const),
       ...(['reauthentication-required', 'user-exists', 'throttled', 'account-inactive'] as const),
@@ -276,7 +269,7 @@ export const usersRouter = router({
   bulkUpdate: route(adminProcedure, 'POST', '/jb/users/bulk/', {
     summary: 'Change many users',
     description:
-      'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again.',
+      'Up to 1,000 addresses, or the next 1,000 users of a filter: to continue, send `next_cursor` as `cursor`, and `operation`. `send-password-link` mails a link to set a password, or the invitation of an address without an account. `offboard` ends all that the users have, by the rules of `DELETE /jb/users/{email}/`. Each user is changed in a separate transaction, by the rules of `PATCH /jb/users/{email}/`; `results` has one entry for each. With an `Idempotency-Key`, a repeat continues an interrupted request as the same operation, and sends no mail twice; without one, it is another operation, and sends the mails again.',
     problems: ['undo-expired', 'not-found'],
     handlesIdempotency: true,
     example: { emails: ['ada@acme.test'], action: 'grant-apps', apps: ['zylTKNVx'] },
@@ -291,6 +284,7 @@ export const usersRouter = router({
       );
     }),
 
+  ...personProcedures,
   ...dataRightsProcedures,
 });
 

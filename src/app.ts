@@ -93,6 +93,7 @@ export const createApp = async (deps: AppDeps) => {
     openServices,
     inTransaction,
     secretKey,
+    clock,
     version: manifest.version,
     readPublicKeys: signingKeys.publishedKeys,
     jwksMaxAgeSeconds: JWKS_MAX_AGE_SECONDS,

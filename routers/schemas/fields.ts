@@ -50,6 +50,10 @@ const INT4_MAX = 2_147_483_647;
 export const Output = <Shape extends z.core.$ZodLooseShape>(id: string, shape: Shape) =>
   z.object(shape).meta({ id });
 
+/** The fields of an output that counts things. */
+export const integers = <Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, z.int()])) as Record<Name, z.ZodInt>; // the keys are those of the list
+
 /** A time: a `Date` over tRPC, ISO 8601 in UTC with milliseconds over REST. */
 export const Instant = z.date();
 

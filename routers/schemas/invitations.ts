@@ -6,7 +6,7 @@ import type {
 import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.ts';
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
-import { AnyObject, IdCursor, Instant, Output } from './fields.ts';
+import { AnyObject, IdCursor, Instant, Output, PersonName } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { UserOutput, userOutput } from './users.ts';
 
@@ -14,6 +14,9 @@ export const InvitationStatus = z.enum(INVITATION_STATUSES);
 
 /** By default, lists show pending invitations. */
 export const InvitationStatusFilter = z.enum([...InvitationStatus.options, 'all']).default('pending');
+
+/** As the inviter knows them: what the invitee leaves out is taken from there. */
+export const inviteeNames = { first_name: PersonName.optional(), last_name: PersonName.optional() };
 
 /** Filters of invitation lists. `cursor` is the id of the last invitation of the previous page. */
 export const invitationFilter = {
@@ -63,6 +66,9 @@ export const InvitationMailOutput = Output('InvitationMail', {
 export const InvitationDetailsOutput = Output('InvitationDetails', {
   ...InvitationOutput.shape,
   client: z.int(),
+  /** As the inviter stated them. */
+  first_name: z.string(),
+  last_name: z.string(),
   status: InvitationStatus,
   expires_at: Instant,
   /** Ids of the groups that the invitee joins. */
@@ -79,6 +85,9 @@ export const InvitationDetailsOutput = Output('InvitationDetails', {
 export const InvitationPageOutput = Output('InvitationPage', {
   status: InvitationStatus,
   email: z.string(),
+  /** As the inviter stated them. */
+  first_name: z.string(),
+  last_name: z.string(),
   client_name: z.string(),
   invitation_body: z.string(),
   support_email: z.string(),

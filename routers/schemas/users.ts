@@ -3,7 +3,7 @@ import type { TextRow } from '../../src/db/list-pages.ts';
 import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts';
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/users.ts';
-import { AnyObject, BodyInstant, EmailKey, Instant, InstantKey, Output } from './fields.ts';
+import { AnyObject, BodyInstant, EmailKey, Id, Instant, InstantKey, Output } from './fields.ts';
 import { createRowEncoder, type ListFormat } from './lists.ts';
 import { pagingFields, Search } from './paging.ts';
 
@@ -28,6 +28,15 @@ export const UserOutput = Output('User', {
 /** A user who is read or changed alone. Fields that lists do not show are added here. */
 export const UserDetailOutput = UserOutput;
 
+/** A change of an address that the new mailbox has not confirmed yet. */
+export const PendingEmail = Output('PendingEmail', {
+  new_email: z.string(),
+  requested_at: Instant,
+  /** Email address; null if it is not known. */
+  requested_by: z.string().nullable(),
+  ends_at: Instant,
+});
+
 /** A user in the list of people of the console, and only there: columns that other callers do not get are added here. */
 export const PersonOutput = UserOutput.pick({
   email: true,
@@ -36,10 +45,18 @@ export const PersonOutput = UserOutput.pick({
   last_name: true,
   is_active: true,
   profile_avatar: true,
-  apps: true,
   last_login: true,
   date_joined: true,
   clientadmin_of: true,
+}).extend({
+  /** The labels of the user's apps, oldest first, by grants and groups. */
+  app_labels: z.array(z.string()),
+  /** Superusers and staff open all apps, without grants. */
+  opens_all_apps: z.boolean(),
+  /** Names, in alphabetical order. */
+  groups: z.array(z.string()),
+  /** The last day on which the user used an app that the caller can see. */
+  last_used_day: z.string().nullable(),
 });
 
 /** What the caller may do with a user. */
@@ -71,6 +88,8 @@ const conditionsWith = <Time extends z.ZodType<Date>>(time: Time) => ({
   search: Search.optional(),
   is_active: z.boolean().optional(),
   role: z.enum(USER_ROLES).optional(),
+  /** The id of a group: its members. */
+  group: Id.optional(),
   /** Exclusive. */
   last_login_before: time.optional(),
   last_login_after: time.optional(),
@@ -87,18 +106,17 @@ export const userBodyConditions = conditionsWith(BodyInstant);
 export const userSort = z.enum(USER_SORTS).optional();
 
 /** Filters of user lists. `cursor` is the email address of the last user of the previous page. */
-export const userFilter = {
-  ...userConditions,
-  sort: userSort,
-  ...pagingFields(EmailKey),
-};
+export const userFilter = { ...userConditions, sort: userSort, ...pagingFields(EmailKey) };
 
 /** The letter or digit of the avatar that the service draws. */
 const initialOf = (email: string): string => /[a-z0-9]/.exec(email)?.[0] ?? 'x';
 
 const avatarOf = (email: string, baseUrl: string): string => `${baseUrl}/avatars/${initialOf(email)}.svg`;
 
-export const userOutput = <User extends UserRow>(user: User, baseUrl: string) => ({
+export const userOutput = <User extends Pick<UserRow, 'email' | 'profile_avatar'>>(
+  user: User,
+  baseUrl: string,
+) => ({
   ...user,
   profile_avatar: user.profile_avatar ?? avatarOf(user.email, baseUrl),
 });

@@ -11,7 +11,7 @@ import { createSignedLinks } from '../services/auth/signed-links.ts';
 import { eraseAccount, lockPerson } from '../services/data-rights/erase-account.ts';
 import { createErasureKeys } from '../services/data-rights/erasure-keys.ts';
 import { finishErasures } from '../services/data-rights/erasure-work.ts';
-import { countRows } from '../services/data-rights/erasures.ts';
+import { countRows, readOtherClients } from '../services/data-rights/erasures.ts';
 import { createUserExports } from '../services/data-rights/user-exports.ts';
 import { createMailWriter } from '../services/mail/mail-writer.ts';
 import { withDatabaseForLong } from './database-work.ts';
@@ -52,6 +52,9 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
     const lines = counts.map(
       ([name, count]) => `  ${name.replaceAll('_', ' ')}: ${count.toLocaleString('en')}`,
     );
+    const others = await readOtherClients(em, person);
+    if (others.length > 0)
+      lines.push(`  recorded by clients that they do not belong to: ${others.join(', ')}`);
     process.stderr.write(
       `Erasing ${email} cannot be undone. It concerns the account and:\n${lines.join('\n')}\n`,
     );

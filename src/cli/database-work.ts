@@ -4,8 +4,7 @@ import type { Config } from '../config/config.ts';
 import { type Orm, openDatabase } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { kysely } from '../db/kysely.ts';
-import { migrateDatabase } from '../db/migrate.ts';
-import { type MigrationPreview, previewMigrations } from '../db/migration-preview.ts';
+import { type MigrationPreview, migrateDatabase, previewMigrations } from '../db/migrate.ts';
 import { systemClock } from '../lib/clock.ts';
 import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { notFound } from '../lib/problems.ts';
@@ -69,12 +68,7 @@ export const createAdminAccount = (
     return createAdmin(
       orm.em.fork(),
       { hasher, audit, loadCommonPasswords },
-      {
-        email,
-        generated,
-        now: systemClock.now(),
-        ...(password && { password }),
-      },
+      { email, generated, now: systemClock.now(), ...(password && { password }) },
     );
   });
 

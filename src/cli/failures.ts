@@ -1,5 +1,5 @@
 import { InvalidSettings } from '../config/config.ts';
-import { problemOfDatabaseError } from '../db/database-errors.ts';
+import { DISK_FULL, INSUFFICIENT_PRIVILEGE, problemOfDatabaseError } from '../db/database-errors.ts';
 import { errorCodeOf, OperatorError, reasonOf } from '../lib/errno.ts';
 import { NO_DISK_SPACE, Problem } from '../lib/problems.ts';
 
@@ -26,8 +26,6 @@ export const linesOf = (error: unknown): string[] => {
   return [fileFailure(error) ?? error.stack ?? error.message];
 };
 
-const DISK_FULL = '53100';
-const INSUFFICIENT_PRIVILEGE = '42501';
 const PRIVILEGES =
   'The role needs USAGE and CREATE on its schema, and must own the tables of Steward: grant usage, create on schema public to ROLE.';
 

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
-import { AppIds, Extra, NewEmail } from '../../routers/schemas/fields.ts';
+import { AppIds, Extra, NewEmail, PersonName } from '../../routers/schemas/fields.ts';
 import type { Config } from '../config/config.ts';
 import { problemOfDatabaseError } from '../db/database-errors.ts';
 import { type Em, kysely } from '../db/kysely.ts';
@@ -220,6 +220,8 @@ export const createElementReader = (client: number, apps: AppNames) => {
     const email = validate(faults, 'email', NewEmail, row.cells.email || undefined);
     const item = {
       client,
+      first_name: validate(faults, 'first_name', PersonName.optional(), row.cells.first_name || undefined),
+      last_name: validate(faults, 'last_name', PersonName.optional(), row.cells.last_name || undefined),
       initial_apps: readApps(faults, row.cells.apps, apps),
       is_demo_user: validate(faults, 'is_demo_user', DemoFlag, row.cells.is_demo_user.toLowerCase()),
       extra: readExtra(faults, row.cells.extra),

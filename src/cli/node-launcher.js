@@ -9,8 +9,10 @@ const REQUIRED_MAJOR = 24;
 const LAUNCHED = 'STEWARD_LAUNCHED';
 const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']);
 
-/** The commands that run for long: only they get the memory settings. */
+/** The commands that run for long. */
 const SERVICES = new Set(['serve', 'demo']);
+/** The commands that read a whole file. */
+const IMPORTS = new Set(['invite', 'import-django']);
 
 /**
  * What V8 and glibc read when a process starts. The figures are the peak of the service while it reads single users, lists
@@ -30,6 +32,9 @@ export const MEMORY_SETTINGS = {
   env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '1048576' },
 };
 
+/** `steward invite` with 10,000 people has a peak of 216 MB, and of 299 MB without. */
+const IMPORT_SETTINGS = { nodeOptions: ['--max-semi-space-size=8'], env: {} };
+
 export const isSupportedNode = () => Number(process.versions.node.split('.')[0]) >= REQUIRED_MAJOR;
 
 /**
@@ -46,8 +51,8 @@ export const exitWithLauncher = () => {
 };
 
 /**
- * Replaces the program of this process by the same one with the memory settings, if it runs a service without them. The process
- * stays the same, with its id and its standard streams.
+ * Replaces the program of this process by the same one with the memory settings of its command, if it runs without them. The
+ * process stays the same, with its id and its standard streams.
  */
 export const applyMemorySettings = () => {
   const { nodeOptions, env } = memorySettings();
@@ -59,8 +64,11 @@ export const applyMemorySettings = () => {
 };
 
 /** @returns {{ nodeOptions: string[], env: Record<string, string> }} those of this command */
-const memorySettings = () =>
-  SERVICES.has(process.argv[2] ?? '') ? MEMORY_SETTINGS : { nodeOptions: [], env: {} };
+const memorySettings = () => {
+  const command = process.argv[2] ?? '';
+  if (SERVICES.has(command)) return MEMORY_SETTINGS;
+  return IMPORTS.has(command) ? IMPORT_SETTINGS : { nodeOptions: [], env: {} };
+};
 
 /**
  * Runs the same command on the Node of the optional package `node-PLATFORM-ARCH`, as `exec` would: with the same

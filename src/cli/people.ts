@@ -16,6 +16,8 @@ export const addPeopleCommands = (program: Command): void => {
 const INVITE_HELP = `
 The first line of the file contains the column names:
   email         required
+  first_name    the form of the invitation proposes the names
+  last_name
   apps          ids or slugs of the client's apps, separated by spaces, commas or semicolons
   client        the id of the client, if given the same as --client
   is_demo_user  true or false

@@ -60,10 +60,7 @@ export const shown = (text: string): string => clip(printable(text), MAX_SHOWN_C
 const clip = (text: string, maxChars: number): string =>
   text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
 
-export type ImportReport = {
-  write: (remark: Remark) => Promise<void>;
-  close: () => Promise<void>;
-};
+export type ImportReport = { write: (remark: Remark) => Promise<void>; close: () => Promise<void> };
 
 /** Like `writeReport`, for the remarks of an import as they occur. */
 export const createReportFile = async (path: string): Promise<ImportReport> => {

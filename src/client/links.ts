@@ -25,6 +25,12 @@ export type CallContext = {
 /** Calls whose input may exceed the body limit of a batch. */
 export const LARGE_CALLS: ReadonlySet<string> = new Set(['invitations.create', 'usage.record']);
 
+/** Counts over much data: other calls of the same moment must not wait for them. */
+const SLOW_CALLS: ReadonlySet<string> = new Set(['attention.get', 'usage.summary']);
+
+/** Lists that the console requests just before it renders: a batch would be sent after that. */
+const IMMEDIATE_CALLS: ReadonlySet<string> = new Set(['access.grid', 'users.people']);
+
 type Outputs = inferRouterOutputs<AppRouter>;
 type Streamed = {
   [Noun in keyof Outputs & string]: {
@@ -94,7 +100,10 @@ const isTooLongForUrl = ({ type, input }: Operation): boolean =>
   type === 'query' && encodeURIComponent(superjson.stringify(input)).length > MAX_INPUT_LENGTH;
 
 const isUnbatched = (op: Operation): boolean =>
-  LARGE_CALLS.has(op.path) || Object.keys(headersOf(op)).length > 0;
+  LARGE_CALLS.has(op.path) ||
+  SLOW_CALLS.has(op.path) ||
+  (IMMEDIATE_CALLS.has(op.path) && !isTooLongForUrl(op)) ||
+  Object.keys(headersOf(op)).length > 0;
 
 const headersOf = ({ context }: Operation): Exclude<HTTPHeaders, Iterable<unknown>> => {
   const { idempotencyKey, ifMatch } = context as CallContext; // the documented call options

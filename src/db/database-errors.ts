@@ -27,11 +27,13 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
  */
 const UNAVAILABLE = /^(08|57P0|53|25P0[34])/;
 /** disk_full */
-const DISK_FULL = '53100';
+export const DISK_FULL = '53100';
 /** read_only_sql_transaction: a standby, or a primary that was demoted. */
-const READ_ONLY = '25006';
+export const READ_ONLY = '25006';
 /** SQLSTATE classes and codes after which the server closes the session: connection, resources, operator, timeout, internal. */
 const SESSION_ENDED = /^(08|53[23]|57P|58|25P0[34]|XX)/;
+/** insufficient_privilege */
+export const INSUFFICIENT_PRIVILEGE = '42501';
 const LOCK_NOT_AVAILABLE = '55P03';
 /** foreign_key_violation */
 const FOREIGN_KEY = '23503';

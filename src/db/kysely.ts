@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type RawBuilder, sql } from 'kysely';
+import { type Expression, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
 
 /** MikroORM's entity manager, of a unit of work or of a transaction in it. */
@@ -30,6 +30,13 @@ export const clientIdsOf = async (em: Em, userId: number): Promise<number[]> => 
 
 /** SQL that is true, false or null. */
 export const condition = sql<boolean>;
+
+/** The array of the only column that a subquery selects. */
+export const arrayOf = <T>(rows: Expression<Record<string, T>>) => sql<T[]>`array${rows}`;
+
+/** The number of rows of a table that meet a condition, in a statement about other rows. */
+export const countIn = (table: keyof Database, isCounted: RawBuilder<boolean>) =>
+  sql<number>`(select count(*)::int from ${sql.table(table)} where ${isCounted})`;
 
 /**
  * Whether a column has one of these values. They are one parameter, so that the text of the statement does not depend on their

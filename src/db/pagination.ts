@@ -37,7 +37,7 @@ export const countRows = async <DB, TB extends keyof DB, O>(
   const { count } = await rows
     .clearSelect()
     .clearOrderBy()
-    .select(sql<number>`count(*)`.as('count'))
+    .select((row) => row.fn.countAll<number>().as('count'))
     .$castTo<{ count: number }>()
     .executeTakeFirstOrThrow();
   return count;

@@ -5,7 +5,7 @@ import { errorCodeOf } from '../lib/errno.ts';
 import { telemetry } from '../lib/telemetry.ts';
 import { endWith, tracing } from '../lib/tracing.ts';
 import { clientConfigOf } from './client.ts';
-import { isOfStatement } from './database-errors.ts';
+import { DISK_FULL, isOfStatement, READ_ONLY } from './database-errors.ts';
 import { pooledClientClass, QUERY_FAILED, QUERY_SENT } from './pooled-client.ts';
 import { sessionOptions } from './session-settings.ts';
 
@@ -46,10 +46,6 @@ export const createPool = (connection: Connection, queryLimitMs: number | null =
     options: sessionOptions(connection.startupOptions),
   });
 
-/** SQLSTATE disk_full. */
-const DISK_FULL = '53100';
-/** SQLSTATE read_only_sql_transaction: the server is a standby, or a primary that was demoted or made read-only. */
-const READ_ONLY = '25006';
 /** The pool's own limit does not include `onConnect`. */
 const CHECK_TIMEOUT_MS = 5_000;
 /** Far longer than any statement may take. */

@@ -8,7 +8,7 @@ export const wordsOf = (search: string): string[] => [...new Set(search.split(/\
  * SQL that is true if the text contains each word of the search. `folded` is the text in lower case; the database
  * converts the words in the same way.
  */
-export const hasWords = (folded: RawBuilder<string>, search: string): RawBuilder<boolean> => {
+export const hasWords = (folded: RawBuilder<unknown>, search: string): RawBuilder<boolean> => {
   const conditions = wordsOf(search).map((word) => condition`${folded} like lower(${patternOf(word)})`);
   return conditions.length === 0 ? sql`true` : sql`(${sql.join(conditions, sql` and `)})`;
 };

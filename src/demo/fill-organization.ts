@@ -1,7 +1,10 @@
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { newInvitationKey } from '../lib/ids.ts';
+import { VIEWS_ALL } from '../services/access/visibility.ts';
 import type { AuditAction } from '../services/audit/audit.ts';
+import { mailContexts } from '../services/mail/mail-context.ts';
+import { keepVariables } from '../services/mail/mail-variables.ts';
 import { handleBase, profileColorOf } from '../services/users/user-creation.ts';
 import {
   ALL_APPS,
@@ -14,7 +17,7 @@ import {
 } from './organization.ts';
 import { PEOPLE, USAGE_DAYS } from './workspace.ts';
 
-const INVITATION_MS = 14 * DAY_MS;
+const INVITATION_DAYS = 14;
 /** Sent mails are deleted after this time, by default. */
 const MAIL_DAYS = 30;
 const DELIVERY_MS = 3_000;
@@ -39,6 +42,9 @@ export const addMembers = async (tx: Em, hash: string, now: Date): Promise<void>
       .where('email', '=', email)
       .execute();
   }
+  const since = daysBefore(now, USAGE_DAYS);
+  await db.updateTable('memberships').set({ joined_at: since }).execute();
+  await db.updateTable('app_grants').set({ granted_at: since }).execute();
   const rows = MEMBERS.map((member, index) => {
     const joined = daysBefore(now, member.joinedDaysAgo, index);
     const { lastSeenDaysAgo, leftDaysAgo } = member;
@@ -107,7 +113,7 @@ export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
         inviter_id: idOf.get(inviterOf(clientId)) ?? 0,
         status,
         date_invited: invitedAt,
-        expires_at: new Date(invitedAt.getTime() + INVITATION_MS),
+        expires_at: new Date(invitedAt.getTime() + INVITATION_DAYS * DAY_MS),
         closed_at: closedAt,
         email_count: isRejected ? 0 : 1,
       })),
@@ -163,6 +169,8 @@ const addMails = async (
   const mails = [...ofInvitations, ...ofPasswords].filter(({ created_at }) => created_at > oldest);
   mails.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
   await kysely(tx).insertInto('outbox_mails').values(mails).execute();
+  const added = mailContexts(tx, { now, invitationDays: INVITATION_DAYS }, VIEWS_ALL);
+  await keepVariables(tx, await added.execute());
 };
 
 /** A mail that was sent at once, or that the mail server rejected. */

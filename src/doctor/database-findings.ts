@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
+import { INSUFFICIENT_PRIVILEGE } from '../db/database-errors.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
 import { formatCount } from '../lib/operator-text.ts';
@@ -71,9 +72,6 @@ const compareClocks = async (client: pg.ClientBase) => {
     roundTripMs: receivedAt - sentAt,
   };
 };
-
-/** SQLSTATE insufficient_privilege. */
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * Creates a partitioned table and a partition, as migrations and the hourly maintenance do, and rolls back.

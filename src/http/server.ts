@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import cookie from '@fastify/cookie';
 import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify';
+import type { Clock } from '../lib/clock.ts';
 import { Problem } from '../lib/problems.ts';
 import type { RequestLimits } from '../services/rate-limits/request-limits.ts';
 import { sendProblemResponse } from './browsable/serve-browsable.ts';
@@ -37,6 +38,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 type ServerDeps = Omit<ContextDeps & ServicePathDeps, 'csrf'> & {
   logger: FastifyBaseLogger;
   secretKey: string;
+  clock: Clock;
   /** The number or the addresses of the proxies that may forward the caller's address and host. */
   trustedProxies: number | string[];
   requests: RequestQueues;

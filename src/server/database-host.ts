@@ -10,7 +10,7 @@ import type { Config } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
 import { loadSecretKey } from '../config/secret-file.ts';
 import { resolveTlsMode } from '../db/client.ts';
-import { problemOfDatabaseError } from '../db/database-errors.ts';
+import { DISK_FULL, problemOfDatabaseError } from '../db/database-errors.ts';
 import { errorCodeOf, OperatorError, reasonOf } from '../lib/errno.ts';
 
 /** The configured database, started if it is the embedded one, and its secret key. */
@@ -27,8 +27,6 @@ export const NEVER = new Promise<never>(() => {});
 /** How long a command waits for a service that is starting: a first start takes about 3 s. */
 const STARTING_PATIENCE_MS = 15_000;
 const RETRY_MS = 50;
-/** SQLSTATE disk_full. */
-const DISK_FULL = '53100';
 
 type Options = {
   /** Also opens a DATA_DIR that is being restored. */

@@ -48,6 +48,8 @@ import { createEmailChanges } from './users/email-changes.ts';
 import { createGrants } from './users/grants.ts';
 import { createGroups } from './users/groups.ts';
 import { createMemberships } from './users/memberships.ts';
+import { createOffboardingPreview } from './users/offboarding-preview.ts';
+import { createPersonScreen } from './users/person-screen.ts';
 import { createProfiles } from './users/profile.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
@@ -116,6 +118,8 @@ const factories = {
   accessMatrix: createAccessMatrix,
   accessExplanation: createAccessExplanation,
   accessScreens: createAccessScreens,
+  personScreen: createPersonScreen,
+  offboardingPreview: createOffboardingPreview,
   operations: createOperations,
   accessViews: createAccessViews,
   accessViewChanges: createAccessViewChanges,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../db/kysely.ts';
+import { condition, countIn, type Em, kysely } from '../db/kysely.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { isDueTooLate } from './mail/outbox-claims.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
@@ -30,28 +30,39 @@ const readBackups = async (em: Em, now: Date) => {
  * maintenance corrects, and the last good backup, until the next one.
  */
 const countFutureTimes = async (em: Em, now: Date): Promise<number> => {
-  const latest = sql`${latestPossible(now)}::timestamptz`;
-  const { rows } = await sql<{ count: number }>`
-    select (select count(*)::int from usage_windows where ${isFutureWindow(dayOf(now))})
-      + (select count(*)::int from outbox_mails where ${isDueTooLate(now)})
-      + (select count(*)::int from (select started_at from backups where finished_at is not null order by id desc limit 1)
-          as newest where started_at > ${latest}) as count`.execute(kysely(em));
-  return rows[0]?.count ?? 0;
+  const isNewestBackup = condition`id = (select max(id) from backups where finished_at is not null)`;
+  const { windows, mails, backups } = await kysely(em)
+    .selectNoFrom([
+      countIn('usage_windows', isFutureWindow(dayOf(now))).as('windows'),
+      countIn('outbox_mails', isDueTooLate(now)).as('mails'),
+      countIn(
+        'backups',
+        condition`${isNewestBackup} and started_at > ${latestPossible(now)}::timestamptz`,
+      ).as('backups'),
+    ])
+    .executeTakeFirstOrThrow();
+  return windows + mails + backups;
 };
 
 /** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
 export const readOperationalState = async (em: Em, now: Date) => {
-  const { rows } = await sql<{ unsent: number; oldest: Date | null; erasures: number }>`
-    select (select count(*)::int from outbox_mails where sent_at is null and failed_at is null) as unsent,
-      (select min(created_at) from outbox_mails where sent_at is null and failed_at is null) as oldest,
-      (select count(*)::int from erasures where finished_at is null) as erasures`.execute(kysely(em));
-  const [counts] = rows;
+  const isUnsent = condition`sent_at is null and failed_at is null`;
+  const { unsent, oldest, erasures } = await kysely(em)
+    .selectNoFrom(({ selectFrom }) => [
+      countIn('outbox_mails', isUnsent).as('unsent'),
+      selectFrom('outbox_mails')
+        .select(({ fn }) => fn.min('created_at').as('oldest'))
+        .where(isUnsent)
+        .as('oldest'),
+      countIn('erasures', condition`finished_at is null`).as('erasures'),
+    ])
+    .executeTakeFirstOrThrow();
   const nextMonth = monthOf(now, 1);
   const months = await logMonths(em);
   return {
-    unsentMails: counts?.unsent ?? 0,
-    unfinishedErasures: counts?.erasures ?? 0,
-    oldestUnsentMailSeconds: counts?.oldest ? secondsSince(counts.oldest, now) : 0,
+    unsentMails: unsent,
+    unfinishedErasures: erasures,
+    oldestUnsentMailSeconds: oldest ? secondsSince(oldest, now) : 0,
     ...(await readBackups(em, now)),
     usageMonthsAhead: months.filter((month) => month >= nextMonth).length,
     futureTimes: await countFutureTimes(em, now),

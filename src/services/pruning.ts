@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
-import { type Em, kysely } from '../db/kysely.ts';
+import { condition, type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isTokenUnexpired } from './auth/credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
@@ -82,16 +82,16 @@ const before = (now: Date, ms: number) => sql`${new Date(now.getTime() - ms)}::t
 export const deleteInBatches = async (
   em: Em,
   name: keyof Database,
-  condition: RawBuilder<unknown>,
+  isDue: RawBuilder<unknown>,
   prepare?: RawBuilder<unknown>,
 ): Promise<void> => {
   const table = sql.table(name);
   const deletion = sql`
     delete from ${table} where ctid = any(array(
-      select ctid from ${table} where ${condition} limit ${BATCH} for update skip locked))`;
+      select ctid from ${table} where ${isDue} limit ${BATCH} for update skip locked))`;
   const deleteBatch = async (tx: Em): Promise<bigint | undefined> => {
-    const { rows } = await tryLock(name).execute(kysely(tx));
-    if (!rows[0]?.isHeld) return 0n;
+    const { isHeld } = await kysely(tx).selectNoFrom(tryLock(name).as('isHeld')).executeTakeFirstOrThrow();
+    if (!isHeld) return 0n;
     await prepare?.execute(kysely(tx));
     return (await deletion.execute(kysely(tx))).numAffectedRows;
   };
@@ -99,5 +99,5 @@ export const deleteInBatches = async (
 };
 
 /** Held by the instance that deletes from a table, until the end of its transaction. */
-const tryLock = (name: string) => sql<{ isHeld: boolean }>`
-  select pg_try_advisory_xact_lock(hashtextextended(${`pruning of ${name}`}, 0)) as "isHeld"`;
+const tryLock = (name: string) =>
+  condition`pg_try_advisory_xact_lock(hashtextextended(${`pruning of ${name}`}, 0))`;

@@ -11,7 +11,16 @@ const APPS = new Map([
 
 const rowOf = (cells: Partial<Record<Column, string>>, line = 2): CsvRow => ({
   line,
-  cells: { email: 'eve@acme.test', client: '', apps: '', is_demo_user: '', extra: '', ...cells },
+  cells: {
+    email: 'eve@acme.test',
+    first_name: '',
+    last_name: '',
+    client: '',
+    apps: '',
+    is_demo_user: '',
+    extra: '',
+    ...cells,
+  },
 });
 const elementOf = (cells: Partial<Record<Column, string>>) => createElementReader(1, APPS)(rowOf(cells));
 
@@ -23,6 +32,8 @@ elements('omits fields whose cells are empty', () => {
   assert.equal(faults, {});
   assert.equal(value, {
     email: 'eve@acme.test',
+    first_name: undefined,
+    last_name: undefined,
     client: 1,
     initial_apps: [],
     is_demo_user: undefined,
@@ -44,6 +55,8 @@ elements('treats both forms of an internationalized domain as the same address',
 elements('reads every cell', () => {
   const { value } = elementOf({
     email: 'Eve@Acme.test',
+    first_name: 'Eve',
+    last_name: 'Moneypenny',
     apps: 'churn; zylTKNVx,sales',
     is_demo_user: 'TRUE',
     extra: '{"team": {"id": 7}}',
@@ -51,6 +64,8 @@ elements('reads every cell', () => {
 
   assert.equal(value, {
     email: 'eve@acme.test',
+    first_name: 'Eve',
+    last_name: 'Moneypenny',
     client: 1,
     initial_apps: ['Qm3vR8pa', 'zylTKNVx'],
     is_demo_user: true,

@@ -9,7 +9,15 @@ const CUT = `select pg_terminate_backend(pid) from pg_stat_activity
 
 const rows = Array.from({ length: 4000 }, (_, index) => ({
   line: index + 2,
-  cells: { email: `lost-${index}@guests.test`, client: '', apps: '', is_demo_user: '', extra: '' },
+  cells: {
+    email: `lost-${index}@guests.test`,
+    first_name: '',
+    last_name: '',
+    client: '',
+    apps: '',
+    is_demo_user: '',
+    extra: '',
+  },
 }));
 
 const lost = appSuite('inviteRows without a database');

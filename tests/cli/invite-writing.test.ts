@@ -5,7 +5,16 @@ import { ACME, ADA, appSuite, type TestApp } from '../support/test-app.ts';
 
 const rowOf = (line: number, email: string, cells: Partial<Record<Column, string>> = {}): CsvRow => ({
   line,
-  cells: { client: '', apps: '', is_demo_user: '', extra: '', ...cells, email },
+  cells: {
+    first_name: '',
+    last_name: '',
+    client: '',
+    apps: '',
+    is_demo_user: '',
+    extra: '',
+    ...cells,
+    email,
+  },
 });
 /** Rows from line 2, as in a file with a header. */
 const guests = (name: string, count: number): CsvRow[] =>

@@ -27,6 +27,12 @@ rpc('returns timestamps as Date', async ({ app }) => {
   assert.is(user.last_login, null);
 });
 
+rpc('has the time of the clock that its timestamps are of, in its header Date', async ({ app }) => {
+  const { headers } = await app.server.inject('/trpc/auth.csrf');
+
+  assert.is(headers.date, app.clock.now().toUTCString());
+});
+
 rpc('isolates the calls of a batch: a failing call does not affect others', async ({ app }) => {
   const client = await clientOf(app, ACME);
   const outcomes = await Promise.allSettled([

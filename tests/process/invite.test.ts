@@ -142,7 +142,7 @@ invite('refuses a misspelt column before it connects to the database', async (co
   assertRefused(outcome, 2);
   assert.match(
     outcome.stderr,
-    'line 1: app: Unknown column. Known columns: email, client, apps, is_demo_user, extra; initial_apps for apps.',
+    'line 1: app: Unknown column. Known columns: email, first_name, last_name, client, apps, is_demo_user, extra; initial_apps for apps.',
   );
   assert.ok(existsSync(context.folder.join('faults.csv')));
 });

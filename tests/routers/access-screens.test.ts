@@ -23,9 +23,11 @@ screens(
       [ACME, expires_at, 'Closing', []],
     );
     assert.equal([churn?.grant, churn?.groups, churn?.role], [null, [team.id], null]);
+    const added = { is_member: true, added_at: app.clock.now(), added_by: ACME };
+    const notAdded = { is_member: false, added_at: null, added_by: null };
     assert.equal(groups, [
-      { id: other.id, client: 1, name: 'Ants', apps: [SALES], is_member: false },
-      { id: team.id, client: 1, name: 'Zebras', apps: [CHURN], is_member: true },
+      { id: other.id, client: 1, name: 'Ants', apps: [SALES], ...notAdded },
+      { id: team.id, client: 1, name: 'Zebras', apps: [CHURN], ...added },
     ]);
     assert.ok((await app.as(ACME).access.ofPerson({ email: ACME })).apps.every(({ role }) => role));
   },

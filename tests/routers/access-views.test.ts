@@ -51,6 +51,28 @@ views('takes the app and the user under either name, and null as the user', asyn
     ]);
 });
 
+views('says on the screen whether its person is active in the client', async ({ app }) => {
+  const email = 'linked@acme.test';
+  await app.as(ROOT).users.create({ email, apps: ['zylTKNVx', 'Hb7cW2ke'], send_email: false });
+  const { id } = await app.as(ACME).accessViews.create({ app: 'sales', user: email });
+  const anyone = await app.as(ACME).accessViews.create({ app: 'sales' });
+  const isActive = async (viewId = id) =>
+    (await app.as(ACME).accessViews.screen({ app: 'sales' })).find((view) => view.id === viewId)
+      ?.is_person_active;
+  assert.is(await isActive(), true);
+
+  await app.as(ROOT).memberships.update({ id: 1, email, is_active: false });
+  assert.is(await isActive(), false);
+  await app.as(ROOT).memberships.update({ id: 1, email, is_active: true });
+  assert.is(await isActive(), true);
+  await app.as(ROOT).users.deactivate({ email });
+  assert.is(await isActive(), false);
+
+  assert.is(await isActive(anyone.id), true);
+  await rejectsWith(app.as(GLOBEX).accessViews.screen({ app: 'sales' }), 'not-found');
+  assert.not.ok('is_person_active' in (await app.as(ACME).accessViews.get({ key: String(id) })));
+});
+
 views('is hidden from other clients and members, by its id and its key', async ({ app }) => {
   const made = await app.as(ACME).accessViews.create({ app: 'sales' });
   const { key } = made;

@@ -65,6 +65,7 @@ const read = async (app: TestApp, as: string) => {
       failed_mails: keys(found.failed_mails.items, 'recipient'),
       expiring_invitations: keys(found.expiring_invitations.items, 'email').sort(),
       unused_apps: keys(found.unused_apps.items, 'id'),
+      new_apps: keys(found.new_apps.items, 'id'),
       apps_in_maintenance: keys(found.apps_in_maintenance.items, 'id'),
       idle_users: keys(found.idle_users.items, 'email'),
       expired_passwords: keys(found.expired_passwords.items, 'email'),
@@ -104,6 +105,7 @@ attention('gives the filters that list what it counts', async ({ app }) => {
       failed_mails: await caller.mail.list(found.failed_mails.filter),
       expiring_invitations: await caller.invitations.search(found.expiring_invitations.filter),
       unused_apps: await caller.apps.list(found.unused_apps.filter),
+      new_apps: await caller.apps.list(found.new_apps.filter),
       apps_in_maintenance: await caller.apps.list(found.apps_in_maintenance.filter),
       idle_users: await caller.users.list(found.idle_users.filter),
       expired_passwords: await caller.users.list(found.expired_passwords.filter),
@@ -111,6 +113,29 @@ attention('gives the filters that list what it counts', async ({ app }) => {
     for (const [name, items] of Object.entries(listed))
       assert.is(found[name as keyof typeof listed].count, items.length, `${as}: ${name}`);
   }
+});
+
+attention('shows new apps without use, which are not unused ones', async ({ app }) => {
+  const { db } = app;
+  const usage = await db().selectFrom('usage_app_days').selectAll().where('app_id', '=', CHURN).execute();
+  await db().deleteFrom('usage_app_days').where('app_id', '=', CHURN).execute();
+  const created = (days: number) =>
+    db()
+      .updateTable('apps')
+      .set({ created_at: daysAgo(app, days) })
+      .where('id', '=', CHURN)
+      .execute();
+  const shown = async (as: string) => {
+    const { unused_apps, new_apps } = (await read(app, as)).shown;
+    return [unused_apps, new_apps];
+  };
+  await created(20);
+  assert.equal(await shown(ACME), [[], [CHURN]]);
+  assert.equal(await shown(GLOBEX), [[], []]);
+  await created(40);
+  assert.equal(await shown(ACME), [[CHURN], []]);
+  await db().insertInto('usage_app_days').values(usage).execute();
+  await created(412);
 });
 
 attention('counts more than it shows', async ({ app }) => {

@@ -49,6 +49,23 @@ audit('is paginated, filtered by time, and available over REST', async ({ app })
   assert.is((await app.send('GET /jb/audit/?from=2024-02-29', { as: ROOT })).statusCode, 200);
 });
 
+audit('of a person has changes of groups that name them, as far as the viewer may see', async ({ app }) => {
+  const email = 'joins@acme.test';
+  await app.as(ROOT).users.create({ email, apps: ['zylTKNVx', 'Hb7cW2ke'], send_email: false });
+  const { id } = await app.as(ACME).groups.create({ id: 1, name: 'Joiners', members: [GRACE] });
+  await app.as(ACME).groups.update({ id: 1, group_id: id, members: [email, GRACE] });
+  await app.as(ACME).groups.update({ id: 1, group_id: id, members: [] });
+  await app.as(GLOBEX).groups.create({ id: 2, name: 'Elsewhere', members: [email] });
+
+  const seenBy = async (viewer: string) =>
+    (await app.as(viewer).audit.list({ person: email })).map(({ action, target }) => `${action} ${target}`);
+
+  const ofAcme = ['group.update Joiners', 'group.update Joiners'];
+  assert.equal((await seenBy(ACME)).slice(0, 2), ofAcme);
+  assert.ok((await seenBy(ACME)).includes(`user.create ${email}`));
+  assert.equal((await seenBy(ROOT)).slice(0, 3), ['group.create Elsewhere', ...ofAcme]);
+});
+
 audit('hides apps of other clients from client admins', async ({ app }) => {
   await app.as(ROOT).users.update({ email: ADA, apps: ['zylTKNVx', 'Hb7cW2ke'] });
   await app.as(ROOT).users.update({ email: ADA, first_name: 'A. A.' });

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { addPerson, erase, PERSON, rowsWith, TRACES } from '../support/person.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, appSuite, ROOT, type TestApp } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
+import { ACME, appSuite, EDSGER, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const erased = appSuite('an erased person');
 
@@ -119,7 +119,6 @@ erased('can be erased again, with what was written to the pseudonym since', asyn
 
   const again = await erase(app, pseudonym);
 
-  assert.is(again.is_finished, true);
   assert.equal(await rowsWith(app, TRACES), []);
   assert.equal(await digest(), [
     [pseudonym, false],
@@ -131,6 +130,58 @@ erased('can be erased again, with what was written to the pseudonym since', asyn
     .usage.record({ app_id: SALES, entries: [{ email: PERSON, full_name: 'Z', action: 'STACK_ACCESS' }] });
   const { items } = await app.as(ROOT).usage.list({ app_id: SALES, limit: 1 });
   assert.is(items[0]?.email, again.pseudonym, 'late reports are recorded under the newest pseudonym');
+});
+
+erased('is replaced by the name in the data of their clients only', async ({ app }) => {
+  const email = 'namesake@acme.test';
+  const named = { first_name: 'Quarterly', last_name: 'Report' };
+  await app.as(ACME).users.create({ email, ...named, apps: [SALES] });
+  await app.as(ACME).groups.create({ id: 1, name: 'Readers of the Quarterly Report', members: [], apps: [] });
+  await app.as(GLOBEX).groups.create({ id: 2, name: 'Quarterly Report', members: [], apps: [] });
+  const entry = { email: EDSGER, action: 'OPEN', action_description: 'Quarterly Report' };
+  await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [entry] });
+  const preview = await app.as(ROOT).users.previewErasure({ email });
+  assert.equal(preview.other_clients, []);
+
+  const gone = await erase(app, email);
+
+  const nameOf = async (as: string, id: number) =>
+    (await app.as(as).groups.list({ id }))
+      .map(({ name }) => name)
+      .filter((name) => /Report|erased/.test(name));
+  assert.equal(await nameOf(ACME, 1), [`Readers of the ${gone.pseudonym}`]);
+  assert.equal(await nameOf(GLOBEX, 2), ['Quarterly Report']);
+  const { items } = await app.as(GLOBEX).usage.list({ app_id: FLEET, email: EDSGER, limit: 1 });
+  assert.is(items[0]?.action_description, 'Quarterly Report');
+});
+
+erased('may have a name that looks like a part of JSON', async ({ app }) => {
+  const email = 'json@acme.test';
+  await app.as(ACME).users.create({
+    email,
+    first_name: 'null,',
+    last_name: '"client_name":',
+    apps: [SALES],
+    send_email: true,
+  });
+  const other = 'holds-json@acme.test';
+  await app.as(ACME).users.create({ email: other, extra: { a: 1, b: 'by json@acme.test' } });
+  await app.mailWorker.drain();
+
+  const { is_finished, pseudonym: gone } = await erase(app, email);
+
+  assert.ok(is_finished);
+  assert.equal((await app.as(ACME).users.get({ email: other })).extra, { a: 1, b: `by ${gone}` });
+});
+
+erased('is counted with the names of other clients that have recorded them', async ({ app }) => {
+  const email = 'recorded@acme.test';
+  await app.as(ACME).users.create({ email, apps: [SALES] });
+  await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email, action: 'OPEN' }] });
+
+  const { other_clients } = await app.as(ROOT).users.previewErasure({ email });
+
+  assert.equal(other_clients, ['Globex Data']);
 });
 
 erased.run();

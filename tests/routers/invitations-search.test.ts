@@ -56,6 +56,24 @@ search('combines with the status, which is pending by default', async ({ app }) 
   }
 });
 
+search('finds the invitations of one request, also those that it renewed, and its mails', async ({ app }) => {
+  const create = (items: { email: string }[]) => app.as(ACME).invitations.create({ items });
+  await create([{ email: 'renewed@batch.test' }]);
+  app.clock.advance(DAY_MS);
+  const at = app.clock.now();
+  await create([{ email: 'renewed@batch.test' }, { email: 'new@batch.test' }]);
+  app.clock.advance(DAY_MS);
+  await create([{ email: 'later@batch.test' }]);
+
+  const found = await app.as(ACME).invitations.search({ invited_at: at });
+  const expected = ['new@batch.test', 'renewed@batch.test'];
+  assert.equal(emails(found as { email: string }[]).toSorted(), expected);
+  const mails = await app.as(ACME).mail.list({ created_at: at });
+  assert.equal(mails.map(({ recipient }) => recipient).toSorted(), expected);
+  assert.equal(await app.as(GLOBEX).invitations.search({ invited_at: at }), []);
+  assert.equal(await app.as(GLOBEX).mail.list({ created_at: at }), []);
+});
+
 search('combines with an app and pagination', async ({ app }) => {
   await app.as(ACME).invitations.update({ email: 'annxa@guest.test', initial_apps: ['zylTKNVx'] });
 

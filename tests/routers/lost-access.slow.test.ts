@@ -147,6 +147,11 @@ const INPUTS: Inputs = {
     await sql`delete from rate_limits`.execute(app.db());
     return { email: `root${n}@lost.test` };
   },
+  'profile.cancelEmail': async (app, n) => {
+    await sql`delete from rate_limits`.execute(app.db());
+    await app.as(ROOT).profile.requestEmail({ email: `cancelled${n}@lost.test` });
+    return {};
+  },
   'operations.undo': async (app) => {
     await app.as(ROOT).users.update({ email: GRACE, apps: [SALES] });
     const change = { emails: [GRACE], action: 'grant-apps' as const, apps: [CHURN] };
@@ -208,6 +213,11 @@ const INPUTS: Inputs = {
     return { emails: [EDSGER], action: 'deactivate' };
   },
   'users.create': (_app, n) => ({ email: `new${n}@lost.test`, client: 1 }),
+  'users.cancelEmailChange': async (app, n) => {
+    const email = await member(app, n);
+    await app.as(email).profile.requestEmail({ email: `waiting${n}@lost.test` });
+    return { email };
+  },
   'users.changeEmail': async (app, n) => ({ email: await member(app, n), new_email: `moved${n}@lost.test` }),
   'users.deactivate': async (app) => {
     await app.as(ROOT).users.update({ email: IDLE, is_active: true });

@@ -41,6 +41,33 @@ mails(
   },
 );
 
+mails('that failed are left out of the failed ones when the invitation was mailed again', async ({ app }) => {
+  const [email = ''] = await invite(app, 1);
+  const outbox = outboxOf(app);
+  const refuseAll = async (): Promise<void> => {
+    for (const mail of (await outbox.claim(10)).mails)
+      await outbox.recordDelivery(mail, {
+        outcome: 'refused',
+        cause: 'recipient',
+        reason: 'No such mailbox.',
+      });
+  };
+  const failed = async () => (await app.as(ACME).mail.list({ status: 'failed' })).map(({ id }) => id);
+  await refuseAll();
+  const [first] = await failed();
+  assert.type(first, 'number');
+
+  const [invitation] = (await app.as(ACME).invitations.search({ search: email })) as { id: number }[];
+  await app.as(ACME).invitations.resend({ id: invitation?.id ?? 0 });
+  assert.equal(await failed(), [], 'the mail of the resend is queued');
+  assert.is((await app.as(ACME).attention.get()).failed_mails.count, 0);
+  await refuseAll();
+  const again = await failed();
+  assert.is(again.length, 1, 'one row for the invitation');
+  assert.is.not(again[0], first);
+  assert.is((await app.as(ACME).mail.list({ recipient: email })).length, 2, 'both are in the list of all');
+});
+
 mails('have a status', async ({ app }) => {
   const emails = await invite(app, 4);
   const outbox = outboxOf(app);

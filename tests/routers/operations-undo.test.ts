@@ -317,4 +317,20 @@ undo('stops when the actor loses access while it runs', async ({ app }) => {
   assert.equal(await app.as(ROOT).users.count({ ...filter, is_active: false }), { count: 51 });
 });
 
+undo('gives the rest back if an app was removed since', async ({ app }) => {
+  const root = app.as(ROOT);
+  const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [ADA], action: 'offboard' });
+  await root.apps.update({ app_id: CHURN, in_maintenance: true });
+  const { name } = await root.apps.previewRemoval({ app_id: CHURN });
+  await root.apps.remove({ app_id: CHURN, confirm_name: name });
+
+  const { skipped } = await app.as(ACME).operations.undo({ id: operation });
+
+  assert.equal(
+    skipped.map(({ app_id, problem }) => [app_id, problem.code]),
+    [[CHURN, 'changed-since']],
+  );
+  assert.equal(await read(app, ADA), { apps: [SALES], is_active: true });
+});
+
 undo.run();

@@ -16,10 +16,7 @@ import {
 /** The tag of operations that the legacy API does not have. */
 export const EXTENSION_TAG = 'Extensions';
 
-type SharedComponents = {
-  schemas: JsonSchemas;
-  errors: ReturnType<typeof createErrorResponses>;
-};
+type SharedComponents = { schemas: JsonSchemas; errors: ReturnType<typeof createErrorResponses> };
 
 export const operationOf = (endpoint: Endpoint, { schemas, errors }: SharedComponents): JsonSchema => {
   const { procedure, operationId, summary, description, rest, tags, isPublic } = endpoint;

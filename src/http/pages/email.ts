@@ -1,6 +1,8 @@
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
+import { logoutForm } from './login.ts';
 import { attempt, formField, type PageContext, type Pages, queryParameter } from './page-context.ts';
+import { loginPath } from './page-layout.ts';
 import { alertBox, hiddenField } from './parts.ts';
 
 type Kind = 'confirm' | 'undo';
@@ -30,7 +32,9 @@ const sendForm = async (context: PageContext, kind: Kind, token: string, problem
   const link = await attempt(() => context.reader.profile.verifyEmail({ kind, token }));
   if (link.problem) return sendInvalidLink(context, link.problem);
   const { title, explain, button } = FORMS[kind];
-  const { email, new_email } = link.value;
+  const { email, new_email, needs_login } = link.value;
+  if (needs_login)
+    return sendLogin(context, { email, next: `/email/confirm/?${new URLSearchParams({ token })}` }, problem);
   const content = html`
 <h1>${title}</h1>
 <form class="card" method="post" action="/email/${kind}/">
@@ -64,6 +68,24 @@ new address.</p>`,
 logged out everywhere.</p>`,
     button: 'Undo the change',
   },
+};
+
+/** A person's own change. Another account may be logged in. */
+const sendLogin = async (
+  context: PageContext,
+  { email, next }: { email: string; next: string },
+  problem: Problem | null,
+) => {
+  const user = await context.currentUser();
+  return context.sendCard({
+    title: 'Log in to confirm your new email address',
+    ...(problem && { problem }),
+    body: user
+      ? html`<p>You are logged in as <strong>${user.email}</strong>, but this link is for the account <strong>${email}</strong>. Log out to
+confirm it. If it is not your account, ignore the email.</p>${logoutForm(context, { next })}`
+      : html`<p>Log in as <strong>${email}</strong> to confirm the new address. If it is not your account, ignore the email.</p>
+<p><a class="button" href="${loginPath(next)}">Log in</a></p>`,
+  });
 };
 
 const sendInvalidLink = (context: PageContext, problem: Problem) =>

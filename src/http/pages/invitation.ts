@@ -92,16 +92,18 @@ reactivate it, then reload this page.</p>`;
   return newUserForm(context, invitation, problem);
 };
 
-const newUserForm = (context: PageContext, { email, rules }: Invitation, problem: Problem | null): Html => {
+/** Proposes the names that the inviter stated. */
+const newUserForm = (context: PageContext, invitation: Invitation, problem: Problem | null): Html => {
+  const { email, rules } = invitation;
   const { request } = context;
   const errors = problem?.fields;
   const focused = ['first_name', 'last_name', 'password'].find((name) => errors?.[name] !== undefined);
-  const nameField = (name: string, label: string, autocomplete: string) =>
+  const nameField = (name: 'first_name' | 'last_name', label: string, autocomplete: string) =>
     inputField({
       name,
       label,
       autocomplete,
-      value: formField(context, name),
+      value: problem ? formField(context, name) : invitation[name],
       errors: errors?.[name],
       // Some people have one name only.
       isRequired: name === 'first_name',

@@ -36,10 +36,8 @@ export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promi
   });
   for (const { method, url, handle } of routes)
     app.route({ method, url, handler: (_request, reply) => handle(createPageContext(reply, deps)) });
-  refuseOtherMethods(
-    app,
-    routes.map(({ url }) => url),
-  );
+  const urls = routes.map(({ url }) => url);
+  refuseOtherMethods(app, urls);
 };
 
 /** Far above the size of any form on these pages. */

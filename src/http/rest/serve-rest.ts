@@ -29,10 +29,8 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
       handler: (_request, reply) => handleRequest(endpoint, reply, deps),
     });
   }
-  refuseOtherMethods(
-    app,
-    endpoints.map(({ url }) => url),
-  );
+  const urls = endpoints.map(({ url }) => url);
+  refuseOtherMethods(app, urls);
 };
 
 /** Does all checks that need only the headers, before the body is read. */

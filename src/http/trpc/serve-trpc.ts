@@ -3,6 +3,7 @@ import { fastifyRequestHandler } from '@trpc/server/adapters/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { appRouter } from '../../../routers/index.ts';
 import { problemOf } from '../../../routers/middleware/errors.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { MAX_BATCH_SIZE } from '../../lib/trpc-limits.ts';
 import { hasLargeBody } from '../middleware/body-limits.ts';
@@ -13,11 +14,13 @@ import { limitJsonComplexity } from '../rest/input.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { isProtected, proceduresInPath, sendFetchResponses, sendTrpcError } from './trpc-protocol.ts';
 
+type TrpcDeps = ContextDeps & { clock: Clock };
+
 /**
  * Serves the procedures at `/trpc`. Only JSON is parsed: other sites can make a browser post a form without a preflight, so a
  * form must not reach a mutation.
  */
-export const serveTrpc = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
+export const serveTrpc = async (app: FastifyInstance, deps: TrpcDeps): Promise<void> => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/json',
@@ -55,7 +58,7 @@ const authenticateLargeBodies = (app: Pick<FastifyInstance, 'addHook'>, deps: Co
   });
 };
 
-const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps: ContextDeps) => {
+const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps: TrpcDeps) => {
   refuseLongBatch(request.url);
   await fastifyRequestHandler({
     router: appRouter,
@@ -67,7 +70,7 @@ const handleRequest = async (request: FastifyRequest, reply: FastifyReply, deps:
     // A query with an input too long for a URL can be sent by POST.
     allowMethodOverride: true,
     onError: ({ error, path }) => logFault(request, problemOf(error), { procedure: path }),
-    responseMeta: ({ errors }) => ({ headers: headersFor(errors) }),
+    responseMeta: ({ errors }) => ({ headers: headersFor(errors, deps.clock.now()) }),
   });
   return reply;
 };
@@ -81,8 +84,9 @@ const refuseLongBatch = (url: string): void => {
 };
 
 /** Headers that HTTP requires for the statuses of the errors. */
-const headersFor = (errors: readonly TRPCError[]): Headers => {
-  const headers = new Headers();
+/** The time is that of the clock which the times in the body are of: a browser's clock may be minutes off. */
+const headersFor = (errors: readonly TRPCError[], now: Date): Headers => {
+  const headers = new Headers({ date: now.toUTCString() });
   const problems = errors.map(problemOf);
   if (problems.some(({ status }) => status === 401)) headers.set('www-authenticate', 'Token');
   const waits = problems.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);

@@ -90,29 +90,28 @@ export const userAppsRefusal = (actor: Actor, user: TargetRoles): Problem | null
 const clientAdminRefusal = (actor: Actor, { adminOf }: TargetRoles): Problem | null =>
   adminOf.some((id) => administersClient(actor, id)) ? new Problem('client-admin-locked') : null;
 
+/** Returns a function that throws the refusal, if there is one. */
+export const requirementOf =
+  (refusalOf: (actor: Actor, user: TargetRoles) => Problem | null) =>
+  (actor: Actor, user: TargetRoles): void => {
+    const refusal = refusalOf(actor, user);
+    if (refusal) throw refusal;
+  };
+
 /**
  * Whether the actor may end the access of this user: of a shared user, to the actor's own clients.
  * @throws Problem `forbidden`
  */
-export const requireAccessAdmin = (actor: Actor, user: TargetRoles): void => {
-  const refusal = strangerRefusal(actor, user);
-  if (refusal) throw refusal;
-};
+export const requireAccessAdmin = requirementOf(strangerRefusal);
 
 /** @throws Problem `forbidden`, `shared-user` */
-export const requireUserAdmin = (actor: Actor, user: TargetRoles): void => {
-  const refusal = userAdminRefusal(actor, user);
-  if (refusal) throw refusal;
-};
+export const requireUserAdmin = requirementOf(userAdminRefusal);
 
 /**
  * Whether the actor may update this user at all: of a shared user, only the apps and memberships of the actor's clients.
  * @throws Problem `forbidden`, `shared-user`, `client-admin-locked`
  */
-export const requireUserUpdatable = (actor: Actor, user: TargetRoles): void => {
-  const refusal = userAppsRefusal(actor, user);
-  if (refusal) throw refusal;
-};
+export const requireUserUpdatable = requirementOf(userAppsRefusal);
 
 const MAX_PASSWORD_AGE_MS = 15 * MINUTE_MS;
 

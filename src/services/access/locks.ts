@@ -68,5 +68,3 @@ export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
       lock('saved_filters', sql`user_id = ${actor.id} and hash = ${String(hash)}`),
   };
 };
-
-export type ResourceLocks = ReturnType<typeof createResourceLocks>;

@@ -1,6 +1,6 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { expressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { condition } from '../../db/kysely.ts';
+import { arrayOf, condition } from '../../db/kysely.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type Actor, canViewAll } from './actor.ts';
@@ -40,22 +40,30 @@ export const clientVisibleTo = (viewer: Roles, clientId: RawBuilder<number>): Co
 export const clientManagedBy = (manager: Roles, clientId: RawBuilder<number>): Condition =>
   isAllowedIn(clientId, manager, 'manage');
 
+/** The ids of all clients of a row of `users`. */
+export const CLIENTS_OF_USER = expressionBuilder<Database, 'users'>()
+  .selectFrom('memberships as m')
+  .select('m.client_id')
+  .whereRef('m.user_id', '=', 'users.id')
+  .orderBy('m.client_id');
+
 /** The roles of `users`, to be selected. */
 export const ROLE_COLUMNS = [
   condition`users.is_superuser`.as('isSuperuser'),
   condition`users.is_staff`.as('isStaff'),
   ...CLIENT_ROLES.map(({ role, flag }) =>
-    sql<number[]>`array(select m.client_id from memberships m
-      where m.user_id = users.id and ${sql.ref(`m.${flag}`)} order by m.client_id)`.as(role),
+    arrayOf(CLIENTS_OF_USER.where(({ ref }) => ref(`m.${flag}`))).as(role),
   ),
 ] as const;
 
-/** Rows of `users` that the viewer may see: their own, and the members of clients that they administer. */
-export const userVisibleTo = (viewer: Viewer): Condition =>
+export const CLIENT_IDS = arrayOf(CLIENTS_OF_USER).as('clientIds');
+
+/** Rows of `users`, or of this alias, that the viewer may see: their own, and the members of clients that they administer. */
+export const userVisibleTo = (viewer: Viewer, users = 'users'): Condition =>
   canViewAll(viewer)
     ? ALWAYS
-    : sql`(users.id = ${viewer.id} or exists (select from memberships m
-        where m.user_id = users.id and ${clientVisibleTo(viewer, sql`m.client_id`)}))`;
+    : sql`(${sql.ref(`${users}.id`)} = ${viewer.id} or exists (select from memberships m
+        where m.user_id = ${sql.ref(`${users}.id`)} and ${clientVisibleTo(viewer, sql`m.client_id`)}))`;
 
 /** Rows of `users` who were not erased. The lists of a client hold no others. */
 export const isNotErased: Condition = sql`users.email not like ${sql.lit(`%@${ERASED_DOMAIN}`)}`;
@@ -88,6 +96,17 @@ export const GROUP_ACCESS = sql<{ user_id: number; app_id: string; group_id: num
   (select gm.user_id, ga.app_id, gr.id as group_id, gr.name
     from group_members gm join groups gr on gr.id = gm.group_id join group_apps ga on ga.group_id = gm.group_id
       join memberships m on m.client_id = gr.client_id and m.user_id = gm.user_id and m.is_active_member)`;
+
+/** The names of the groups that give a row of `apps` to a user. */
+export const groupsGiving = (userId: RawBuilder<number>) =>
+  arrayOf(
+    expressionBuilder<Database, 'apps'>()
+      .selectFrom(GROUP_ACCESS.as('b'))
+      .select('b.name')
+      .where('b.user_id', '=', userId)
+      .whereRef('b.app_id', '=', 'apps.id')
+      .orderBy('b.name'),
+  );
 
 /**
  * SQL: a table of who has which app, by a grant or by groups, once. Roles and suspended memberships are not in it. PostgreSQL reads the
@@ -165,6 +184,7 @@ const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
   'token.create',
   'token.refresh',
   'token.revoke',
+  'user.cancel-email',
   'user.export',
   'user.request-email',
 ];

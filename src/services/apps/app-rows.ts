@@ -90,12 +90,14 @@ export type AppFilter = {
   is_unused?: boolean | undefined;
   /** The window of `is_unused` in days, up to today. Without `is_unused`, it selects the unused apps. */
   unused_days?: number | undefined;
+  /** Apps without any use, as far as the viewer may see their usage. */
+  never_used?: boolean | undefined;
 };
 
 /** Apps count as unused after it, where the caller does not choose a window. */
 export const UNUSED_DAYS = 30;
 
-const SEARCHED = sql<string>`lower(apps.label || ' ' || apps.slug)`;
+const SEARCHED = sql`lower(apps.label || ' ' || apps.slug)`;
 
 /**
  * Condition on rows of `apps`.
@@ -113,8 +115,16 @@ export const appMatches = (viewer: Viewer, filter: AppFilter, today: string): Ra
     const isMatch = isUnusedFor(viewer, unusedDays ?? UNUSED_DAYS, today);
     conditions.push(isUnused ? isMatch : sql`not ${isMatch}`);
   }
+  if (filter.never_used !== undefined) {
+    const isMatch = isNeverUsedFor(viewer);
+    conditions.push(filter.never_used ? isMatch : sql`not ${isMatch}`);
+  }
   return sql`(${sql.join(conditions, sql` and `)})`;
 };
+
+const isNeverUsedFor = (viewer: Viewer): RawBuilder<boolean> => sql`
+  (${clientVisibleTo(viewer, sql`apps.client_id`)}
+    and not exists (select from usage_app_days d where d.app_id = apps.id and d.actions > 0))`;
 
 const isUnusedFor = (viewer: Viewer, days: number, today: string): RawBuilder<boolean> => {
   const since = sql`(${today}::date - ${days}::int)`;

@@ -186,14 +186,12 @@ export const createApps = ({ em, clock, audit, readList }: UnitOfWork) => {
   };
 };
 
-export type AppWithUsage = Awaited<ReturnType<ReturnType<typeof createApps>['get']>>;
-
 const appStatuses = (em: Em) =>
   kysely(em)
     .selectFrom('apps')
     .select(['apps.id', 'apps.slug', 'apps.label', 'apps.in_maintenance', 'apps.launch_url'])
     .select('apps.is_requestable')
-    .select(sql<string | null>`apps.package_info ->> 'version'`.as('version'))
+    .select((app) => app.ref('apps.package_info', '->>').key('version').as('version'))
     .select(maintenanceMessage.as('maintenance_message'));
 
 /** A message may be prepared before maintenance starts. */

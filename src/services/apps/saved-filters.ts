@@ -8,6 +8,7 @@ import type { Actor } from '../access/actor.ts';
 import { appVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { isForHolder } from '../users/addresses.ts';
 import type { ItemPageRequest } from './app-rows.ts';
 
 export type SavedFilterInput = { stack_id: string; hash: string; name: string };
@@ -94,8 +95,9 @@ const filterRows = (em: Em, actor: Actor) =>
     .innerJoin('stacks', 'stacks.id', 'saved_filters.stack_id')
     .innerJoin('apps', 'apps.id', 'stacks.app_id')
     .select(['hash', 'saved_filters.name', 'created', 'modified', STACK_NAME])
-    .select(sql<string>`${actor.email}::text`.as('user'))
+    .select(({ val }) => val(actor.email).as('user'))
     .where('saved_filters.user_id', '=', actor.id)
+    .where(isForHolder(sql.ref('saved_filters.user_id'), sql.ref('apps.client_id'), sql.ref('created')))
     .orderBy('saved_filters.id');
 
 export type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];
@@ -109,11 +111,9 @@ const filtersAfter = async (em: Em, actor: Actor, hash: string | undefined) => {
 
 /** @throws Problem `not-found` */
 const lockFilter = async (tx: Em, actor: Actor, hash: string) => {
-  const filter = await tx.findOne(
-    SavedFilter,
-    { user: actor.id, hash },
-    { lockMode: LockMode.PESSIMISTIC_WRITE },
-  );
+  const found = await filterRows(tx, actor).where('hash', '=', hash).executeTakeFirst();
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const filter = found && (await tx.findOne(SavedFilter, { user: actor.id, hash }, { lockMode }));
   if (!filter) throw notFound('saved filter');
   return filter;
 };

@@ -25,6 +25,8 @@ export const createAttention = (unit: UnitOfWork) => ({
     const idle = { is_active: true, last_login_before: idleSince, ...within };
     const expired = { password_expired: true, ...within };
     const [unused, inMaintenance] = [{ is_unused: true }, { in_maintenance: true }];
+    // Apps that are as new as the window of `is_unused`.
+    const fresh = { never_used: true, is_unused: false };
     const [users, apps] = [createUsers(unit), createApps(unit)];
     // A numbered page would check the conditions of all users again.
     const sectionOfUsers = async <F extends Listing>(filter: F, sort?: Listing['sort']) => ({
@@ -38,6 +40,7 @@ export const createAttention = (unit: UnitOfWork) => ({
       failed_mails: section(failed, (page) => mails.list(actor, failed, page)),
       expiring_invitations: section(expiring, (page) => invitations.search(actor, expiring, page)),
       unused_apps: section(unused, (page) => apps.list(actor, unused, page)),
+      new_apps: section(fresh, (page) => apps.list(actor, fresh, page)),
       apps_in_maintenance: section(inMaintenance, (page) => apps.list(actor, inMaintenance, page)),
       idle_users: sectionOfUsers(idle, 'last_login'),
       expired_passwords: sectionOfUsers(expired),

@@ -4,13 +4,15 @@ import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { auditEntryVisibleTo, clientAuditVisibleTo } from '../access/visibility.ts';
-import { hasAddress, readAddressesOf } from '../users/addresses.ts';
+import { hasAddress, isWithin, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
 import { type AuditAction, withoutValues } from './audit.ts';
 
 export type AuditFilter = {
   action?: AuditAction | undefined;
   actor?: string | undefined;
   target?: string | undefined;
+  /** The address of a person: entries about them, and changes of groups that name them as a member. */
+  person?: string | undefined;
   client?: number | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
@@ -30,9 +32,13 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
     let rows = visible;
     if (filter.action !== undefined) rows = rows.where('action', '=', filter.action);
     if (filter.actor !== undefined)
-      rows = rows.where(hasAddress('actor_email', await readAddressesOf(em, actor, filter.actor)));
+      rows = rows.where(
+        hasAddress('actor_email', 'occurred_at', await readAddressesOf(em, actor, filter.actor)),
+      );
     if (filter.target !== undefined)
-      rows = rows.where(hasAddress('target', await readAddressesOf(em, actor, filter.target)));
+      rows = rows.where(hasAddress('target', 'occurred_at', await readAddressesOf(em, actor, filter.target)));
+    if (filter.person !== undefined)
+      rows = rows.where(concernsPerson(await readAddressesOf(em, actor, filter.person)));
     // Clients that are hidden in the entries must not be found by filtering either.
     if (filter.client !== undefined)
       rows = rows
@@ -67,6 +73,17 @@ const isOfOperation = (id: string) => condition`
   (details ->> 'operation' = ${id}
     and occurred_at >= (select started_at from operations where id = ${id})
     and occurred_at < (select started_at + interval '1 day' from operations where id = ${id}))`;
+
+/** Each part is read by an index. */
+const concernsPerson = (addresses: readonly PersonAddress[]) => condition`id in (
+  select id from audit_entries where ${hasAddress('target', 'occurred_at', addresses)}
+  union all select id from audit_entries
+  where action in ('group.create', 'group.remove', 'group.update')
+    and (${sql.join(addresses.map(isMember), sql` or `)}))`;
+
+const isMember = ({ email, ...times }: PersonAddress) => sql`
+  (((details -> 'members' -> 'added')::jsonb ? ${email} or (details -> 'members' -> 'removed')::jsonb ? ${email})
+    and ${isWithin(sql.ref('occurred_at'), times)})`;
 
 const auditRows = (em: Em) =>
   kysely(em)

@@ -64,6 +64,7 @@ export const AUDIT_ACTIONS = [
   'token.revoke',
   'signing-key.rotate',
   'ticket.revoke',
+  'user.cancel-email',
   'user.change-apps',
   'user.change-email',
   'user.create',

@@ -1,9 +1,9 @@
-import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, type Em } from '../../db/kysely.ts';
 import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { userVisibleTo } from '../access/visibility.ts';
+import { findUserId } from '../users/addresses.ts';
 import type { DuplicateLimit } from '../users/user-creation.ts';
 import type { Audit, Origin } from './audit.ts';
 
@@ -48,8 +48,7 @@ export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit,
    * @throws Problem `throttled` to report instead
    */
   recordRevealed: async (actor: Actor, request: string, { code, revealed = '' }: Problem): Promise<void> => {
-    const holder = kysely(em).selectFrom('users').select('id').where('email', '=', revealed);
-    if (await holder.where(userVisibleTo(actor)).executeTakeFirst()) return;
+    if ((await findUserId(em, actor, revealed)) !== undefined) return;
     await duplicateLimit.consume(actor.id);
     const details = { request, problem: code };
     await audit.record(em, [{ action: 'request.refused', actor, target: revealed, details }]);

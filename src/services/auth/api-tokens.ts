@@ -98,9 +98,6 @@ const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: nu
 
 export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];
 
-/** How long a refreshed token stays valid, for requests that are being sent with it. By the database's clock. */
-const GRACE = sql<Date>`now() + interval '1 minute'`;
-
 /** Checks tokens, and exchanges them for new ones. Callers are anonymous: they prove to know the token. */
 export const createTokenRefresh = (unit: UnitOfWork) => {
   const { em, clock, audit, origin, anonymousLimits } = unit;
@@ -120,7 +117,12 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     const db = kysely(tx);
     await db
       .updateTable('api_tokens')
-      .set({ name: '', expires_at: GRACE, replacement: seal(token, replacement) })
+      .set({
+        name: '',
+        // It stays valid for requests that are being sent with it. By the database's clock.
+        expires_at: sql`now() + interval '1 minute'`,
+        replacement: seal(token, replacement),
+      })
       .where('id', '=', id)
       .execute();
     await db

@@ -28,7 +28,7 @@ export const tokenDigest = (secret: string): string => digest('sha256', secret);
 /** Whether a row of sessions or tokens is the credential of the actor's request. */
 export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
   const id = credential?.kind === kind ? credential.id : null;
-  return sql<boolean>`id is not distinct from ${id}::bigint`.as('is_current');
+  return condition`id is not distinct from ${id}::bigint`.as('is_current');
 };
 
 /** Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id. */
@@ -67,7 +67,8 @@ export const addSession = async (
       authenticated_at: now,
       last_address: address,
       user_agent: toPrintable(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
-      expires_at: daysFromNow(maxDays),
+      // By the database's clock, which all instances share.
+      expires_at: sql`now() + ${maxDays}::int * interval '1 day'`,
     })
     .execute();
   await sql`
@@ -75,9 +76,6 @@ export const addSession = async (
       select id from sessions where user_id = ${userId}
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(kysely(tx));
 };
-
-/** Uses the database clock, which all instances share. */
-const daysFromNow = (days: number) => sql<Date>`now() + ${days}::int * interval '1 day'`;
 
 type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };
 

@@ -85,7 +85,7 @@ const OWNERS = {
     activeUsers(em)
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
-      .select(sql<Date | null>`sessions.authenticated_at`.as('authenticated_at'))
+      .select('sessions.authenticated_at')
       .where(isAnyOf('sessions.digest', digests, 'varchar'))
       .where(isUnexpired),
 };

@@ -7,6 +7,7 @@ import { newSecret } from '../../lib/ids.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
+import { CLIENT_IDS } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
@@ -127,9 +128,7 @@ const findAccount = async (em: Em, email: string, now: Date) =>
         .select(['id', 'email', 'is_active as isActive', 'password_hash as passwordHash'])
         .select('last_password_set as lastPasswordSet')
         .select([
-          sql<number[]>`array(select client_id from memberships m where m.user_id = users.id)`.as(
-            'clientIds',
-          ),
+          CLIENT_IDS,
           condition`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
         ])
         .where('email', '=', email)

@@ -28,9 +28,8 @@ export const readBackupHistory = async (em: Em, target: string, now: Date): Prom
     )
     select (select started_at from good) as "lastGoodAt", count(*)::int as failures, max(failed_at) as "lastFailureAt"
     from backups
-    where target = ${target} and failed_at <= ${latest}::timestamptz and id > coalesce((select id from good), 0)`.execute(
-    kysely(em),
-  );
+    where target = ${target} and failed_at <= ${latest}::timestamptz
+      and id > coalesce((select id from good), 0)`.execute(kysely(em));
   return rows[0] ?? { lastGoodAt: null, failures: 0, lastFailureAt: null };
 };
 

@@ -130,6 +130,13 @@ export const readClient = (em: Em, actor: Actor, id: number): Promise<ClientRow>
     .where('clients.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('client'));
 
+/** @throws Problem `not-found`, `forbidden` */
+export const readManagedClient = async (em: Em, actor: Actor, id: number): Promise<ClientRow> => {
+  const client = await readClient(em, actor, id);
+  requireClientAdmin(actor, id);
+  return client;
+};
+
 /**
  * Locks a client that the actor may change, for no key update: members and usage that refer to it can still be added.
  * @throws Problem `not-found`, `forbidden`

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { forgetClients } from '../users/member-access.ts';
 
 /** Removes clients and apps for good, with everything that belongs to them. Routers admit only superusers. */
 export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -62,14 +63,17 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       requireConfirmed(confirmName, name);
       const people = await lockPeople(tx, id);
       const details = { id, ...(await countOfClient(tx, id)) };
+      const members = await kysely(tx)
+        .selectFrom('memberships')
+        .select(['user_id', 'joined_at'])
+        .where('client_id', '=', id)
+        .execute();
 
       await kysely(tx).deleteFrom('apps').where('client_id', '=', id).execute();
       await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
-      await deactivateAll(
-        tx,
-        people.map(({ id }) => id),
-        now,
-      );
+      const ids = people.map((person) => person.id);
+      await deactivateAll(tx, ids, now);
+      await forgetClients(tx, members, now);
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
 
@@ -110,9 +114,8 @@ const removedApps = async (em: Em, table: RawBuilder<unknown>): Promise<string[]
       select (select t.app_id from ${table} t where t.app_id > used.app_id order by t.app_id limit 1)
       from used where used.app_id is not null)
     select app_id from used
-    where app_id is not null and not exists (select from apps where apps.id = used.app_id)`.execute(
-    kysely(em),
-  );
+    where app_id is not null
+      and not exists (select from apps where apps.id = used.app_id)`.execute(kysely(em));
   return rows.map(({ app_id }) => app_id);
 };
 
@@ -131,23 +134,24 @@ const requireConfirmed = (confirmName: string, name: string): void => {
 };
 
 const isOfApps = (ids: readonly string[], column = 'app_id') => isAnyOf(column, ids, 'varchar');
-const count = (table: string, condition: RawBuilder<unknown>) =>
-  sql<number>`(select count(*)::int from ${sql.table(table)} where ${condition})`;
 
 /** Usage comes from its totals: counting the log may take seconds. */
-const countOfApps = async (em: Em, ids: readonly string[]) => {
-  const { rows } = await sql<Record<(typeof COUNTED_OF_APPS)[number], number>>`select
-    ${count('app_grants', isOfApps(ids))} as grants,
-    ${count('group_apps', isOfApps(ids))} as groups_with_it,
-    ${count('access_requests', isOfApps(ids))} as access_requests,
-    ${count('access_views', isOfApps(ids))} as access_views,
-    ${count('saved_filters', sql`stack_id in (select id from stacks where ${isOfApps(ids)})`)} as saved_filters,
-    ${count('loaded_packages', isOfApps(ids))} as loads,
-    (select coalesce(sum(actions), 0)::float8 from usage_app_days where ${isOfApps(ids)}) as usage_entries`.execute(
-    kysely(em),
-  );
-  return onlyRow(rows);
-};
+const countOfApps = (em: Em, ids: readonly string[]) =>
+  kysely(em)
+    .selectNoFrom([
+      countIn('app_grants', isOfApps(ids)).as('grants'),
+      countIn('group_apps', isOfApps(ids)).as('groups_with_it'),
+      countIn('access_requests', isOfApps(ids)).as('access_requests'),
+      countIn('access_views', isOfApps(ids)).as('access_views'),
+      countIn('saved_filters', condition`stack_id in (select id from stacks where ${isOfApps(ids)})`).as(
+        'saved_filters',
+      ),
+      countIn('loaded_packages', isOfApps(ids)).as('loads'),
+      sql<number>`(select coalesce(sum(actions), 0)::float8 from usage_app_days where ${isOfApps(ids)})`.as(
+        'usage_entries',
+      ),
+    ])
+    .executeTakeFirstOrThrow();
 
 export const COUNTED_OF_APPS = [
   ...(['grants', 'groups_with_it', 'access_requests', 'access_views'] as const),
@@ -156,28 +160,26 @@ export const COUNTED_OF_APPS = [
 
 const countOfClient = async (em: Em, id: number) => {
   const apps = await kysely(em).selectFrom('apps').select('id').where('client_id', '=', id).execute();
-  const isOfClient = sql`client_id = ${id}`;
-  const { rows } = await sql<Record<(typeof COUNTED_OF_CLIENTS)[number], number>>`select
-    ${count('memberships', isOfClient)} as members,
-    ${count('users', sql`is_active and ${belongsOnlyTo(id)}`)} as deactivated_accounts,
-    ${count('groups', isOfClient)} as groups,
-    ${count('invitations', isOfClient)} as invitations,
-    ${count('outbox_mails', isOfClient)} as mails`.execute(kysely(em));
+  const isOfClient = condition`client_id = ${id}`;
+  const counts = await kysely(em)
+    .selectNoFrom([
+      countIn('memberships', isOfClient).as('members'),
+      countIn('users', condition`is_active and ${belongsOnlyTo(id)}`).as('deactivated_accounts'),
+      countIn('groups', isOfClient).as('groups'),
+      countIn('invitations', isOfClient).as('invitations'),
+      countIn('outbox_mails', isOfClient).as('mails'),
+    ])
+    .executeTakeFirstOrThrow();
   const ids = apps.map((app) => app.id);
-  return { apps: apps.length, ...onlyRow(rows), ...(await countOfApps(em, ids)) };
+  return { apps: apps.length, ...counts, ...(await countOfApps(em, ids)) };
 };
 
 export const COUNTED_OF_CLIENTS = [
   ...(['members', 'deactivated_accounts', 'groups', 'invitations', 'mails'] as const),
 ];
 
-const onlyRow = <T>([row]: T[]): T => {
-  if (!row) throw new Error('A query without a table returns one row.');
-  return row;
-};
-
 /** Rows of `users` who belong to this client and no other, and have no role beyond clients. */
-const belongsOnlyTo = (clientId: number) => sql<boolean>`(
+const belongsOnlyTo = (clientId: number) => condition`(
   not users.is_superuser and not users.is_staff
   and exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})
   and not exists (select from memberships m where m.user_id = users.id and m.client_id <> ${clientId}))`;
@@ -188,9 +190,7 @@ const lockPeople = (tx: Em, clientId: number) =>
     .selectFrom('users')
     .select(['id', 'email', 'is_active'])
     .select(
-      sql<boolean>`exists (select from memberships m where m.user_id = users.id and m.is_admin)`.as(
-        'is_admin',
-      ),
+      condition`exists (select from memberships m where m.user_id = users.id and m.is_admin)`.as('is_admin'),
     )
     .where(belongsOnlyTo(clientId))
     .orderBy('id')

@@ -12,7 +12,7 @@ import { revokeCredentials } from '../auth/credentials.ts';
 import { accountKeys } from '../auth/login-limits.ts';
 import { usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
-import { readAddresses } from '../users/addresses.ts';
+import { type PersonAddress, readAllAddresses } from '../users/addresses.ts';
 import { lockSuperusers, requireAnotherSuperuser } from '../users/user-locks.ts';
 import { isRunning, type ReplacedRows, type RunningErasure, replaceRows } from './erased-rows.ts';
 import type { AddressDigest } from './erasure-keys.ts';
@@ -59,14 +59,35 @@ export const eraseAccount = async (
   const { email: address, handle, first_name: firstName, last_name: lastName } = person;
   const digest = await digestOf(tx, person, addressDigest);
   const begun = { userId: person.id, pseudonym, now };
-  const erasure = await addErasure(tx, { ...begun, digest }, { email: address, handle, firstName, lastName });
-  const former = (await readAddresses(tx, person.id)).filter((email) => email !== address);
+  const { present, verified, unverified } = await readAllAddresses(tx, person.id);
+  const everywhere = { ...begun, clientIds: null };
+  // In a text of anyone, a name is the person's beside their address or handle.
+  const names = namesIn(person);
+  const pattern = patternOf([...wordsIn([address, handle]), ...names]);
+  const times = timesOf(present);
+  // Late reports may be about the person who had the address before.
+  const held = { ...times, address, digest: times.since ? null : digest };
+  const erasure = await addErasure(tx, { ...everywhere, ...held }, { pattern, words: [address, handle] });
   const erasures = [erasure];
-  for (const email of former)
-    erasures.push(await addErasure(tx, { ...begun, digest: addressDigest(email) }, { email, ...NO_NAMES }));
+  for (const former of verified) {
+    // Another account has the address now: late reports are about its person.
+    const digest = former.until ? null : addressDigest(former.email);
+    erasures.push(await addErasure(tx, { ...everywhere, ...heldBy(former), digest }, searchedFor(former)));
+  }
+  // An admin may have entered these addresses and the names of someone else.
+  const limited = { ...begun, clientIds: person.clientIds, digest: null };
+  for (const { clients, ...former } of unverified) {
+    const limits = { ...limited, ...heldBy(former), clientIds: clients };
+    erasures.push(await addErasure(tx, limits, searchedFor(former)));
+  }
+  const words = [lastName.trim() || firstName.trim()];
+  if (names.length > 0)
+    erasures.push(
+      await addErasure(tx, { ...limited, ...held, digest: null }, { pattern: patternOf(names), words }),
+    );
   if (isPseudonym(address)) await keepDigests(tx, address, pseudonym);
   await replaceUser(tx, erasure, now);
-  await deleteAccess(tx, person, [address, ...former]);
+  await deleteAccess(tx, person, [...present, ...verified, ...unverified]);
   const replaced = await replaceAll(tx, erasures, now);
   await lockAccessChange(tx, person.id, actor);
   const clients = person.clientIds;
@@ -100,14 +121,22 @@ const replaceAll = async (tx: Em, erasures: readonly RunningErasure[], now: Date
   return sum;
 };
 
-const NO_NAMES = { handle: '', firstName: '', lastName: '' };
-
-type Begun = { userId: number; pseudonym: string; digest: string | null; now: Date };
+type Begun = {
+  userId: number;
+  pseudonym: string;
+  now: Date;
+  address: string;
+  digest: string | null;
+  /** See `Erasure`. */
+  clientIds: readonly number[] | null;
+  since: Date | null;
+  until: Date | null;
+};
 
 const addErasure = async (
   tx: Em,
-  { userId, pseudonym, digest, now }: Begun,
-  named: Named,
+  { userId, pseudonym, now, address, digest, clientIds, since, until }: Begun,
+  { pattern, words }: Searched,
 ): Promise<RunningErasure> => {
   const db = kysely(tx);
   // The person was erased before: this account, or an earlier one.
@@ -120,10 +149,13 @@ const addErasure = async (
       pseudonym,
       digest,
       started_at: now,
-      address: named.email,
-      pattern: patternOf(named),
-      needles: likePatternsOf(named),
-      transaction_id: sql<string>`pg_current_xact_id()::text`,
+      address,
+      client_ids: clientIds && [...clientIds],
+      since,
+      until,
+      pattern,
+      needles: likePatternsOf(words),
+      transaction_id: sql`pg_current_xact_id()::text`,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -154,15 +186,38 @@ const OWNED_TABLES = [
   'email_changes',
 ] as const;
 
-const deleteAccess = async (tx: Em, { id }: LockedPerson, addresses: string[]): Promise<void> => {
+const deleteAccess = async (
+  tx: Em,
+  { id }: LockedPerson,
+  addresses: readonly PersonAddress[],
+): Promise<void> => {
   const db = kysely(tx);
   await revokeCredentials(tx, id);
   for (const table of OWNED_TABLES) await db.deleteFrom(table).where('user_id', '=', id).execute();
-  await db.deleteFrom('rate_limits').where('key', 'in', addresses.flatMap(accountKeys)).execute();
+  await db
+    .deleteFrom('rate_limits')
+    .where(
+      'key',
+      'in',
+      addresses.filter(({ until }) => !until).flatMap(({ email }) => accountKeys(email)),
+    )
+    .execute();
 };
 
-/** How a person is named in texts. */
-export type Named = { email: string; handle: string; firstName: string; lastName: string };
+/** What is replaced in texts, and the words of which a text must have one. */
+type Searched = { pattern: string; words: readonly string[] };
+
+const searchedFor = ({ email }: PersonAddress): Searched => ({
+  pattern: patternOf(wordsIn([email])),
+  words: [email],
+});
+
+const heldBy = ({ email: address, since, until }: PersonAddress) => ({ address, since, until });
+
+const timesOf = ([present]: readonly PersonAddress[]) => ({
+  since: present?.since ?? null,
+  until: present?.until ?? null,
+});
 
 /**
  * Neither `xada@acme.test` nor `ada@acme.test.example` is `ada@acme.test`. Texts may be JSON or URLs, whose escapes end with
@@ -173,28 +228,28 @@ const END = String.raw`(?![[:alnum:]_-]|\.[[:alnum:]])`;
 const SPACE = String.raw`(?:[[:space:]+]|%20|\\[nrt])+`;
 const COMMA_SPACE = `(?:,|%2C)${SPACE}`;
 
-/**
- * A regular expression of PostgreSQL that finds the address, the handle, and first and last name together, also as JSON
- * or within a URL. A first or a last name alone is not searched for: it is a word, and the name of others.
- */
-const patternOf = ({ email, handle, firstName, lastName }: Named): string => {
-  const [first, last] = [firstName, lastName].map((name) => name.trim());
-  const alternatives = [email, handle].filter(Boolean).map(formsOf);
+/** A regular expression of PostgreSQL that finds any of these forms. */
+const patternOf = (forms: readonly string[]): string => `${START}(?:${forms.join('|')})${END}`;
+
+const wordsIn = (texts: readonly string[]): string[] => texts.filter(Boolean).map(formsOf);
+
+/** First and last name together. One alone is not searched for: it is a word, and the name of others. */
+const namesIn = (person: Pick<LockedPerson, 'first_name' | 'last_name'>): string[] => {
+  const [first, last] = [person.first_name, person.last_name].map((name) => name.trim());
   if (first && last)
-    alternatives.push(
+    return [
       `${formsOf(first)}${SPACE}${formsOf(last)}`,
       `${formsOf(last)}(?:${SPACE}|${COMMA_SPACE})${formsOf(first)}`,
-    );
-  else if (/\s/.test(first || last || '')) alternatives.push(formsOf(first || last || ''));
-  return `${START}(?:${alternatives.join('|')})${END}`;
+    ];
+  const only = first || last || '';
+  return /\s/.test(only) ? [formsOf(only)] : [];
 };
 
 /**
- * `LIKE` patterns in lower case. Every text that the regular expression matches also matches one of them, and they are
- * tested 20 times faster.
+ * `LIKE` patterns in lower case, which are tested 20 times faster than a regular expression.
  */
-const likePatternsOf = ({ email, handle, firstName, lastName }: Named): string[] => {
-  const texts = [email, handle, lastName.trim() || firstName.trim()].filter(Boolean).flatMap(variantsOf);
+const likePatternsOf = (words: readonly string[]): string[] => {
+  const texts = words.filter(Boolean).flatMap(variantsOf);
   // With the locale C, PostgreSQL lowers ASCII only.
   const lowered = texts.flatMap((text) => [
     text.toLowerCase(),
@@ -208,7 +263,12 @@ const variantsOf = (text: string): string[] => [
   ...new Set([text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text.toWellFormed())]),
 ];
 
-const formsOf = (text: string): string => `(?:${variantsOf(text).map(escaped).join('|')})`;
+/** Without unescaped quotes: in JSON they match where one string ends and the next begins. */
+const formsOf = (text: string): string =>
+  `(?:${variantsOf(text)
+    .filter((variant) => !/(?<!\\)"/.test(variant))
+    .map(escaped)
+    .join('|')})`;
 
 /** A backslash makes any other character a literal; before a letter or digit it would start an escape. */
 const escaped = (text: string): string => text.replaceAll(/[^\p{L}\p{N}\p{M}_\s]/gu, String.raw`\$&`);

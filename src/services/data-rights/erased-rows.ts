@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Erasure } from '../../../entities/erasure.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { moveUsageDays } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
+import { isWithin } from '../users/addresses.ts';
 
 /** An erasure with work left. */
 export type RunningErasure = Erasure & { address: string };
@@ -11,6 +12,12 @@ export const isRunning = (erasure: Erasure): erasure is RunningErasure => erasur
 
 /** Rows that were replaced, by table. */
 export type ReplacedRows = Record<'usage_entries' | 'audit_entries' | 'invitations' | 'outbox_mails', number>;
+
+/** Rows of a client that the erasure concerns. */
+const isIn = ({ clientIds }: RunningErasure, clientId: RawBuilder<unknown>): RawBuilder<unknown> =>
+  clientIds ? sql`${clientId} = any(${clientIds}::int[])` : sql`true`;
+
+const OF_APP = sql`(select client_id from apps where apps.id = app_id)`;
 
 type Options = {
   now: Date;
@@ -29,9 +36,12 @@ export const replaceRows = async (
 ): Promise<ReplacedRows> => {
   const count = async (statement: RawBuilder<unknown>): Promise<number> =>
     Number((await statement.execute(kysely(tx))).numAffectedRows ?? 0);
-  for (const column of ['default_from_email', 'support_email'].map((name) => sql.ref(name)))
-    await count(sql`update clients set ${column} = '' where lower(${column}) = ${erasure.address}`);
-  await moveUsageDays(erasure.address, erasure.pseudonym).execute(kysely(tx));
+  if (!erasure.until) await count(replaceContacts(erasure));
+  await count(replaceRequestsInMails(erasure));
+  const apps = erasure.clientIds && (await appsOf(tx, erasure.clientIds));
+  const isDue = sql`${isWithin(sql`day::timestamptz`, { since: erasure.since })}
+    and ${isWithin(sql`(day + 1)::timestamptz`, { until: erasure.until })}`;
+  await moveUsageDays(erasure.address, erasure.pseudonym, apps ?? undefined, isDue).execute(kysely(tx));
   return {
     usage_entries: await count(replaceUsage(erasure, limit)),
     audit_entries: await count(replaceAudit(erasure, limit)),
@@ -40,24 +50,44 @@ export const replaceRows = async (
   };
 };
 
+const replaceContacts = (erasure: RunningErasure) => {
+  const { address } = erasure;
+  const emptied = (column: string) =>
+    sql`${sql.ref(column)} = case when lower(${sql.ref(column)}) = ${address} then '' else ${sql.ref(column)} end`;
+  return sql`
+    update clients set ${emptied('default_from_email')}, ${emptied('support_email')}
+    where (lower(default_from_email) = ${address} or lower(support_email) = ${address}) and ${isIn(erasure, sql`id`)}`;
+};
+
+const appsOf = async (tx: Em, clientIds: readonly number[]): Promise<string[]> => {
+  const apps = kysely(tx)
+    .selectFrom('apps')
+    .select('id')
+    .where(isAnyOf('client_id', clientIds, 'int'));
+  return (await apps.execute()).map(({ id }) => id);
+};
+
 /** `extra` holds what the platform knows of the person's requests: addresses, devices. */
-const replaceUsage = ({ address, pseudonym, id }: RunningErasure, limit: number) => sql`
-  update usage_entries u set email = ${pseudonym}, full_name = '', extra = '{}',
+const replaceUsage = (erasure: RunningErasure, limit: number) => sql`
+  update usage_entries u set email = ${erasure.pseudonym}, full_name = '', extra = '{}',
     action_description = erased_text(u.action_description, e),
     entry_key = left(erased_text(u.entry_key, e), 128)
   from erasures e, (
-    select app_id, occurred_at, id from usage_entries where email = ${address} limit ${limit}) own
-  where e.id = ${id} and u.app_id = own.app_id and u.occurred_at = own.occurred_at and u.id = own.id`;
+    select app_id, occurred_at, id from usage_entries
+    where email = ${erasure.address} and ${isIn(erasure, OF_APP)}
+      and ${isWithin(sql.ref('occurred_at'), erasure)} limit ${limit}) own
+  where e.id = ${erasure.id} and u.app_id = own.app_id and u.occurred_at = own.occurred_at and u.id = own.id`;
 
 /**
  * Replaces the person in the totals by stack, whose names are what platforms report. Those that get the same name are added up.
  * To be run after the log was searched, so that totals that were recomputed in between are found, too.
  */
-export const replaceStackTotals = async (tx: Em, { id }: RunningErasure): Promise<void> => {
+export const replaceStackTotals = async (tx: Em, erasure: RunningErasure): Promise<void> => {
   const db = kysely(tx);
+  const { id } = erasure;
   const { rows } = await sql<{ app_id: string }>`
     select distinct app_id from usage_stack_days d join erasures e on e.id = ${id}
-    where lower(d.stack) like any (e.needles) order by app_id`.execute(db);
+    where lower(d.stack) like any (e.needles) and ${isIn(erasure, OF_APP)} order by app_id`.execute(db);
   for (const { app_id: appId } of rows) {
     await lockUsage(appId).execute(db);
     await sql`
@@ -67,32 +97,46 @@ export const replaceStackTotals = async (tx: Em, { id }: RunningErasure): Promis
         returning d.day, left(erased_text(d.stack, e), 255) as stack, d.actions)
       insert into usage_stack_days (app_id, day, stack, actions)
       select ${appId}, day, stack, sum(actions) from moved group by day, stack
-      on conflict (app_id, day, stack) do update set actions = usage_stack_days.actions + excluded.actions`.execute(
-      db,
-    );
+      on conflict (app_id, day, stack) do update
+        set actions = usage_stack_days.actions + excluded.actions`.execute(db);
   }
 };
 
 /** The trigger of the audit trail compares each row with the same function. */
-const replaceAudit = ({ address, id }: RunningErasure, limit: number) => sql`
+const replaceAudit = (erasure: RunningErasure, limit: number) => sql`
   update audit_entries a set (actor_email, target, details, address) =
     (select x.actor_email, x.target, x.details, x.address from erased_audit_entry(a, e) x)
   from erasures e
-  where e.id = ${id} and a.id = any(array(
+  where e.id = ${erasure.id} and a.id = any(array(
     select id from (
-      (select id from audit_entries where actor_email = ${address} limit ${limit})
-      union (select id from audit_entries where target = ${address} limit ${limit})) own
+      (select id from audit_entries where actor_email = ${erasure.address} and ${isEntryOf(erasure)} limit ${limit})
+      union (select id from audit_entries where target = ${erasure.address} and ${isEntryOf(erasure)} limit ${limit})) own
     limit ${limit}))`;
 
-const replaceInvitations = ({ address, pseudonym }: RunningErasure, now: Date) => sql`
-  update invitations set email = ${pseudonym}, extra = '{}',
+/** Entries of the audit trail that the erasure concerns. */
+const isEntryOf = (erasure: RunningErasure): RawBuilder<unknown> => sql`
+  ${isWithin(sql.ref('occurred_at'), erasure)}
+    and ${erasure.clientIds ? sql`client_ids && ${erasure.clientIds}::int[]` : sql`true`}`;
+
+const replaceInvitations = (erasure: RunningErasure, now: Date) => sql`
+  update invitations set email = ${erasure.pseudonym}, first_name = '', last_name = '', extra = '{}',
     closed_at = case when status = 'pending' then ${now}::timestamptz else closed_at end,
     status = case when status = 'pending' then 'revoked' else status end
-  where email = ${address}`;
+  where email = ${erasure.address} and ${isIn(erasure, sql`client_id`)}
+    and ${isWithin(sql.ref('date_invited'), erasure)}`;
 
 /** With another number of attempts, the failure of a running delivery is not recorded: it may quote the address. */
-const replaceMails = ({ address, pseudonym, userId }: RunningErasure, now: Date) => sql`
-  update outbox_mails set recipient = ${pseudonym}, request_address = null, attempts = attempts + 1,
+const replaceMails = (erasure: RunningErasure, now: Date) => sql`
+  update outbox_mails set recipient = ${erasure.pseudonym}, request_address = null, variables = variables - 'first_name',
+    attempts = attempts + 1,
     last_error = case when sent_at is null then 'The recipient was erased.' end,
     failed_at = case when sent_at is null then coalesce(failed_at, ${now}::timestamptz) else failed_at end
-  where recipient = ${address} or (user_id = ${userId} and recipient <> ${pseudonym})`;
+  where recipient = ${erasure.address} and ${isIn(erasure, sql`client_id`)}
+      and ${isWithin(sql.ref('created_at'), erasure)}
+    or (user_id = ${erasure.userId} and recipient <> ${erasure.pseudonym})`;
+
+/** Mails to admins are about the person's requests, and mails to the person about the decisions. */
+const replaceRequestsInMails = ({ userId }: RunningErasure) => sql`
+  update outbox_mails set variables = variables - 'access_request'
+  where kind in ('access-requested', 'access-decided')
+    and (variables -> 'access_request' ->> 'user_id')::int = ${userId}`;

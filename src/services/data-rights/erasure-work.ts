@@ -5,6 +5,7 @@ import { Erasure } from '../../../entities/erasure.ts';
 import type { Database } from '../../../entities/index.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { kysely } from '../../db/kysely.ts';
+import { isWithin } from '../users/addresses.ts';
 import { isRunning, type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
 
 /** Entries of each log that one transaction replaces. */
@@ -63,7 +64,12 @@ export const resumeErasures = async (
   signal?: AbortSignal,
 ): Promise<void> => {
   const unfinished = kysely(em).selectFrom('erasures').select('id').where('finished_at', 'is', null);
-  for (const { id } of await unfinished.orderBy('id').execute()) await finishErasure(em, id, now, signal);
+  const rows = await unfinished.orderBy('id').execute();
+  const attempts: PromiseSettledResult<unknown>[] = [];
+  // One that fails holds up no other.
+  for (const { id } of rows)
+    attempts.push(...(await Promise.allSettled([finishErasure(em, id, now, signal)])));
+  for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason;
 };
 
 /**
@@ -90,7 +96,9 @@ const conclude = async (tx: SqlEntityManager, id: number, now: Date): Promise<Pr
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
   if (Math.max(replaced.usage_entries, replaced.audit_entries) === LOG_LIMIT) return 'more';
   await replaceStackTotals(tx, erasure);
-  erasure.finish(now);
+  // Only the digest of an address is of use afterwards.
+  if (erasure.clientIds) tx.remove(erasure);
+  else erasure.finish(now);
   await tx.flush();
   return 'finished';
 };
@@ -119,7 +127,7 @@ const isSettled = async (tx: SqlEntityManager, { transactionId: id }: RunningEra
 };
 
 /** Texts by or about any person, in which an erasure replaces the person's address, handle and full name. */
-export const SEARCHED: Partial<Record<keyof Database, readonly string[]>> = {
+export const SEARCHED = {
   access_requests: ['reason', 'decision_reason'],
   access_views: ['data_permissions', 'selections', 'flags'],
   access_view_uses: ['data_permissions', 'selections'],
@@ -144,12 +152,58 @@ export const SEARCHED: Partial<Record<keyof Database, readonly string[]>> = {
   loaded_packages: ['loaded_by'],
   memberships: ['extra'],
   operation_changes: ['revoked_terms'],
-  outbox_mails: ['last_error'],
+  outbox_mails: ['last_error', 'variables'],
   saved_filters: ['name'],
   sites: ['name'],
   stacks: ['label'],
   usage_entries: ['entry_key', 'action_description', 'stack', 'extra'],
   users: ['extra'],
+} satisfies Partial<Record<keyof Database, readonly string[]>>;
+
+type Condition = (clientIds: readonly number[]) => RawBuilder<unknown>;
+
+/** A row `t` of a client. */
+const ofClient =
+  (clientId: RawBuilder<unknown>): Condition =>
+  (clientIds) =>
+    sql`${clientId} = any(${[...clientIds]}::int[])`;
+
+const ofApp = ofClient(sql`(select client_id from apps where apps.id = t.app_id)`);
+
+/** A row `t` of a person who belongs to no other client. */
+const ofMember =
+  (userId: RawBuilder<unknown>): Condition =>
+  (clientIds) =>
+    sql`not exists (select from memberships m
+      where m.user_id = ${userId} and m.client_id <> all(${[...clientIds]}::int[]))`;
+
+/** Which rows belong to clients, for erasures that concern some clients only. */
+const OF_CLIENTS: Record<keyof typeof SEARCHED, Condition> = {
+  access_requests: ofApp,
+  access_views: ofApp,
+  access_view_uses: ofClient(
+    sql`(select a.client_id from access_views v join apps a on a.id = v.app_id where v.id = t.access_view_id)`,
+  ),
+  api_tokens: ofMember(sql`t.user_id`),
+  app_grants: ofApp,
+  apps: ofClient(sql`t.client_id`),
+  audit_entries: (clientIds) => sql`(t.client_ids = '{}' or t.client_ids && ${[...clientIds]}::int[])`,
+  // Their names are not those of people.
+  clients: () => sql`false`,
+  groups: ofClient(sql`t.client_id`),
+  fetched_packages: ofClient(sql`(select client_id from apps where apps.slug = t.slug)`),
+  invitations: ofClient(sql`t.client_id`),
+  loaded_packages: ofApp,
+  memberships: ofClient(sql`t.client_id`),
+  operation_changes: ofMember(sql`t.user_id`),
+  outbox_mails: ofClient(sql`t.client_id`),
+  saved_filters: ofClient(
+    sql`(select a.client_id from stacks s join apps a on a.id = s.app_id where s.id = t.stack_id)`,
+  ),
+  sites: () => sql`false`,
+  stacks: ofApp,
+  usage_entries: ofApp,
+  users: ofMember(sql`t.id`),
 };
 
 /** Pages of a table that one transaction searches: 16 MiB. */
@@ -194,6 +248,8 @@ export const RESTART_SEARCHES = `update erasures set transaction_id = pg_current
 
 type Range = {
   name: string;
+  /** The table whose partition it may be. */
+  root: keyof typeof SEARCHED;
   columns: { name: string; type: string }[];
   start: number;
   end: number;
@@ -213,7 +269,7 @@ const nextRanges = async (tx: SqlEntityManager, erasure: RunningErasure): Promis
         and root.relnamespace = current_schema()::regnamespace
       join pg_class c on c.oid = root.oid or c.oid in (select inhrelid from pg_inherits where inhparent = root.oid)
       where c.relkind = 'r')
-    select parts.name, (
+    select parts.name, parts.root, (
         select json_agg(json_build_object('name', attname, 'type', format_type(atttypid, atttypmod)) order by attnum)
         from pg_attribute join searched on searched.name = parts.root
         where attrelid = parts.oid and attname in (select json_array_elements_text(searched.columns))) as columns,
@@ -230,11 +286,17 @@ const inPages = (start: number, end: number) =>
 /** Transactions up to the one that replaced the account had ended before the search began. */
 const isNew = ({ transactionId: id }: RunningErasure) => sql`age(t.xmin) <= age(${id}::text::xid8::xid)`;
 
+/** A text without a time may name another person who had the address before, or has it now. */
+const isOfTime = (root: keyof typeof SEARCHED, { since, until }: Pick<RunningErasure, 'since' | 'until'>) => {
+  if (!since && !until) return sql`true`;
+  return root === 'audit_entries' ? isWithin(sql.ref('t.occurred_at'), { since, until }) : sql`false`;
+};
+
 /** Casts back to the column's type, which truncates a text that has become too long. */
 const replaceTexts = async (
   tx: SqlEntityManager,
-  { id }: RunningErasure,
-  { name, columns }: Range,
+  { id, clientIds, since, until }: RunningErasure,
+  { name, root, columns }: Range,
   isWanted: RawBuilder<unknown>,
 ): Promise<void> => {
   const text = (column: string) => sql`t.${sql.ref(column)}::text`;
@@ -248,11 +310,14 @@ const replaceTexts = async (
           (select x.actor_email, x.target, x.details, x.address from erased_audit_entry(t, e) x)`
       : sql.join(
           columns.map(
-            (column) =>
-              sql`${sql.ref(column.name)} = erased_text(${text(column.name)}, e)::${sql.raw(column.type)}`,
+            ({ name: column, type }) =>
+              sql`${sql.ref(column)} = ${sql.raw(type.startsWith('json') ? 'erased_json' : 'erased_text')}(${text(column)}, e)::${sql.raw(type)}`,
           ),
         );
   await sql`
     update ${sql.table(name)} t set ${changes} from erasures e
-    where e.id = ${id} and ${isWanted} and (${isNamed})`.execute(kysely(tx));
+    where e.id = ${id} and ${isWanted} and (${isNamed})
+      and ${clientIds ? OF_CLIENTS[root](clientIds) : sql`true`} and ${isOfTime(root, { since, until })}`.execute(
+    kysely(tx),
+  );
 };

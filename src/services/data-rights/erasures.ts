@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, countIn, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readAddresses } from '../users/addresses.ts';
+import { hasAddress, readAllAddresses } from '../users/addresses.ts';
 import { eraseAccount, type LockedPerson, lockPerson } from './erase-account.ts';
 import { finishErasures } from './erasure-work.ts';
 
@@ -27,7 +27,8 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
     const person = await lockPerson(em, actor, email);
     const expiresAt = new Date(clock.now().getTime() + CODE_MS);
     const confirmation = erasureKeys.confirmation(subjectOf(actor, person), expiresAt);
-    return { ...(await countRows(em, person)), confirmation, expires_at: expiresAt };
+    const other_clients = await readOtherClients(em, person);
+    return { ...(await countRows(em, person)), other_clients, confirmation, expires_at: expiresAt };
   },
 
   /**
@@ -72,23 +73,48 @@ const EXPIRED = 'Is not valid, expired, or the person has changed since. Get a n
 const subjectOf = ({ id }: Actor, { last_login: _, ...person }: LockedPerson): string =>
   JSON.stringify([id, person]);
 
+/** The names of clients that the person does not belong to, and that have recorded them. */
+export const readOtherClients = async (em: Em, person: LockedPerson): Promise<string[]> => {
+  const { present, verified } = await readAllAddresses(em, person.id);
+  const isNamed = (column: string, at: string) => hasAddress(column, at, [...present, ...verified]);
+  const isContact = (column: string) => sql`lower(${sql.ref(column)}) = ${person.email}`;
+  const { rows } = await sql<{ name: string }>`
+    select name from clients where id <> all(${person.clientIds}::int[]) and id in (
+      select client_id from invitations where ${isNamed('email', 'date_invited')}
+      union all select client_id from outbox_mails where ${isNamed('recipient', 'created_at')}
+      union all select a.client_id from usage_days d join apps a on a.id = d.app_id where ${isNamed('d.email', 'd.day')}
+      union all select unnest(client_ids) from audit_entries
+        where ${isNamed('actor_email', 'occurred_at')} or ${isNamed('target', 'occurred_at')}
+      union all select id from clients where ${isContact('support_email')} or ${isContact('default_from_email')})
+    order by lower(name)`.execute(kysely(em));
+  return rows.map(({ name }) => name);
+};
+
 /** The rows of the person. Usage comes from its totals: counting the log may take seconds. */
 export const countRows = async (em: Em, { id, email }: Pick<LockedPerson, 'id' | 'email'>) => {
-  const own = (table: string) =>
-    sql<number>`(select count(*)::int from ${sql.table(table)} where user_id = ${id})`;
-  const addresses = await readAddresses(em, id);
-  const { rows } = await sql<Record<(typeof COUNTED)[number], number>>`select
-    (select coalesce(sum(actions), 0)::int from usage_days where email = ${email}) as usage_entries,
-    (select count(*)::int from audit_entries where actor_email = any(${addresses}::varchar[])
-      or target = any(${addresses}::varchar[])) as audit_entries,
-    (select count(*)::int from invitations where email = ${email}) as invitations_received,
-    (select count(*)::int from invitations where inviter_id = ${id}) as invitations_sent,
-    (select count(*)::int from outbox_mails where recipient = any(${addresses}::varchar[]) or user_id = ${id}) as mails,
-    ${own('sessions')} as sessions, ${own('api_tokens')} as tokens, ${own('saved_filters')} as saved_filters,
-    ${own('memberships')} as memberships, ${own('app_grants')} as app_grants`.execute(kysely(em));
-  const [counts] = rows;
-  if (!counts) throw new Error('A query without a table returns one row.');
-  return counts;
+  const isOwn = condition`user_id = ${id}`;
+  const { present, verified, unverified } = await readAllAddresses(em, id);
+  const isNamed = (column: string, at: string) =>
+    hasAddress(column, at, [...present, ...verified, ...unverified]);
+  return kysely(em)
+    .selectNoFrom([
+      sql<number>`(select coalesce(sum(actions), 0)::int from usage_days where email = ${email})`.as(
+        'usage_entries',
+      ),
+      countIn(
+        'audit_entries',
+        condition`${isNamed('actor_email', 'occurred_at')} or ${isNamed('target', 'occurred_at')}`,
+      ).as('audit_entries'),
+      countIn('invitations', isNamed('email', 'date_invited')).as('invitations_received'),
+      countIn('invitations', condition`inviter_id = ${id}`).as('invitations_sent'),
+      countIn('outbox_mails', condition`${isNamed('recipient', 'created_at')} or ${isOwn}`).as('mails'),
+      countIn('sessions', isOwn).as('sessions'),
+      countIn('api_tokens', isOwn).as('tokens'),
+      countIn('saved_filters', isOwn).as('saved_filters'),
+      countIn('memberships', isOwn).as('memberships'),
+      countIn('app_grants', isOwn).as('app_grants'),
+    ])
+    .executeTakeFirstOrThrow();
 };
 
 export const COUNTED = [

@@ -1,18 +1,25 @@
-import { type SelectQueryBuilder, sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { CLIENT_ROLES } from '../access/permissions.ts';
 import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
-import { mailContexts } from '../mail/mail-context.ts';
+import { mailContexts, writtenAt } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
-import { hasAddress } from '../users/addresses.ts';
+import { type HeldAddress, hasAddress, isForHolder, type PersonAddress } from '../users/addresses.ts';
 import { visibleUsers } from '../users/user-rows.ts';
 
 export type ExportRow = Record<string, unknown>;
 
 export type Exported = {
   em: Em;
-  person: { id: number; email: string; addresses: readonly string[] };
+  person: {
+    id: number;
+    email: string;
+    /** As `readOwnAddresses`. */
+    own: readonly PersonAddress[];
+    others: readonly HeldAddress[];
+    clients: readonly number[];
+  };
   now: Date;
   mailWriter: MailWriter;
   invitationDays: number;
@@ -22,6 +29,27 @@ export type Exported = {
 const PAGE_ROWS = 250;
 
 type Pages = AsyncGenerator<ExportRow[]>;
+
+/** Rows about the person by an address and by the condition that they are of clients of the person. */
+const isAbout = (
+  { own, others }: Exported['person'],
+  column: string,
+  at: string,
+  isOfClients: (clients: readonly number[]) => RawBuilder<unknown>,
+): RawBuilder<boolean> => {
+  const isOther = (address: HeldAddress) =>
+    condition`(${hasAddress(column, at, [address])} and ${isOfClients(address.clients)})`;
+  return others.length === 0
+    ? hasAddress(column, at, own)
+    : condition`(${sql.join([hasAddress(column, at, own), ...others.map(isOther)], sql` or `)})`;
+};
+
+/** Rows of the account, as far as its holder may see them. */
+const isOf = ({ id }: Exported['person'], column: string, clientId: string, at: string) =>
+  condition`${sql.ref(column)} = ${id} and ${isForHolder(sql`${id}::int`, sql.ref(clientId), sql.ref(at))}`;
+
+/** A column with the id of a client names one of these. */
+const isIn = (column: string) => (clients: readonly number[]) => isAnyOf(column, clients, 'int');
 
 /** Reads the rows of a query in the order of its key, a page at a time: a slow reader holds no connection. */
 async function* pagesOf<DB, TB extends keyof DB, Row extends ExportRow>(
@@ -60,7 +88,13 @@ export const EXPORT_PARTS = {
       kysely(em)
         .selectFrom('email_changes')
         .select(['id', 'old_email', 'new_email', 'requested_at', 'changed_at'])
-        .where('user_id', '=', person.id),
+        .where('user_id', '=', person.id)
+        // Those of the one who had the account before it was handed over.
+        .where(
+          condition`not exists (select from email_changes handed where handed.user_id = ${person.id}
+            and handed.requested_at > email_changes.requested_at and handed.changed_at is not null
+            and not handed.is_own)`,
+        ),
       'id',
     ),
 
@@ -101,27 +135,37 @@ export const EXPORT_PARTS = {
           'r.decided_at',
         ])
         .select(['r.decision_reason', 'r.expires_at'])
-        .where('r.user_id', '=', person.id),
+        .where(isOf(person, 'r.user_id', 'apps.client_id', 'r.created_at')),
       'r.id',
     ),
 
   invitations_received: ({ em, person, now }: Exported): Pages =>
-    pagesOf(invitations(em, now).where('invitations.email', '=', person.email), 'invitations.id'),
+    pagesOf(
+      invitations(em, now).where(
+        isAbout(person, 'invitations.email', 'date_invited', isIn('invitations.client_id')),
+      ),
+      'invitations.id',
+    ),
 
   invitations_sent: ({ em, person, now }: Exported): Pages =>
-    pagesOf(invitations(em, now).where('inviter_id', '=', person.id), 'invitations.id'),
+    pagesOf(
+      invitations(em, now).where(isOf(person, 'inviter_id', 'invitations.client_id', 'date_invited')),
+      'invitations.id',
+    ),
 
   mails: async function* ({ em, person, now, mailWriter, invitationDays }: Exported): Pages {
-    const isRecipient = hasAddress('mail.recipient', person.addresses);
-    const mails = mailContexts(em, { now, invitationDays }).where(
-      condition`(${isRecipient} or mail.user_id = ${person.id})`,
+    const isRecipient = isAbout(person, 'mail.recipient', 'mail.created_at', isIn('mail.client_id'));
+    const isForAccount = isOf(person, 'mail.user_id', 'mail.client_id', 'mail.created_at');
+    const mails = mailContexts(em, { now, invitationDays }, VIEWS_ALL).where(
+      condition`(${isRecipient} or ${isForAccount})`,
     );
     for await (const rows of pagesOf(mails, 'mail.id'))
       yield rows.map((row) => {
         // Links are secrets.
-        const { subject, text } = mailWriter.write(row, row.sent_at ?? now, { showsLink: false });
-        const { id, kind, recipient, status, created_at, sent_at, failed_at, last_error } = row;
-        return { id, kind, recipient, status, created_at, sent_at, failed_at, last_error, subject, text };
+        const { subject, text } = mailWriter.write(row, writtenAt(row, now), { showsLink: false });
+        const { id, kind, recipient, status, created_at, sent_at, failed_at, last_error, is_as_sent } = row;
+        const times = { created_at, sent_at, failed_at };
+        return { id, kind, recipient, status, ...times, last_error, subject, text, is_as_sent };
       });
   },
 
@@ -147,10 +191,12 @@ export const EXPORT_PARTS = {
   saved_filters: ({ em, person }: Exported): Pages =>
     pagesOf(
       kysely(em)
-        .selectFrom('saved_filters')
-        .select(['id', 'stack_id', 'hash', 'name', 'created', 'modified'])
-        .where('user_id', '=', person.id),
-      'id',
+        .selectFrom('saved_filters as filter')
+        .innerJoin('stacks', 'stacks.id', 'filter.stack_id')
+        .innerJoin('apps', 'apps.id', 'stacks.app_id')
+        .select(['filter.id', 'stack_id', 'hash', 'name', 'created', 'modified'])
+        .where(isOf(person, 'filter.user_id', 'apps.client_id', 'created')),
+      'filter.id',
     ),
 
   /** Without their keys, which open apps. */
@@ -163,7 +209,7 @@ export const EXPORT_PARTS = {
         .select(['data_permissions', 'selections', 'stack_slug', 'flags', 'autorotate', 'allowed_networks'])
         .select(['view.show_header', 'view.show_footer', 'language_code'])
         .select(['view.created_at', 'modified_at'])
-        .where('user_id', '=', person.id),
+        .where(isOf(person, 'view.user_id', 'apps.client_id', 'view.created_at')),
       'view.id',
     ),
 
@@ -176,7 +222,7 @@ export const EXPORT_PARTS = {
         .select(['used.id', 'used.access_view_id', 'apps.slug as app', 'used_at', 'used.data_permissions'])
         .select(['used.selections', 'used.stack_slug', 'used.autorotate', 'used.show_header'])
         .select(['used.show_footer', 'used.language_code', 'ip_address', 'user_agent'])
-        .where('used.user_id', '=', person.id),
+        .where(isOf(person, 'used.user_id', 'apps.client_id', 'used_at')),
       'used.id',
     ),
 
@@ -187,23 +233,27 @@ export const EXPORT_PARTS = {
       .innerJoin('apps', 'apps.id', 'usage_entries.app_id')
       .select(['usage_entries.id', 'apps.slug as app', 'occurred_at', 'action', 'action_description'])
       .select(['full_name', 'entry_key', 'extra'])
-      .where(hasAddress('email', person.addresses));
+      .where(isAbout(person, 'email', 'occurred_at', isIn('apps.client_id')));
     for await (const rows of pagesOf(entries, 'occurred_at', 'usage_entries.id'))
       yield rows.map(({ id: _, ...row }) => row);
   },
 
   /** What the person did, then what others did to them: without the network addresses of the others. Oldest first. */
-  audit: async function* ({ em, person: { addresses } }: Exported): Pages {
-    const isIn = (column: string) => hasAddress(column, addresses);
+  audit: async function* ({ em, person }: Exported): Pages {
+    const isOfClients = (clients: readonly number[]) =>
+      condition`client_ids <> '{}' and client_ids <@ ${[...clients]}::int[]`;
+    const isNamed = (column: string) => isAbout(person, column, 'occurred_at', isOfClients);
     const entries = kysely(em)
       .selectFrom('audit_entries')
       .select(['id', 'occurred_at', 'action', 'actor_email as actor', 'target', 'details']);
-    const own = entries.select('address').where(isIn('actor_email'));
+    const own = entries.select('address').where(isNamed('actor_email'));
     yield* pagesOf(own, 'occurred_at', 'id');
     const byOthers = entries
-      .select(sql<string | null>`case when actor_email = '' then address end`.as('address'))
-      .where(isIn('target'))
-      .where(condition`not ${isIn('actor_email')}`);
+      .select((entry) =>
+        entry.case().when('actor_email', '=', '').then(entry.ref('address')).end().as('address'),
+      )
+      .where(isNamed('target'))
+      .where(condition`not ${isNamed('actor_email')}`);
     yield* pagesOf(byOthers, 'occurred_at', 'id');
   },
 } satisfies Record<string, (exported: Exported) => Pages>;
@@ -211,14 +261,22 @@ export const EXPORT_PARTS = {
 export type ExportPart = keyof typeof EXPORT_PARTS;
 export const EXPORT_PART_NAMES = Object.keys(EXPORT_PARTS) as ExportPart[]; // its keys are literals
 
+/** SQL: the address of the inviter; of one who has left the client, that of the time, because the present one is not for its people. */
+const INVITER = sql<string>`
+  case when exists (select from memberships m where m.user_id = inviter.id and m.client_id = invitations.client_id)
+    then inviter.email
+    else coalesce((select c.old_email from email_changes c where c.user_id = inviter.id and c.changed_at > date_invited
+      order by c.changed_at, c.id limit 1), inviter.email) end`;
+
 const invitations = (em: Em, now: Date) =>
   kysely(em)
     .selectFrom('invitations')
     .innerJoin('clients', 'clients.id', 'invitations.client_id')
     .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
-    .select(['invitations.id', 'clients.name as client', 'invitations.email', 'inviter.email as inviter'])
+    .select(['invitations.id', 'clients.name as client', 'invitations.email', INVITER.as('inviter')])
+    .select(['invitations.first_name', 'invitations.last_name'])
     .select([statusAt(now).as('status'), 'date_invited', 'expires_at', 'closed_at', 'email_count'])
-    .select(['invitations.extra', appsInvitedTo(sql`a.slug`, sql`invitations.id`).as('apps')])
+    .select(['invitations.extra', appsInvitedTo('slug').as('apps')])
     .select([
       'invitations.apps_expire_at',
       sql<string[]>`array(select g.name from invitation_groups ig join groups g on g.id = ig.group_id

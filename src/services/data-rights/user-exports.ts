@@ -8,7 +8,7 @@ import { can } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { reloadActor } from '../auth/identity.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readAddresses } from '../users/addresses.ts';
+import { readOwnAddresses } from '../users/addresses.ts';
 import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from './export-rows.ts';
 
 /** How long an answer about the reader's access stays valid. */
@@ -30,8 +30,8 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
     const clients = await clientIdsOf(em, person.id);
     await audit.record(em, [{ action: 'user.export', actor, target: email, clients }]);
 
-    const addresses = await readAddresses(em, person.id);
-    const exported = { em, person: { ...person, addresses }, now, mailWriter, invitationDays };
+    const about = { ...person, email, ...(await readOwnAddresses(em, person.id)), clients };
+    const exported = { em, person: about, now, mailWriter, invitationDays };
     const recheck = createRecheck(em, actor, person.id);
     const open = (part: ExportPart): OpenPart =>
       async function* () {
@@ -55,7 +55,7 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
  * who answers requests of people for their data.
  */
 const findPerson = async (em: Em, actor: Actor | null, email: string) => {
-  const users = kysely(em).selectFrom('users').select(['id', 'email']).where('email', '=', email);
+  const users = kysely(em).selectFrom('users').select('id').where('email', '=', email);
   const visible = actor ? users.where(userVisibleTo(actor)) : users;
   const person = await visible.executeTakeFirstOrThrow(() => notFound('user'));
   if (!mayExport(actor, person.id)) throw roleRequired('superuser, except for your own data');

@@ -1,4 +1,4 @@
-import { type InferResult, sql } from 'kysely';
+import { type InferResult, type NotNull, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -6,13 +6,14 @@ import { type Actor, administersClient, canViewAll, requireAccessAdmin } from '.
 import {
   APP_ACCESS,
   clientVisibleTo,
-  GROUP_ACCESS,
+  groupsGiving,
   isNotErased,
   LIVE_GRANTS,
   userVisibleTo,
 } from '../access/visibility.ts';
 import { appRows, requireViewableApp } from '../apps/app-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { addressOf } from '../users/addresses.ts';
 import { readTarget } from '../users/user-locks.ts';
 import { accessEndsAt, decideAccess, hasAccess, type Opening, openingsByUser } from './app-access.ts';
 
@@ -90,7 +91,7 @@ export const createAccessExplanation = ({
       .where(userVisibleTo(actor))
       .executeTakeFirst();
     if (!opening || !isVisible(actor, opening)) throw notFound('app or user');
-    const given = await readGiven(em, opening);
+    const given = await readGiven(em, actor, opening);
     const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired).map(pathOf)];
     const decision = decideAccess(opening, clock.now());
     return {
@@ -110,7 +111,7 @@ export const createAccessExplanation = ({
    */
   list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
     const { client_id } = await requireViewableApp(em, actor, appId);
-    const people = peopleOf(em, appId, client_id).where(userVisibleTo(actor)).where(isNotErased);
+    const people = peopleOf(em, actor, appId, client_id).where(userVisibleTo(actor)).where(isNotErased);
     if (page.cursor === undefined) return readPage(people, 'users.email', page);
     const { email } = await cursorRow(people.where('users.email', '=', page.cursor));
     return readPage(people.where('users.email', '>', email), 'users.email', page);
@@ -140,25 +141,23 @@ export const createAccessExplanation = ({
 });
 
 /** Users who have the app: by a grant, a group or a role. */
-const peopleOf = (em: Em, appId: string, clientId: number) =>
+const peopleOf = (em: Em, actor: Actor, appId: string, clientId: number) =>
   openingsByUser(em)
     .clearSelect()
     .leftJoin(LIVE_GRANTS.as('g'), (join) =>
       join.onRef('g.user_id', '=', 'users.id').onRef('g.app_id', '=', 'apps.id'),
     )
-    .leftJoin('users as granter', 'granter.id', 'g.granted_by')
+    .select(['users.email', 'users.first_name', 'users.last_name'])
+    .$narrowType<{ email: NotNull; first_name: NotNull; last_name: NotNull }>()
     .select([
-      sql<string>`users.email`.as('email'),
-      sql<string>`users.first_name`.as('first_name'),
-      sql<string>`users.last_name`.as('last_name'),
       sql<string | null>`case when users.is_superuser then 'superuser' when users.is_staff then 'staff'
         when memberships.is_admin then 'client-admin' end`.as('role'),
-      sql<string[]>`array(select b.name from ${GROUP_ACCESS} b
-        where b.user_id = users.id and b.app_id = apps.id order by b.name)`.as('groups'),
+      groupsGiving(sql`users.id`).as('groups'),
       condition`g.app_id is not null`.as('is_granted'),
       accessEndsAt.as('ends_at'),
     ])
-    .select(['granter.email as granted_by', 'g.granted_at', 'g.expires_at as grant_expires_at', 'g.reason'])
+    .select(addressOf(actor, sql`g.granted_by`, sql`g.granted_at`).as('granted_by'))
+    .select(['g.granted_at', 'g.expires_at as grant_expires_at', 'g.reason'])
     .where('apps.id', '=', appId)
     .where('users.is_active', '=', true)
     .where(hasAccess)
@@ -195,16 +194,18 @@ type Given = Omit<AccessPath, 'kind' | 'role' | 'group'> & {
 };
 
 /** The grant of the app, also one that has expired, and the groups that give it. */
-const readGiven = async (em: Em, { user_id, app_id }: Opening): Promise<Given[]> => {
+const readGiven = async (em: Em, actor: Actor, { user_id, app_id }: Opening): Promise<Given[]> => {
+  const adderId = sql`case when gm.added_at >= ga.added_at then gm.added_by else ga.added_by end`;
+  const adder = addressOf(actor, adderId, sql`greatest(gm.added_at, ga.added_at)`);
   const { rows } = await sql<Given>`
-    select null::int as group_id, null as group_name, g.granted_at as since, granter.email as granted_by,
+    select null::int as group_id, null as group_name, g.granted_at as since,
+      ${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)} as granted_by,
       g.expires_at, g.reason, coalesce(g.expires_at <= now(), false) as is_expired
-    from app_grants g left join users granter on granter.id = g.granted_by
+    from app_grants g
     where g.user_id = ${user_id} and g.app_id = ${app_id}
     union all
-    select gr.id, gr.name, greatest(gm.added_at, ga.added_at), adder.email, null, '', false
+    select gr.id, gr.name, greatest(gm.added_at, ga.added_at), ${adder}, null, '', false
     from group_members gm join group_apps ga on ga.group_id = gm.group_id join groups gr on gr.id = gm.group_id
-      left join users adder on adder.id = case when gm.added_at >= ga.added_at then gm.added_by else ga.added_by end
     where gm.user_id = ${user_id} and ga.app_id = ${app_id}
     order by group_name nulls first`.execute(kysely(em));
   return rows;

@@ -1,4 +1,4 @@
-import { type InferResult, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { expressionBuilder, type InferResult, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
@@ -81,7 +81,12 @@ export const createAccessViews = ({ em, readList }: UnitOfWork) => ({
 
 /** A key opens the app: only managers of the view get it. To others, it is empty. */
 const keyFor = (manager: Roles, key: RawBuilder<string>) =>
-  sql<string>`case when ${accessViewManagedBy(manager)} then ${key} else '' end`;
+  expressionBuilder().case().when(accessViewManagedBy(manager)).then(key).else('').end();
+
+/** SQL: whether the person of the view, if it has one, may still open apps of the client. The accounts of people who have left are not looked at. */
+const isPersonActive = condition`(users.id is null or users.is_active and (users.is_superuser or users.is_staff
+  or exists (select from memberships m
+    where m.user_id = users.id and m.client_id = apps.client_id and m.is_active_member)))`;
 
 /** The access views that the viewer may see, newest first, with the names of the API. */
 export const accessViewRows = (em: Em, viewer: Viewer) =>
@@ -97,9 +102,12 @@ export const accessViewRows = (em: Em, viewer: Viewer) =>
     .select(['allowed_uses as allowed_uses_cnt', 'uses as usages_cnt', 'expires_at'])
     .select(sql<Record<string, unknown>>`coalesce(data_permissions, '{}')`.as('data_permissions'))
     .select(['selections', 'stack_slug', 'flags', 'autorotate'])
-    .select(sql<string>`array_to_string(allowed_networks, ',')`.as('allowed_networks'))
+    .select(({ fn, val }) =>
+      fn<string>('array_to_string', ['allowed_networks', val(',')]).as('allowed_networks'),
+    )
     .select(['access_views.show_header', 'access_views.show_footer', 'language_code'])
     .select(['access_views.created_at as created', 'modified_at as modified'])
+    .select(isPersonActive.as('is_person_active'))
     .where(accessViewVisibleTo(viewer))
     .orderBy('access_views.id', 'desc');
 
@@ -126,7 +134,7 @@ const listedAccessViews = async (em: Em, actor: Actor, { app, user, flags = {} }
   return rows;
 };
 
-type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed';
+type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed' | 'is_person_active';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
 /** Opens a whole list of rows with an `id`, which is `key` in the query. */

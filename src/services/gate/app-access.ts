@@ -8,6 +8,11 @@ import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS } from '../access/visibility.ts';
  */
 export type AppAccess = 'allowed' | 'in-maintenance' | 'client-closed' | 'not-granted' | 'user-inactive';
 
+/** SQL: the value for staff and superusers who belong to other clients only: the data of the account is of these clients. Otherwise null. */
+const ofOthersOnly = <T>(value: RawBuilder<T>) => sql<T | null>`
+  case when memberships.user_id is null and exists (select from memberships other where other.user_id = users.id)
+    then ${value} end`;
+
 /**
  * Apps that are opened by a user, or by an access view as its user or, if it has none, as a guest: what decides whether they
  * may be opened, and what tickets say. The columns of a missing user or view are null.
@@ -29,9 +34,15 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>) 
     .select(['clients.is_open as client_is_open', 'clients.embed_origins'])
     .select(['users.id as user_id', 'users.handle', 'users.email', 'users.is_active'])
     .select(['users.is_superuser', 'users.is_staff'])
+    .select(({ fn }) => [
+      fn
+        .coalesce('memberships.is_demo_user', ofOthersOnly(condition`false`), 'users.is_demo_user')
+        .as('is_demo_user'),
+      fn
+        .coalesce('memberships.extra', ofOthersOnly(sql<Record<string, unknown>>`'{}'::json`), 'users.extra')
+        .as('extra'),
+    ])
     .select([
-      sql<boolean | null>`coalesce(memberships.is_demo_user, users.is_demo_user)`.as('is_demo_user'),
-      sql<Record<string, unknown> | null>`coalesce(memberships.extra, users.extra)`.as('extra'),
       sql<string | null>`trim(users.first_name || ' ' || users.last_name)`.as('name'),
       isClientAdmin.as('is_client_admin'),
       hasAccess.as('has_access'),

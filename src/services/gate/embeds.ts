@@ -42,7 +42,7 @@ export const createOneTimeViews = ({ em, clock, audit }: UnitOfWork) => ({
           user_id: subject.id,
           is_one_time: true,
           by_superuser: subject.isPrivileged,
-          expires_at: sql<Date>`clock_timestamp() + ${ONE_TIME_SECONDS}::int * interval '1 second'`,
+          expires_at: sql`clock_timestamp() + ${ONE_TIME_SECONDS}::int * interval '1 second'`,
         },
         clock.now(),
       );
@@ -73,7 +73,7 @@ export const createEmbedSession = async (
     .values({
       digest: tokenDigest(secret),
       access_view_use_id: useId,
-      expires_at: sql<Date>`least(clock_timestamp() + ${MAX_HOURS}::int * interval '1 hour', ${viewExpiresAt}::timestamptz)`,
+      expires_at: sql`least(clock_timestamp() + ${MAX_HOURS}::int * interval '1 hour', ${viewExpiresAt}::timestamptz)`,
     })
     .returning(sql<number>`ceil(extract(epoch from expires_at - clock_timestamp()))::int`.as('maxAgeSeconds'))
     .executeTakeFirstOrThrow();

@@ -103,9 +103,8 @@ export const endLaunches = async (tx: Em, userId: number, clientIds: readonly nu
     where u.user_id = ${userId} and v.app_id in (${apps})`;
   await sql`delete from embed_sessions where access_view_use_id in (${uses})`.execute(kysely(tx));
   await sql`
-    delete from launch_codes where app_id in (${apps}) and (user_id = ${userId} or access_view_use_id in (${uses}))`.execute(
-    kysely(tx),
-  );
+    delete from launch_codes where app_id in (${apps})
+      and (user_id = ${userId} or access_view_use_id in (${uses}))`.execute(kysely(tx));
 };
 
 /** Whether all columns that have a value here have it in the row, too. */

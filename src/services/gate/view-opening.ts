@@ -163,7 +163,7 @@ const countUse = (tx: Em, key: string, address: string | null) =>
     .updateTable('access_views')
     .set({
       uses: sql`uses + 1`,
-      key: sql<string>`case when autorotate then ${newAccessViewKey()} else key end`,
+      key: sql`case when autorotate then ${newAccessViewKey()} else key end`,
     })
     .where('key', '=', key)
     .where('is_active', '=', true)

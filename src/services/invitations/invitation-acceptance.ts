@@ -13,6 +13,7 @@ import { canAllOf, MEMBER } from '../access/permissions.ts';
 import { type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
 import { addSession, setPassword } from '../auth/credentials.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
+import { supersedeEnded } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -25,8 +26,9 @@ import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './in
 export type Acceptance = {
   key: string;
   signature: string;
-  first_name: string;
-  last_name: string;
+  /** Those of the invitation if missing. */
+  first_name?: string | undefined;
+  last_name?: string | undefined;
   password?: string | undefined;
   userAgent: string;
 };
@@ -38,9 +40,10 @@ export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activati
 export const createInvitationAcceptance = (unit: UnitOfWork) => {
   const { em, clock, hasher, loadCommonPasswords, links, audit, origin, sessionMaxDays: maxDays } = unit;
 
-  const hashOf = async (invitation: InvitationByLink, { password, ...names }: Acceptance) => {
+  const hashOf = async (invitation: InvitationByLink, input: Acceptance) => {
+    const { password } = input;
     if (password === undefined) throw invalid({ password: ['This field is required.'] });
-    const person = { email: invitation.email, firstName: names.first_name, lastName: names.last_name };
+    const person = { email: invitation.email, ...namesOf(invitation, input) };
     const policy = await readPolicyOfClient(em, invitation.client_id);
     rejectWeakPassword(policy, password, person, await loadCommonPasswords());
     return hasher.hash(password);
@@ -64,8 +67,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     await em.transactional(async (tx) => {
       const now = clock.now();
       const closed = await close(tx, input, now);
-      const names = { firstName: input.first_name, lastName: input.last_name };
-      const user = await createInvitee(tx, closed, { ...names, hash, now });
+      const user = await createInvitee(tx, closed, { ...namesOf(closed, input), hash, now });
       const address = origin.address ?? '';
       const { userAgent } = input;
       await addSession(tx, { userId: user.id, secret, now, address, userAgent, maxDays });
@@ -120,6 +122,11 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
   };
 };
 
+const namesOf = (invitation: InvitationByLink, input: Acceptance) => ({
+  firstName: input.first_name ?? invitation.first_name,
+  lastName: input.last_name ?? invitation.last_name,
+});
+
 const acceptEvent = (invitation: InvitationByLink, actor: { email: string }): AuditEvent => ({
   action: 'invitation.accept',
   actor,
@@ -159,10 +166,12 @@ const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now:
         'invitations.email',
         'invitations.extra',
       ])
+      .select(['invitations.first_name', 'invitations.last_name'])
       .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
-      .select(['invitations.apps_expire_at', groupsInvitedTo(sql`invitations.id`).as('groups')])
+      .select(['invitations.apps_expire_at', groupsInvitedTo.as('groups')])
       .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
-      .select(['inviter.first_name as inviter_first_name', 'inviter.last_name as inviter_last_name'])
+      .select(ifStillThere('first_name').as('inviter_first_name'))
+      .select(ifStillThere('last_name').as('inviter_last_name'))
       /** null if no user has this address yet. */
       .select('invitee.is_active as user_is_active')
       .select([statusAt(now).as('status'), appLabelsInvitedTo(sql`invitations.id`).as('app_labels')])
@@ -170,6 +179,11 @@ const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now:
       .executeTakeFirstOrThrow(() => notFound('invitation'))
   );
 };
+
+/** SQL: a name of the inviter; empty of one who has left the client, because others may have changed it since. */
+const ifStillThere = (column: 'first_name' | 'last_name') => sql<string>`
+  case when inviter.is_superuser or inviter.is_staff or exists (select from memberships m
+    where m.user_id = inviter.id and m.client_id = invitations.client_id) then ${sql.ref(`inviter.${column}`)} else '' end`;
 
 export type InvitationByLink = Awaited<ReturnType<typeof findInvitationByLink>>;
 
@@ -185,12 +199,24 @@ const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInv
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
 
-  const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
+  const isEmailVerified = await isByMailboxOnly(tx, invitation.id);
+  const user = await addUser(tx, { email, isEmailVerified, firstName, lastName, extra, isDemoUser }, now);
   user.lastLogin = now;
   await tx.flush().catch(rethrowAsLoginRequired);
   await setPassword(tx, { userId: user.id, hash, now });
   await joinInvited(tx, invitation, user.id, now);
   return user;
+};
+
+/** Whether the mail server has accepted the mail, and its link was not read or copied in Steward. */
+const isByMailboxOnly = async (tx: Em, invitationId: number): Promise<boolean> => {
+  const mails = kysely(tx)
+    .selectFrom('outbox_mails as mail')
+    .innerJoin('invitations as i', 'i.id', 'mail.invitation_id')
+    .select('mail.id')
+    .where('i.id', '=', invitationId)
+    .where('i.is_link_shown', '=', false);
+  return (await mails.where('mail.sent_at', 'is not', null).limit(1).executeTakeFirst()) !== undefined;
 };
 
 /** An admin created a user with this address concurrently. */
@@ -208,6 +234,8 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
+  // The address may have been changed while this waited for the lock.
+  if (user.email !== invitation.email) throw new Problem('login-required');
   const { client_id: clientId } = invitation;
   const { clientIds, ...roles } = await targets(tx).where('users.id', '=', userId).executeTakeFirstOrThrow();
   await joinInvited(tx, invitation, userId, now);
@@ -220,7 +248,9 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   // A new member of another client must not bring the data of that client.
   const known = isShared && !isMember ? {} : (membership.extra ?? user.extra);
   const details = hasRole ? {} : applyInvited(owner, known, invitation);
-  if (isShared && !isMember) membership.extra ??= {};
+  // What is set on the account counts in its only client.
+  if (!isShared && details.extra) membership.extra = null;
+  if (!isShared && details.is_demo_user) membership.isDemoUser = null;
   await tx.flush();
   if (!isMember) await enqueueJoinNotices(tx, [userId], [clientId], now);
   return { action: isShared ? ('membership.update' as const) : ('user.update' as const), details };
@@ -277,5 +307,11 @@ const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number,
     insert into group_members (group_id, user_id, added_by, added_at)
     select group_id, ${userId}::int, ${inviter_id}::int, ${now}::timestamptz
     from invitation_groups where invitation_id = ${id} on conflict do nothing`.execute(kysely(tx));
+  const groups = kysely(tx)
+    .selectFrom('invitation_groups')
+    .select('group_id')
+    .where('invitation_id', '=', id);
+  const ids = (await groups.execute()).map(({ group_id }) => group_id);
+  await supersedeEnded(tx, [userId], 'group', ids);
   await closeObsoleteRequests(tx, requestsOf([userId]), inviter_id, now);
 };

@@ -1,6 +1,14 @@
 import { CsvError, parse } from 'csv-parse/sync';
 
-export const COLUMNS = ['email', 'client', 'apps', 'is_demo_user', 'extra'] as const;
+export const COLUMNS = [
+  'email',
+  'first_name',
+  'last_name',
+  'client',
+  'apps',
+  'is_demo_user',
+  'extra',
+] as const;
 export type Column = (typeof COLUMNS)[number];
 
 /** The name that REST has for `apps`. */
@@ -73,6 +81,8 @@ const cellsOf = (header: string[], fields: string[]): Record<Column, string> => 
   const cell = (column: Column): string => fields[header.indexOf(column)]?.trim() ?? '';
   return {
     email: cell('email'),
+    first_name: cell('first_name'),
+    last_name: cell('last_name'),
     client: cell('client'),
     apps: cell('apps'),
     is_demo_user: cell('is_demo_user'),

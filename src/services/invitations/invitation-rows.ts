@@ -5,12 +5,13 @@ import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import { addressKnownTo } from '../users/addresses.ts';
 import { type UserRow, userRows } from '../users/user-rows.ts';
 
-/** Ids or labels of the apps of an invitation, by age. */
-export const appsInvitedTo = (column: RawBuilder<unknown>, invitationId: RawBuilder<unknown>) =>
-  sql<string[]>`array(select ${column} from invitation_apps ia join apps a on a.id = ia.app_id
-    where ia.invitation_id = ${invitationId} order by a.created_at, a.id)`;
+/** Ids or slugs of the apps of an invitation, by age. */
+export const appsInvitedTo = (column: 'id' | 'slug') =>
+  sql<string[]>`array(select ${sql.ref(`a.${column}`)} from invitation_apps ia join apps a on a.id = ia.app_id
+    where ia.invitation_id = invitations.id order by a.created_at, a.id)`;
 
 /** SQL: the labels of all apps that an invitation gives, also by groups, by age. */
 export const appLabelsInvitedTo = (invitationId: RawBuilder<unknown>) =>
@@ -21,9 +22,8 @@ export const appLabelsInvitedTo = (invitationId: RawBuilder<unknown>) =>
     order by a.created_at, a.id)`;
 
 /** SQL: the ids of the groups of an invitation. */
-export const groupsInvitedTo = (invitationId: RawBuilder<unknown>) =>
-  sql<number[]>`array(select group_id from invitation_groups
-    where invitation_id = ${invitationId} order by group_id)`;
+export const groupsInvitedTo = sql<number[]>`array(select group_id from invitation_groups
+  where invitation_id = invitations.id order by group_id)`;
 
 /** The part of an audit entry that names groups; empty without groups. */
 export const namedGroups = (groups: readonly number[] = []) => (groups.length > 0 ? { groups } : {});
@@ -33,7 +33,7 @@ export const invitationRows = (em: Em) =>
   kysely(em)
     .selectFrom('invitations')
     .select(['id', 'client_id', 'email', 'key', 'inviter_id', 'extra', 'date_invited', 'email_count'])
-    .select(['is_demo_user', appsInvitedTo(sql`a.id`, sql`invitations.id`).as('initial_apps')]);
+    .select(['is_demo_user', appsInvitedTo('id').as('initial_apps')]);
 
 export type InvitationRow = InferResult<ReturnType<typeof invitationRows>>[number] & { inviter: UserRow };
 
@@ -75,10 +75,20 @@ export const readInvitation = async (em: Em, actor: Actor, id: number): Promise<
 };
 
 /** Adds to each invitation its inviter as visible to the actor, with one statement. */
-export const withInviters = async <T extends { inviter_id: number }>(em: Em, actor: Actor, rows: T[]) => {
-  const ids = [...new Set(rows.map((row) => row.inviter_id))];
+export const withInviters = async <T extends { inviter_id: number; date_invited: Date }>(
+  em: Em,
+  actor: Actor,
+  rows: T[],
+) => {
+  const lastInvited = new Map<number, Date>();
+  for (const { inviter_id: id, date_invited: at } of rows)
+    if (at > (lastInvited.get(id) ?? 0)) lastInvited.set(id, at);
+  const ids = [...lastInvited.keys()];
+  const times = JSON.stringify(Object.fromEntries(lastInvited));
+  const invitedAt = sql`(${times}::json ->> users.id::text)::timestamptz`;
   const inviters = await userRows(em, actor)
-    .select(userVisibleTo(actor).as('is_seen'))
+    .select([userVisibleTo(actor).as('is_seen'), addressKnownTo(actor, invitedAt).as('known_address')])
+    .select(condition`(users.is_superuser or users.is_staff)`.as('is_operator'))
     .where(isAnyOf('users.id', ids, 'int'))
     .execute();
   const byId = new Map(inviters.map((user) => [user.id, user.is_seen ? user : nameOnly(user)]));
@@ -88,23 +98,28 @@ export const withInviters = async <T extends { inviter_id: number }>(em: Em, act
   });
 };
 
-/** Identifies an inviter who is not visible to the actor, such as a superuser. Each column is listed, so that no new one leaks. */
-const nameOnly = (user: UserRow): UserRow => ({
+type UnseenInviter = UserRow & { known_address: string | null; is_operator: boolean };
+
+/**
+ * Identifies an inviter who is not visible to the actor: a superuser or staff by name; a person who has left by the address of that
+ * time, because the rest of their account may say what they do elsewhere. Each column is listed, so that no new one leaks.
+ */
+const nameOnly = (user: UnseenInviter): UserRow => ({
   id: user.id,
-  email: user.email,
+  email: user.known_address ?? user.email,
   handle: user.handle,
-  first_name: user.first_name,
-  last_name: user.last_name,
+  first_name: user.is_operator ? user.first_name : '',
+  last_name: user.is_operator ? user.last_name : '',
   extra: {},
-  is_active: user.is_active,
-  is_demo_user: user.is_demo_user,
+  is_active: user.is_operator && user.is_active,
+  is_demo_user: user.is_operator && user.is_demo_user,
   profile_color: user.profile_color,
-  profile_avatar: user.profile_avatar,
+  profile_avatar: user.is_operator ? user.profile_avatar : null,
   last_login: null,
   date_joined: user.date_joined,
   last_activated: null,
   last_deactivated: null,
-  last_password_set: user.last_password_set,
+  last_password_set: user.is_operator ? user.last_password_set : user.date_joined,
   apps: user.apps,
   clientadmin_of: user.clientadmin_of,
 });

@@ -1,4 +1,5 @@
 import { type InferResult, sql } from 'kysely';
+import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { Invitation, InvitationStatus } from '../../../entities/invitation.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
@@ -9,7 +10,7 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { type MailStatus, mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
+import { mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InvitationRow } from './invitation-rows.ts';
 import {
@@ -45,9 +46,13 @@ type ListFilter = Search & { app?: string | undefined };
 type SearchFilter = Search & {
   /** Exclusive. */
   expires_before?: Date | undefined;
+  /** The time of the request that created or renewed them. */
+  invited_at?: Date | undefined;
 };
 
 type InvitationChanges = {
+  first_name?: string | undefined;
+  last_name?: string | undefined;
   extra?: Record<string, unknown> | undefined;
   initial_apps?: string[] | undefined;
   groups?: number[] | undefined;
@@ -92,11 +97,12 @@ export const createInvitations = (unit: UnitOfWork) => {
 
     /** Newest first. */
     search: async (actor: Actor, filter: SearchFilter, page: PageRequest) => {
-      const { expires_before: expiresBefore, cursor } = filter;
+      const { expires_before: expiresBefore, invited_at: invitedAt, cursor } = filter;
       const now = clock.now();
       const detailed = detailedInvitations(em, actor, now);
       let rows = afterCursor(detailed, 'id', cursor, 'desc').where(isMatch(filter, now));
       if (expiresBefore !== undefined) rows = rows.where('expires_at', '<', expiresBefore);
+      if (invitedAt !== undefined) rows = rows.where(isInvitedAt(invitedAt));
       return withInviters(em, actor, await readPage(rows, 'id', page));
     },
 
@@ -128,7 +134,7 @@ export const createInvitations = (unit: UnitOfWork) => {
       actor: Actor,
       email: string,
       client: number | undefined,
-      { extra, initial_apps: apps, groups, apps_expire_at: end }: InvitationChanges,
+      { extra, initial_apps: apps, groups, apps_expire_at: end, ...names }: InvitationChanges,
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
         const invitation = await lockPending(tx, actor, { email, client, now: clock.now() });
@@ -139,10 +145,14 @@ export const createInvitations = (unit: UnitOfWork) => {
           invitation.appsExpireAt = end;
         }
         if (extra) invitation.extra = extra;
+        invitation.firstName = names.first_name ?? invitation.firstName;
+        invitation.lastName = names.last_name ?? invitation.lastName;
         await tx.flush();
-        if (apps || groups || end !== undefined || extra) {
+        const isRenamed = names.first_name !== undefined || names.last_name !== undefined;
+        if (apps || groups || end !== undefined || extra || isRenamed) {
           const event = eventOf('invitation.update', actor, invitation);
-          const details = { ...event.details, apps, groups, apps_expire_at: end, extra: extra && 'changed' };
+          const changed = { extra: extra && 'changed', name: isRenamed ? 'changed' : undefined };
+          const details = { ...event.details, apps, groups, apps_expire_at: end, ...changed };
           await audit.record(tx, [{ ...event, details }]);
         }
         return readInvitation(tx, actor, invitation.id);
@@ -184,6 +194,8 @@ export const createInvitations = (unit: UnitOfWork) => {
         if (!invitation.isOpen(clock.now())) throw new Problem('invitation-closed');
         if (!showsInvitationLink(actor, invitation.client.id, mailRoute))
           throw roleRequired('superuser: the invitee receives the link by email');
+        invitation.isLinkShown = true;
+        await tx.flush();
         await record(tx, 'invitation.copy-link', actor, invitation);
         return { url: links.invitation(invitation.key), expiresAt: invitation.expiresAt };
       }),
@@ -199,20 +211,23 @@ const isMatch = ({ status, client, search }: Search, now: Date) => condition`(
   and ${client === undefined ? sql`true` : sql`client_id = ${client}`}
   and ${search === undefined ? sql`true` : hasWords(sql`email`, search)})`;
 
-/** The newest mail of an invitation. */
-type InvitationMail = { id: number; status: MailStatus; last_error: string | null };
+/** One that was renewed keeps the time of its creation, but got a mail. */
+const isInvitedAt = (time: Date) => condition`(date_invited = ${time} or exists (
+  select from outbox_mails mail where mail.invitation_id = invitations.id and mail.created_at = ${time}))`;
 
 /** Invitations with their status and newest mail, newest first, for viewers of their client. */
 export const detailedInvitations = (em: Em, actor: Actor, now: Date) =>
   invitationRows(em)
-    .select(['expires_at', 'closed_at', statusAt(now).as('status')])
-    .select(['apps_expire_at', groupsInvitedTo(sql`invitations.id`).as('groups')])
-    .select(
-      sql<InvitationMail | null>`(
-        select json_build_object('id', mail.id, 'status', ${mailStatus}, 'last_error', mail.last_error)
-        from outbox_mails mail where mail.invitation_id = invitations.id order by mail.id desc limit 1)`.as(
-        'mail',
-      ),
+    .select(['first_name', 'last_name', 'expires_at', 'closed_at', statusAt(now).as('status')])
+    .select(['apps_expire_at', groupsInvitedTo.as('groups')])
+    .select(({ selectFrom }) =>
+      jsonObjectFrom(
+        selectFrom('outbox_mails as mail')
+          .select(['mail.id', mailStatus.as('status'), 'mail.last_error'])
+          .whereRef('mail.invitation_id', '=', 'invitations.id')
+          .orderBy('mail.id', 'desc')
+          .limit(1),
+      ).as('mail'),
     )
     .where(clientVisibleTo(actor, sql`client_id`))
     .orderBy('id', 'desc');

@@ -3,16 +3,18 @@ import { invitationExpiry } from '../../../entities/invitation.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newInvitationKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin, soleAdminClient } from '../access/actor.ts';
+import { type Actor, soleAdminClient } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-import { readClient } from '../clients/clients.ts';
+import { readManagedClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type InvitationRow, lockInvitation, namedGroups, readInvitations } from './invitation-rows.ts';
 
 export type InvitationInput = {
   email: string;
+  first_name?: string | undefined;
+  last_name?: string | undefined;
   client?: number | undefined;
   extra?: Record<string, unknown> | undefined;
   initial_apps: string[];
@@ -55,21 +57,13 @@ export const invite = async (
       expiresAt: invitationExpiry(now, invitationDays),
     });
     const events = written.map(({ id, isNew, email, client, initial_apps: apps, groups }): AuditEvent => {
-      const action = isNew ? 'invitation.create' : 'invitation.renew';
-      return {
-        action,
-        actor,
-        target: email,
-        clients: [client],
-        details: { id, apps, ...namedGroups(groups) },
-      };
+      const details = { id, apps, ...namedGroups(groups) };
+      const about = { actor, target: email, clients: [client], details };
+      return { action: isNew ? 'invitation.create' : 'invitation.renew', ...about };
     });
     await audit.record(tx, events);
-    rows = await readInvitations(
-      tx,
-      actor,
-      written.map(({ id }) => id),
-    );
+    const ids = written.map(({ id }) => id);
+    rows = await readInvitations(tx, actor, ids);
     if (dryRun) throw rollback;
   });
   await done.catch((error: unknown) => {
@@ -88,8 +82,7 @@ export const inviteToClient = async (
   client: number,
   input: Omit<InvitationInput, 'client'>,
 ): Promise<InvitationRow> => {
-  await readClient(deps.em, actor, client);
-  requireClientAdmin(actor, client);
+  await readManagedClient(deps.em, actor, client);
   const element = { value: { ...input, client }, faults: {} };
   const [row] = await invite(deps, actor, [element], { fieldPath: (_, field) => field });
   if (!row) throw notFound('invitation');
@@ -136,11 +129,8 @@ const checkInvitations = async (
 ) => {
   const ownClient = soleAdminClient(actor);
   const named = elements.map(({ value }) => value && { ...value, client: value.client ?? ownClient });
-  const known = await readKnown(
-    em,
-    actor,
-    named.filter((value) => value !== null),
-  );
+  const values = named.filter((value) => value !== null);
+  const known = await readKnown(em, actor, values);
   const fields = new Map<string, string[]>();
   const checked: CheckedInvitation[] = [];
   const now = clock.now();
@@ -200,6 +190,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .execute();
   const clients = new Set(managed.map(({ id }) => id));
   const isManaged = isAnyOf('client_id', clients, 'int');
+  const emails = items.map((item) => item.email);
 
   const apps = await db
     .selectFrom('apps')
@@ -220,13 +211,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .where('users.is_active', '=', true)
     .where('memberships.is_active_member', '=', true)
     .where(isManaged)
-    .where(
-      isAnyOf(
-        'email',
-        items.map((item) => item.email),
-        'varchar',
-      ),
-    )
+    .where(isAnyOf('email', emails, 'varchar'))
     .execute();
   return {
     clients,
@@ -269,7 +254,7 @@ type Asked = RawBuilder<unknown>;
 const asRows = (items: readonly CheckedInvitation[]): Asked => {
   const rows = items.map((item, n) => ({ ...item, n, extra: item.extra && JSON.stringify(item.extra) }));
   return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
-    (n int, client int, email varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[],
+    (n int, client int, email varchar, first_name varchar, last_name varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[],
       groups int[], apps_expire_at timestamptz)`;
 };
 
@@ -290,9 +275,9 @@ const upsert = async (tx: Em, asked: Asked, { inviterId, now, expiresAt }: Writi
   const { rows } = await sql<{ n: number; id: number; isNew: boolean }>`
     with asked as materialized (select * from ${asked}),
     written as (
-      insert into invitations (client_id, email, key, extra, is_demo_user, inviter_id, date_invited, expires_at,
+      insert into invitations (client_id, email, first_name, last_name, key, extra, is_demo_user, inviter_id, date_invited, expires_at,
         apps_expire_at)
-      select client, email, key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
+      select client, email, coalesce(first_name, ''), coalesce(last_name, ''), key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
         ${inviterId}::int, ${now}::timestamptz, ${expiresAt}::timestamptz, apps_expire_at
       from asked order by client, email collate "C"
       on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
@@ -319,6 +304,7 @@ const renew = (tx: Em, asked: Asked) =>
   sql`
     update invitations i
     set extra = coalesce(asked.extra::json, i.extra), is_demo_user = coalesce(asked.is_demo_user, i.is_demo_user),
-      apps_expire_at = coalesce(asked.apps_expire_at, i.apps_expire_at)
+      apps_expire_at = coalesce(asked.apps_expire_at, i.apps_expire_at),
+      first_name = coalesce(asked.first_name, i.first_name), last_name = coalesce(asked.last_name, i.last_name)
     from ${asked} where i.client_id = asked.client and i.email = asked.email and i.status = 'pending'
       and i.key <> asked.key`.execute(kysely(tx));

@@ -5,11 +5,7 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 
-export type InvitationMail = {
-  id: number;
-  client: number;
-  email: string;
-};
+export type InvitationMail = { id: number; client: number; email: string };
 
 /**
  * Invitation mails that one client may send to one address in an hour. Counted by address because a client admin can revoke
@@ -70,7 +66,8 @@ export const isMailed = async (
 /** `address`: that of the request, which the mail mentions. */
 type Notice = { userId: number; now: Date; address: string | null };
 
-type EmailMail = Notice & { changeId: number; recipient: string };
+/** `changeId`: null for a mail without a link. */
+type EmailMail = Notice & { changeId: number | null; recipient: string };
 
 /** Enqueues a mail about a change of an address, to the new or the old one. */
 export const enqueueEmailMail = async (

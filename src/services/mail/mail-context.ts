@@ -2,11 +2,19 @@ import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import { can, type Roles } from '../access/permissions.ts';
 import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import { CONFIRM_HOURS } from '../users/email-changes.ts';
+import {
+  asWritten,
+  labelsAsWritten,
+  type MailVariables,
+  type RequestFacts,
+  requestAsWritten,
+  writtenFor,
+} from './mail-variables.ts';
 
 export { MAIL_KINDS };
 
@@ -43,8 +51,9 @@ end`;
 /**
  * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client: only
  * those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
+ * @param reader decides which sent mails are read as they were written
  */
-export const mailRows = (em: Em, options: MailOptions) =>
+export const mailRows = (em: Em, options: MailOptions, reader: Roles) =>
   kysely(em)
     .selectFrom('outbox_mails as mail')
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
@@ -58,67 +67,72 @@ export const mailRows = (em: Em, options: MailOptions) =>
           (select min(m.client_id) from memberships m where m.user_id = mail.user_id))`,
       ),
     )
+    .innerJoin(writtenFor(reader).as('written'), (join) => join.onTrue())
     .select(['mail.id', 'mail.kind', 'mail.recipient', 'mail.client_id', 'mail.invitation_id'])
     .select(['mail.user_id', 'mail.created_at', 'mail.attempts', 'mail.last_attempt_at'])
     .select(['mail.next_attempt_at', 'mail.last_error', 'mail.sent_at', 'mail.failed_at'])
-    .select(['client.name as client_name', 'client.invitation_subject'])
+    .select(asWritten('client_name', 'text', sql`client.name`).as('client_name'))
+    .select(asWritten('invitation_subject', 'text', sql`client.invitation_subject`).as('invitation_subject'))
     .select([whyObsolete(options).as('obsolete'), mailStatus.as('status')]);
 
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
-/** What mails say of a request of a present member for an app. Times are ISO 8601. */
-type RequestFacts = {
-  app: string;
-  email: string;
-  name: string;
-  reason: string;
-  days: number | null;
-  is_approved: boolean;
-  expires_at: string | null;
-  decision_reason: string;
-};
+/** SQL: of a present member only. */
+const requestToday = sql<RequestFacts | null>`(
+  select json_build_object('user_id', u.id, 'app', a.label, 'email', u.email,
+    'name', trim(u.first_name || ' ' || u.last_name), 'reason', request.reason, 'days', request.days,
+    'is_approved', request.status = 'approved', 'expires_at', request.expires_at,
+    'decision_reason', request.decision_reason)
+  from apps a join users u on u.id = request.user_id
+    join memberships m on m.user_id = u.id and m.client_id = a.client_id
+  where a.id = request.app_id)`;
 
-/** Mails with everything that their templates need. */
-export const mailContexts = (em: Em, options: MailOptions) =>
-  mailRows(em, options)
-    .select(['client.default_from_email', 'client.invitation_body', 'client.support_email'])
-    .select([
-      'invitation.key as invitation_key',
-      'person.first_name',
-      'mail.request_address',
-      'mail.traceparent',
-    ])
+/** SQL: others may have changed the name of a person who has left the client. */
+const firstNameToday = sql<
+  string | null
+>`case when mail.client_id is null or exists (select from memberships m
+  where m.user_id = mail.user_id and m.client_id = mail.client_id) then person.first_name end`;
+
+const passwordExpiryToday = sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
+  then ${passwordExpiresAt('person')} end`;
+
+/** Mails with everything that their templates need. `is_as_sent`: whether a sent mail is read as it was written. */
+export const mailContexts = (em: Em, options: MailOptions, reader: Roles) =>
+  mailRows(em, options, reader)
+    .select([condition`written.variables is not null`.as('is_as_sent'), 'client.id as sender_client_id'])
+    .select(['invitation.key as invitation_key', 'mail.request_address', 'mail.traceparent'])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
     .select(['change.id as change_id', 'change.user_id as change_user_id'])
     .select('change.requested_at as change_requested_at')
-    .select(passwordLinkExpiry(options.invitationDays).as('link_expires_at'))
-    .select(sql<number>`${options.invitationDays}::int`.as('invitation_days'))
-    .select(
-      sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
-        then ${passwordExpiresAt('person')} end`.as('password_expires_at'),
-    )
-    .select(appLabelsInvitedTo(sql`mail.invitation_id`).as('app_labels'))
-    .select(
-      sql<RequestFacts | null>`(
-        select json_build_object('app', a.label, 'email', u.email, 'name', trim(u.first_name || ' ' || u.last_name),
-          'reason', request.reason, 'days', request.days, 'is_approved', request.status = 'approved',
-          'expires_at', request.expires_at, 'decision_reason', request.decision_reason)
-        from apps a join users u on u.id = request.user_id
-          join memberships m on m.user_id = u.id and m.client_id = a.client_id
-        where a.id = request.app_id)`.as('access_request'),
-    );
+    .select([
+      asWritten('default_from_email', 'text', sql`client.default_from_email`).as('default_from_email'),
+      asWritten('support_email', 'text', sql`client.support_email`).as('support_email'),
+      asWritten('invitation_body', 'text', sql`client.invitation_body`).as('invitation_body'),
+      asWritten('invitation_days', 'int', sql`${options.invitationDays}::int`).as('invitation_days'),
+      asWritten('first_name', 'text', firstNameToday).as('first_name'),
+      asWritten('is_requested', 'boolean', sql`change.id is not null`).as('is_requested'),
+      asWritten('link_expires_at', 'timestamptz', passwordLinkExpiry(options.invitationDays)).as(
+        'link_expires_at',
+      ),
+      asWritten('password_expires_at', 'timestamptz', passwordExpiryToday).as('password_expires_at'),
+      labelsAsWritten(appLabelsInvitedTo(sql`mail.invitation_id`)).as('app_labels'),
+      requestAsWritten(requestToday).as('access_request'),
+    ]);
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
+/** When a mail was written that was sent; else `now`. */
+export const writtenAt = ({ sent_at, last_attempt_at }: MailRow, now: Date): Date =>
+  sent_at ? (last_attempt_at ?? sent_at) : now;
+
 /** What is written into a mail. */
-export type LetterContext = Pick<
-  MailContext,
-  | ('id' | 'kind' | 'recipient' | 'created_at' | 'client_name' | 'default_from_email' | 'support_email')
-  | ('invitation_subject' | 'invitation_body' | 'invitation_key' | 'app_labels')
-  | ('first_name' | 'request_address' | 'password_expires_at')
-  | ('change_id' | 'change_user_id' | 'change_requested_at' | 'access_request')
-  | ('link_id' | 'link_user_id' | 'link_created_at' | 'link_expires_at' | 'invitation_days')
->;
+export type LetterContext = Omit<MailVariables, 'sender_client_id'> &
+  Pick<
+    MailContext,
+    | ('id' | 'kind' | 'recipient' | 'created_at' | 'request_address')
+    | ('invitation_key' | 'change_id' | 'change_user_id' | 'change_requested_at')
+    | ('link_id' | 'link_user_id' | 'link_created_at')
+  >;
 
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
 const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-reset')`;
@@ -133,14 +147,14 @@ export const needsLink = condition`(sent_at is null and failed_at is null and (k
 const confirmationEnds = sql`change.requested_at + ${CONFIRM_HOURS}::int * interval '1 hour'`;
 
 /** The reason not to inform a person that their password expires. */
-const whyUntold = sql<string | null>`case
+const whyUntold = sql`case
   when not person.is_active then 'The account has been deactivated.'
   when person.last_password_set > mail.created_at then 'The password has been changed.'
   when ${passwordExpiresAt('person')} is null then 'The password does not expire any more.'
 end`;
 
 /** A mail to an admin also stands for later requests for the same app. */
-const whyRequestIsOver = sql<string | null>`case
+const whyRequestIsOver = sql`case
   when request.id is null then 'The person who asked was erased.'
   when not person.is_active then 'The account has been deactivated.'
   when mail.kind = 'access-decided' then null

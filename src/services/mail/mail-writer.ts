@@ -48,6 +48,9 @@ export const createMailWriter = ({ links, mailFrom }: Deps) => {
     address !== null && isMailAddress(address) ? address : mailFrom;
 
   return {
+    /** The address in the mail's `From`. */
+    senderOf,
+
     /** The mail as it would be sent at `at`. `showsLink`: whether its reader may see the link. */
     write: (mail: LetterContext, at: Date, { showsLink = true } = {}): Mail => {
       const address = senderOf(mail);
@@ -207,18 +210,7 @@ const TEMPLATES: Record<MailKind, Template> = {
   },
   'email-changed': {
     subject: (mail) => `Your email address for ${senderNameOf(mail)} was changed`,
-    content: (mail) => ({
-      opening: [
-        `Your account at ${senderNameOf(mail)} does not use ${mail.recipient} any more. The address was changed on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}.`,
-        'If this was you, or your administrator on your behalf, you do not need to do anything.',
-        `If this was not you, someone else may have access to your account. Undo the change within ${UNDO_DAYS} days: it also logs the account out everywhere.`,
-      ],
-      action: 'Undo the change',
-      closing: [
-        'Then set a new password: choose “Forgot your password?” on the login page.',
-        ...support(mail),
-      ],
-    }),
+    content: (mail) => (mail.is_requested ? changedByRequest(mail) : changedByAdmin(mail)),
   },
   'access-requested': {
     subject: (mail) => `Access requested at ${senderNameOf(mail)}`,
@@ -235,6 +227,24 @@ const TEMPLATES: Record<MailKind, Template> = {
     content: (mail) => ({ opening: decisionOf(mail), closing: support(mail) }),
   },
 };
+
+const changeOf = (mail: LetterContext): string =>
+  `Your account at ${senderNameOf(mail)} does not use ${mail.recipient} any more. The address was changed on ${momentOf(mail.created_at)}`;
+
+const changedByRequest = (mail: LetterContext): Content => ({
+  opening: [
+    `${changeOf(mail)}${requestFrom(mail, ' by a request from')}.`,
+    'If this was you, you do not need to do anything.',
+    `If this was not you, someone else may have access to your account. Undo the change within ${UNDO_DAYS} days: it also logs the account out everywhere.`,
+  ],
+  action: 'Undo the change',
+  closing: ['Then set a new password: choose “Forgot your password?” on the login page.', ...support(mail)],
+});
+
+const changedByAdmin = (mail: LetterContext): Content => ({
+  opening: [`${changeOf(mail)} by an administrator.`, 'If you do not expect this, ask your administrator.'],
+  closing: support(mail),
+});
 
 /** Nothing is said of people who have left the client or were erased. */
 const NO_REQUEST = ['This request does not exist any more.'];

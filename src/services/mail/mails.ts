@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
 import { clientIdsOf, condition, type Em, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
@@ -15,7 +15,7 @@ import { type ClientRow, readClient } from '../clients/clients.ts';
 import { withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { hasAddress, readAddressesOf } from '../users/addresses.ts';
+import { hasAddress, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
 import {
   type LetterContext,
   type MailContext,
@@ -27,7 +27,12 @@ import {
   mailRows,
   mailStatus,
   showsInvitationLink,
+  writtenAt,
 } from './mail-context.ts';
+
+/** SQL over the alias `mail`: an invitation that was mailed again is no failure any more, or that of its later mail. */
+const isNotSuperseded = condition`(mail.invitation_id is null or not exists (
+  select from outbox_mails later where later.invitation_id = mail.invitation_id and later.id > mail.id))`;
 
 type MailFilter = {
   status: MailStatus | 'all';
@@ -36,19 +41,21 @@ type MailFilter = {
   recipient?: string | undefined;
   /** Words that the recipient must contain. */
   search?: string | undefined;
+  /** Mails of one request have the same time. */
+  created_at?: Date | undefined;
   /** The id of the last mail of the page before. */
   cursor?: number | undefined;
 };
 
 /** A mail with its rendered text. `is_own`: whether it concerns a client that the actor administers. */
-export type ReadableMail = { row: MailRow & { is_own: boolean }; mail: Mail };
+export type ReadableMail = { row: MailRow & { is_own: boolean; is_as_sent: boolean }; mail: Mail };
 
 /** Queued, sent and failed mails, for administrators. */
 export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: UnitOfWork) => {
   const options = () => ({ now: clock.now(), invitationDays });
 
   const visibleMail = (tx: Em, actor: Actor, id: number) =>
-    mailContexts(tx, options())
+    mailContexts(tx, options(), actor)
       .select(concerns(actor, can(actor, 'administer')).as('is_own'))
       .where('mail.id', '=', id)
       .where(mailVisibleTo(actor))
@@ -56,7 +63,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
   /** Also under former addresses of the person. */
   const isRecipient = async (actor: Actor, email: string) =>
-    hasAddress('mail.recipient', await readAddressesOf(em, actor, email));
+    hasAddress('mail.recipient', 'mail.created_at', await readAddressesOf(em, actor, email));
 
   const record = async (tx: Em, action: AuditAction, actor: Actor, row: MailRow) => {
     const clients = row.client_id === null ? await clientIdsOf(tx, row.user_id ?? 0) : [row.client_id];
@@ -65,9 +72,20 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   };
 
   const render = (actor: Actor, row: MailContext): Mail =>
-    mailWriter.write(row, row.sent_at ? (row.last_attempt_at ?? row.sent_at) : clock.now(), {
+    mailWriter.write(row, writtenAt(row, clock.now()), {
       showsLink: showsLink(actor, row, mailRoute),
     });
+
+  type VisibleMail = Awaited<ReturnType<typeof visibleMail>>;
+
+  /** Records that a link was read. */
+  const show = async (tx: Em, actor: Actor, row: VisibleMail): Promise<ReadableMail> => {
+    if (showsLink(actor, row, mailRoute)) {
+      await record(tx, 'mail.read-link', actor, row);
+      await markAsShown(tx, row.invitation_id);
+    }
+    return { row, mail: render(actor, row) };
+  };
 
   return {
     /** Whether mails leave the queue: without a mail server, administrators read and copy their links. */
@@ -75,14 +93,16 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
     /** Newest first. */
     list: async (actor: Actor, filter: MailFilter, page: PageRequest): Promise<MailRow[]> => {
-      let rows = afterCursor(mailRows(em, options()), 'mail.id', filter.cursor, 'desc')
+      let rows = afterCursor(mailRows(em, options(), actor), 'mail.id', filter.cursor, 'desc')
         .where(mailVisibleTo(actor))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(mailStatus, '=', filter.status);
       if (filter.recipient !== undefined) rows = rows.where(await isRecipient(actor, filter.recipient));
       if (filter.search !== undefined) rows = rows.where(hasWords(sql`mail.recipient`, filter.search));
+      if (filter.created_at !== undefined) rows = rows.where('mail.created_at', '=', filter.created_at);
       // Implied by the status, and the condition of an index.
-      if (filter.status === 'failed') rows = rows.where('mail.failed_at', 'is not', null);
+      if (filter.status === 'failed')
+        rows = rows.where('mail.failed_at', 'is not', null).where(isNotSuperseded);
       // A mail about a user concerns all clients of the user, but the actor may not see all of them.
       if (filter.client !== undefined) {
         const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);
@@ -94,9 +114,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     /** The mail as it was sent, or would be sent now. Showing a link is audited. @throws Problem `not-found` */
     get: (actor: Actor, id: number): Promise<ReadableMail> =>
       em.transactional(async (tx) => {
-        const row = await visibleMail(tx, actor, id);
-        if (showsLink(actor, row, mailRoute)) await record(tx, 'mail.read-link', actor, row);
-        return { row, mail: render(actor, row) };
+        return show(tx, actor, await visibleMail(tx, actor, id));
       }),
 
     /**
@@ -121,8 +139,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
           await sql`select pg_notify('outbox_mails', '')`.execute(kysely(tx));
           await record(tx, 'mail.retry', actor, row);
         }
-        const after = await visibleMail(tx, actor, id);
-        return { row: after, mail: render(actor, after) };
+        return show(tx, actor, await visibleMail(tx, actor, id));
       }),
 
     /** The invitation mail of a client, with some texts replaced. @throws Problem `not-found` */
@@ -138,7 +155,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
      * @throws Problem `invalid-input` on `cursor`
      */
     timeline: async (actor: Actor, email: string, page: ItemPageRequest): Promise<TimelineEntry[]> => {
-      let rows = entryKeys(em, actor, email, await isRecipient(actor, email));
+      let rows = entryKeys(em, actor, await readAddressesOf(em, actor, email));
       if (page.cursor !== undefined) {
         const { at, type, id } = await cursorRow(rows.where('key', '=', page.cursor));
         rows = rows.where(condition`(at, type, id) < (${at}, ${type}, ${id})`);
@@ -148,6 +165,11 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   };
 };
 
+const markAsShown = async (tx: Em, invitationId: number | null): Promise<void> => {
+  const invitations = kysely(tx).updateTable('invitations').set({ is_link_shown: true });
+  if (invitationId !== null) await invitations.where('id', '=', invitationId).execute();
+};
+
 const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean => {
   const { kind, client_id, link_id, change_id } = mail;
   if (kind === 'invitation') return client_id !== null && showsInvitationLink(actor, client_id, route);
@@ -155,18 +177,28 @@ const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean =
   return (link_id ?? change_id) !== null && can(actor, 'administer') && !route.hasServer;
 };
 
-/** A mail concerns the client that sends it and all clients of its user. */
+/**
+ * A mail concerns the client that sends it, and all clients to which its user belonged by then. What was sent while the user belonged to one
+ * that they have left may concern that one, too.
+ */
 const isOfClients = (clientIds: readonly number[]) => condition`
-  (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
-    where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])))`;
+  (mail.client_id = any(${[...clientIds]}::int[]) or exists (
+    select from memberships m join users member on member.id = m.user_id
+    where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])
+      and coalesce(m.joined_at <= mail.created_at, true)
+      and not coalesce(mail.created_at between member.shared_since and member.last_left, false)))`;
 
-/** A mail about an account, such as a password link, is not for the admins of one of several clients of its user. */
+/**
+ * A mail about an account, such as a password link, is not for the admins of one of several clients of its user. The end of a password
+ * follows from the policies of all these clients.
+ */
 const concerns = (actor: Actor, isAll: boolean) =>
   isAll
     ? condition`true`
-    : condition`(mail.client_id = any(${[...actor.adminOf]}::int[]) or mail.client_id is null
-        and ${isOfClients(actor.adminOf)} and not exists (select from memberships m
-          where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[])))`;
+    : condition`((mail.client_id = any(${[...actor.adminOf]}::int[])
+          or mail.client_id is null and ${isOfClients(actor.adminOf)})
+        and (mail.client_id is not null and mail.kind <> 'password-expiry' or not exists (select from memberships m
+          where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[]))))`;
 
 /** Rows of the alias `mail` that the actor may see. */
 const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
@@ -205,6 +237,7 @@ const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'
   first_name: null,
   request_address: null,
   password_expires_at: null,
+  is_requested: false,
   change_id: null,
   change_user_id: null,
   change_requested_at: null,
@@ -221,15 +254,16 @@ type EntryKey = { key: string; type: 'mail' | 'invitation'; id: number; at: Date
 type TimelineContent = { mail: MailRow; invitation: null } | { mail: null; invitation: InvitationDetails };
 export type TimelineEntry = { key: string; at: Date } & TimelineContent;
 
-const entryKeys = (em: Em, actor: Actor, email: string, isTo: RawBuilder<boolean>) =>
+/** Also under former addresses of the person. */
+const entryKeys = (em: Em, actor: Actor, addresses: readonly PersonAddress[]) =>
   kysely(em)
     .selectFrom(
       sql<EntryKey>`(
         select 'mail-' || mail.id as key, 'mail' as type, mail.id, mail.created_at as at
-        from outbox_mails mail where ${isTo} and ${mailVisibleTo(actor)}
+        from outbox_mails mail where ${hasAddress('mail.recipient', 'mail.created_at', addresses)} and ${mailVisibleTo(actor)}
         union all
         select 'invitation-' || i.id, 'invitation', i.id, i.date_invited
-        from invitations i where i.email = ${email} and ${clientVisibleTo(actor, sql`i.client_id`)}
+        from invitations i where ${hasAddress('i.email', 'i.date_invited', addresses)} and ${clientVisibleTo(actor, sql`i.client_id`)}
       )`.as('entry'),
     )
     .select(['key', 'type', 'id', 'at'])
@@ -244,7 +278,7 @@ const readEntries = async (
   options: MailOptions,
 ): Promise<TimelineEntry[]> => {
   const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
-  const mails = mailRows(em, options).where(isAnyOf('mail.id', idsOf('mail'), 'bigint'));
+  const mails = mailRows(em, options, actor).where(isAnyOf('mail.id', idsOf('mail'), 'bigint'));
   const invitations = await detailedInvitations(em, actor, options.now)
     .where(isAnyOf('invitations.id', idsOf('invitation'), 'int'))
     .execute();

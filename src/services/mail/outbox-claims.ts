@@ -64,9 +64,8 @@ export const nextDue = async (em: Em, now: Date, perMinute: number): Promise<Dat
       from outbox_mails where ${isRecentAttempt(now)})) end as due
     from (select least(
       (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is false),
-      (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is true)) as due) next`.execute(
-    kysely(em),
-  );
+      (select min(next_attempt_at) from ${queued} and (kind = 'invitation') is true)
+    ) as due) next`.execute(kysely(em));
   return rows[0]?.due ?? null;
 };
 

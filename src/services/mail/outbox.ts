@@ -5,6 +5,7 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { VIEWS_ALL } from '../access/visibility.ts';
 import { deleteInBatches } from '../pruning.ts';
 import {
   type MailContext,
@@ -15,6 +16,7 @@ import {
   passwordLinkLifetime,
 } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
+import { keepVariables } from './mail-variables.ts';
 import type { MailWriter } from './mail-writer.ts';
 import { claimDue, failObsolete, MAX_BACKOFF_MS, nextDue, rescheduleLateMails } from './outbox-claims.ts';
 
@@ -52,7 +54,7 @@ export const createOutbox = (deps: Deps) => {
 
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
   const keepDeliverable = async (tx: Em, ids: number[]): Promise<MailContext[]> => {
-    const mails = await mailContexts(tx, options())
+    const mails = await mailContexts(tx, options(), VIEWS_ALL)
       .where(isAnyOf('mail.id', ids, 'bigint'))
       .execute();
     const ended = mails.flatMap((mail) => {
@@ -79,7 +81,12 @@ export const createOutbox = (deps: Deps) => {
       const linked = await createMissingLinks();
       return em.fork().transactional(async (tx) => {
         const ids = await claimDue(tx, { now: clock.now(), limit, leaseMs, perMinute });
-        return { mails: await keepDeliverable(tx, ids), found: linked + ids.length };
+        const mails = await keepDeliverable(tx, ids);
+        await keepVariables(
+          tx,
+          mails.map((mail) => ({ ...mail, default_from_email: writer.senderOf(mail) })),
+        );
+        return { mails, found: linked + ids.length };
       });
     },
 
@@ -158,7 +165,9 @@ const pruneOutbox = async (em: Em, now: Date, retentionDays: number): Promise<vo
 
 /** Marks obsolete unsent mails as failed, for services without a mail server. */
 const failAllObsolete = async (em: Em, options: MailOptions): Promise<void> => {
-  const open = mailRows(em, options).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
+  const open = mailRows(em, options, VIEWS_ALL)
+    .where('mail.sent_at', 'is', null)
+    .where('mail.failed_at', 'is', null);
   const rows = await kysely(em)
     .selectFrom(open.as('open'))
     .select(['id', 'obsolete as reason'])

@@ -1,20 +1,23 @@
 import { sql } from 'kysely';
 import { isDuplicateOf } from '../../db/database-errors.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { countRows } from '../../db/pagination.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { type Actor, requireUserUpdatable } from '../access/actor.ts';
-import { clientVisibleTo, isNotErased, userVisibleTo } from '../access/visibility.ts';
+import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { findPending } from '../invitations/invitation-rows.ts';
 import { renewInvitation } from '../invitations/invite.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { findUserId } from '../users/addresses.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
 import { requireFuture } from '../users/grants.ts';
 import { joinGroups, lockGroups, requireGroups } from '../users/group-joining.ts';
+import { offboardUser } from '../users/offboarding.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { type UserChanges, updateUser } from '../users/user-update.ts';
 import { type Listing, listingQuery } from '../users/users.ts';
@@ -27,6 +30,7 @@ export const BULK_ACTIONS = [
   'add-to-groups',
   'deactivate',
   'reactivate',
+  'offboard',
   'send-password-link',
 ] as const;
 
@@ -159,7 +163,7 @@ const resultOf = async (email: string, change: () => Promise<boolean>): Promise<
 const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChange) => {
   const { action, apps } = change;
   const changes: Record<
-    Exclude<BulkChange['action'], 'send-password-link' | 'add-to-groups'>,
+    Exclude<BulkChange['action'], 'send-password-link' | 'add-to-groups' | 'offboard'>,
     UserChanges
   > = {
     'grant-apps': { grant: apps },
@@ -174,6 +178,7 @@ const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChan
     return row.em.transactional(async (tx) => {
       const now = unit.clock.now();
       const deps = { tx, now, audit: unit.audit };
+      if (action === 'offboard') return offboard(deps, actor, email, operationId);
       if (action === 'add-to-groups')
         return addToGroups(deps, actor, email, { operationId, ids: change.groups ?? [] });
       const terms = termsOf(actor, change, now);
@@ -184,9 +189,18 @@ const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChan
   };
 };
 
+type Deps = { tx: Em; now: Date; audit: Audit };
+
+/** Returns whether there was anything to end. */
+const offboard = async (deps: Deps, actor: Actor, email: string, operationId: string): Promise<boolean> => {
+  const { isChanged, undoable } = await offboardUser(deps, actor, email);
+  await recordChanges(deps.tx, operationId, [undoable], deps.now);
+  return isChanged;
+};
+
 /** Returns whether the user was in fewer of the groups. */
 const addToGroups = async (
-  deps: { tx: Em; now: Date; audit: Audit },
+  deps: Deps,
   actor: Actor,
   email: string,
   { operationId, ids }: { operationId: string; ids: readonly number[] },
@@ -233,8 +247,7 @@ const sendPasswordLink = async (
 
 /** Whether the actor sees no user of this address, but may see a pending invitation. */
 const isInvited = async (em: Em, actor: Actor, email: string): Promise<boolean> => {
-  const user = kysely(em).selectFrom('users').select('id').where('email', '=', email);
-  if (await user.where(userVisibleTo(actor)).executeTakeFirst()) return false;
+  if ((await findUserId(em, actor, email)) !== undefined) return false;
   const invitation = kysely(em).selectFrom('invitations').select('id').where('status', '=', 'pending');
   const visible = invitation.where('email', '=', email).where(clientVisibleTo(actor, sql`client_id`));
   return (await visible.executeTakeFirst()) !== undefined;
@@ -264,14 +277,12 @@ const enqueuePasswordLink = async (
 
 /** @throws Problem `throttled` */
 const requireFewMails = async (tx: Em, email: string, now: Date): Promise<void> => {
-  const { count } = await kysely(tx)
+  const mails = kysely(tx)
     .selectFrom('outbox_mails')
-    .select(sql<number>`count(*)`.as('count'))
     .where(condition`kind in ('password-setup', 'password-reset')`)
     .where('recipient', '=', email)
-    .where('created_at', '>', new Date(now.getTime() - HOUR_MS))
-    .executeTakeFirstOrThrow();
-  if (count < MAILS_PER_HOUR) return;
+    .where('created_at', '>', new Date(now.getTime() - HOUR_MS));
+  if ((await countRows(mails)) < MAILS_PER_HOUR) return;
   const detail = `${email} was mailed ${MAILS_PER_HOUR} password links within an hour. Try again in an hour.`;
   throw new Problem('throttled', { detail, retryAfterSeconds: RETRY_AFTER_SECONDS });
 };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { type GrantTerms, Operation } from '../../../entities/operation.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type EndedPart, type GrantTerms, Operation } from '../../../entities/operation.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -59,6 +59,8 @@ export type UndoableChange = AccessChange & {
   membersOf: readonly number[];
   /** Ids of the groups that the user joined. */
   groups?: readonly number[];
+  /** What an offboarding has ended beside grants. */
+  ended?: readonly EndedPart[];
 };
 
 export const idsOf = (apps: readonly { id: string }[]): string[] => apps.map(({ id }) => id);
@@ -71,27 +73,31 @@ export const recordChanges = async (
   now: Date,
 ): Promise<void> => {
   const rows = changes
-    .map((change) => ({ groups: [], ...change }))
+    .map((change) => ({ groups: [], ended: [], ...change }))
     .filter((change) => isUndoable(change))
     .map((change) => ({
       ...change,
       granted: idsOf(change.granted),
       revoked: idsOf(change.revoked),
       terms: Object.fromEntries(change.revoked.map(({ id, terms }) => [id, terms])),
+      ended: change.ended.length > 0 ? change.ended : null,
     }));
   if (rows.length === 0) return;
   await sql`
     insert into operation_changes
-      (operation_id, user_id, granted, revoked, revoked_terms, joined, groups, is_active, members_of, changed_at)
-    select ${operationId}::uuid, "userId", granted, revoked, terms, joined, groups, "isActive", "membersOf",
+      (operation_id, user_id, granted, revoked, revoked_terms, joined, groups, is_active, members_of, ended,
+        changed_at)
+    select ${operationId}::uuid, "userId", granted, revoked, terms, joined, groups, "isActive", "membersOf", ended,
       ${now}::timestamptz
     from json_to_recordset(${JSON.stringify(rows)}::json) as changed
       ("userId" int, granted varchar[], revoked varchar[], terms json, joined int[], groups int[],
-        "isActive" boolean, "membersOf" int[])`.execute(kysely(tx));
+        "isActive" boolean, "membersOf" int[], ended json)`.execute(kysely(tx));
 };
 
-const isUndoable = ({ granted, revoked, joined, groups = [], isActive }: UndoableChange): boolean =>
-  [granted, revoked, joined, groups].some((ids) => ids.length > 0) || isActive !== null;
+const isUndoable = ({ isActive, ...change }: UndoableChange): boolean =>
+  [change.granted, change.revoked, change.joined, change.groups ?? [], change.ended ?? []].some(
+    (ids) => ids.length > 0,
+  ) || isActive !== null;
 
 /** Those of these addresses whose user the operation has changed, or to which it has sent a mail. */
 export const findDone = async (
@@ -126,7 +132,38 @@ export const supersedeOperations = async (tx: Em, changes: readonly AccessChange
         union (select unnest(c.granted || c.revoked) intersect select unnest(decision.apps)))
     from json_to_recordset(${JSON.stringify(rows)}::json) as decision ("userId" int, apps varchar[], clients int[])
     where c.user_id = decision."userId" and c.undone is null
-      and (c.granted && decision.apps or c.revoked && decision.apps or c.joined && decision.clients)`.execute(
-    kysely(tx),
-  );
+      and (c.granted && decision.apps or c.revoked && decision.apps
+        or c.joined && decision.clients)`.execute(kysely(tx));
+};
+
+/**
+ * Keeps the undo of earlier offboardings from giving back what someone has decided about since.
+ * @param keys all of the kind without it
+ */
+export const supersedeEnded = async (
+  tx: Em,
+  userIds: readonly number[],
+  kind: EndedPart['kind'],
+  keys?: readonly (string | number)[],
+): Promise<void> => {
+  const isKey = keys ? condition`part ->> 'key' = any(${keys.map(String)}::text[])` : sql`true`;
+  await sql`
+    update operation_changes c set ended = (
+      select json_agg(case when part ->> 'kind' = ${kind} and ${isKey}
+        then part || '{"is_superseded": true}' else part end)
+      from jsonb_array_elements(c.ended::jsonb) as part)
+    where c.user_id = any(${[...userIds]}::int[]) and c.undone is null
+      and c.ended is not null`.execute(kysely(tx));
+};
+
+/** Keeps others from undoing the deactivation of a user, and the roles that ended with it, after the actor has decided the same. */
+export const supersedeDeactivations = async (tx: Em, userId: number, actorId: number): Promise<void> => {
+  await sql`
+    update operation_changes c set is_active_superseded = true, ended = (
+      select json_agg(case when part ->> 'kind' in ('role', 'client-admin')
+        then part || '{"is_superseded": true}' else part end)
+      from jsonb_array_elements(c.ended::jsonb) as part)
+    from operations o
+    where o.id = c.operation_id and o.user_id <> ${actorId} and c.user_id = ${userId} and c.undone is null
+      and c.members_of = '{}' and c.is_active is distinct from true`.execute(kysely(tx));
 };

@@ -10,7 +10,10 @@ import { APP_ACCESS } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressKnownTo } from '../users/addresses.ts';
+import { findGrantable } from '../users/app-grants.ts';
 import { leaveGroups, lockGroups } from '../users/group-joining.ts';
+import { type EndedMembership, forgetClients } from '../users/member-access.ts';
+import { giveBack, groupsAmong } from '../users/offboarding.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
 import { updateUser } from '../users/user-update.ts';
@@ -22,6 +25,7 @@ export type SkippedChange = {
   email: string;
   app_id: string | null;
   group_id: number | null;
+  kind: 'app' | 'group' | 'activation' | 'client-admin' | 'role' | 'access-view';
   problem: RowProblem;
 };
 
@@ -48,15 +52,19 @@ export const createOperations = (unit: UnitOfWork) => {
   const { em, clock, audit, idempotency } = unit;
 
   /** The user is locked before the change, in the same order as by all others that change a user. */
-  const undoUser = (actor: Actor, id: string, { email, groups: joinedGroups }: Changed): Promise<void> =>
+  const undoUser = (actor: Actor, id: string, { email, groups: joined, ended }: Changed): Promise<void> =>
     em.fork().transactional(async (tx) => {
-      const groups = await lockGroups(tx, actor, joinedGroups);
+      const parts = ended ?? [];
+      const locked = await lockGroups(tx, actor, [...joined, ...groupsAmong(parts)]);
+      const groups = locked.filter((group) => joined.includes(group.id));
       const user = await lockVisibleUser(tx, actor, email);
       const change = await lockChange(tx, id, user.id);
       if (!change) return; // another request has undone it
       const is_active = (await isAsLeft(tx, user, change)) ? !change.isActive : undefined;
       const { granted: revoke, membersOf } = change;
-      const grant = change.revoked.filter((app) => !hasExpired(change, app, clock.now()));
+      // Without those that were removed, or are out of reach by now.
+      const { apps } = await findGrantable(tx, actor, change.revoked);
+      const grant = idsOf(apps).filter((app) => !hasExpired(change, app, clock.now()));
       const terms = change.revokedTerms ?? {};
       const members_of = membersOf.length > 0 ? membersOf : undefined;
       const changes = { grant, terms, revoke, is_active, members_of, isUndo: true };
@@ -65,10 +73,13 @@ export const createOperations = (unit: UnitOfWork) => {
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
       const joining = { tx, now: change.changedAt, audit: tagged };
       const left = await leaveGroups(joining, actor, user, groups);
-      await leaveClients(user, change).execute(kysely(tx));
+      const undoing = { ...unitOfWork, parts: change.ended ?? [], endedAt: change.changedAt };
+      const returned = await giveBack(undoing, actor, user);
+      const { rows: memberships } = await leaveClients(user, change).execute(kysely(tx));
+      await forgetClients(tx, memberships, clock.now());
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
       await tagged.record(tx, closeEvents(actor, closed));
-      change.undone = undoneBy({ ...undoable, groups: left }, change, clock.now());
+      change.undone = undoneBy({ ...undoable, groups: left, ended: returned }, change, clock.now());
       await tx.flush();
     });
 
@@ -76,7 +87,10 @@ export const createOperations = (unit: UnitOfWork) => {
     em.fork().transactional(async (tx) => {
       const change = await lockChange(tx, id, userId);
       if (!change) return;
-      change.undone = { reverted: 0, skipped: changesIn(change).map((part) => ({ ...part, problem })) };
+      change.undone = {
+        reverted: 0,
+        skipped: changesIn(change).map(({ key: _, ...part }) => ({ ...part, problem })),
+      };
       await tx.flush();
     });
 
@@ -109,7 +123,7 @@ const changedUsers = (em: Em, id: string) =>
   kysely(em)
     .selectFrom('operation_changes as change')
     .innerJoin('users', 'users.id', 'change.user_id')
-    .select(['change.user_id', 'users.email', 'change.groups'])
+    .select(['change.user_id', 'users.email', 'change.groups', 'change.ended'])
     .where('change.operation_id', '=', id)
     .where('change.undone', 'is', null)
     .orderBy('change.user_id')
@@ -147,13 +161,19 @@ const readOutcome = async (em: Em, actor: Actor, id: string): Promise<Omit<UndoR
     .orderBy('change.user_id')
     .execute();
   const skipped = rows.flatMap(({ email, undone }) =>
-    (undone?.skipped ?? []).map((change) => ({ email, group_id: null, ...change })),
+    (undone?.skipped ?? []).map(({ group_id = null, kind, ...change }) => ({
+      ...{ email, group_id },
+      ...change,
+      kind: kind ?? kindOf(change.app_id, group_id),
+    })),
   );
   return { reverted, skipped, is_finished };
 };
 
 /** Whether the operation was the last to activate or deactivate the locked user, or their memberships. */
-const isAsLeft = async (tx: Em, user: User, { isActive, membersOf, changedAt }: Change): Promise<boolean> => {
+const isAsLeft = async (tx: Em, user: User, change: Change): Promise<boolean> => {
+  const { isActive, membersOf, changedAt } = change;
+  if (change.isActiveSuperseded) return false;
   if (membersOf.length === 0) {
     const last = user.isActive ? user.lastActivated : user.lastDeactivated;
     return user.isActive === isActive && last?.getTime() === changedAt.getTime();
@@ -173,7 +193,7 @@ const isAsLeft = async (tx: Em, user: User, { isActive, membersOf, changedAt }: 
  * Ends the memberships that the operation began, except those that another app needs by now. `joined` has no client whose admin the
  * user has become: `supersedeOperations`.
  */
-const leaveClients = ({ id }: User, { joined }: Change) => sql`
+const leaveClients = ({ id }: User, { joined }: Change) => sql<EndedMembership>`
   with left_groups as (
     delete from group_members gm using groups
     where groups.id = gm.group_id and groups.client_id = any(${joined}::int[]) and gm.user_id = ${id}
@@ -182,14 +202,29 @@ const leaveClients = ({ id }: User, { joined }: Change) => sql`
   )
   delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[])
     and not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
-      where g.user_id = m.user_id and a.client_id = m.client_id)`;
+      where g.user_id = m.user_id and a.client_id = m.client_id)
+  returning m.user_id, m.joined_at`;
 
-/** What can be undone: apps, groups, and null for the activation. */
-const changesIn = ({ granted, revoked, superseded, groups, isActive }: Change) => [
+const kindOf = (appId: string | null, groupId: number | null) => {
+  if (appId !== null) return 'app' as const;
+  return groupId === null ? ('activation' as const) : ('group' as const);
+};
+
+/** What can be undone: apps, groups, what an offboarding has ended, and null for the activation. */
+const changesIn = ({ granted, revoked, superseded, groups, isActive, ended }: Change): Part[] => [
   ...[...granted, ...revoked, ...superseded].map((app_id) => ({ app_id, group_id: null })),
   ...groups.map((group_id) => ({ app_id: null, group_id })),
   ...(isActive === null ? [] : [{ app_id: null, group_id: null }]),
+  ...(ended ?? []).map(({ kind, key }) => ({
+    app_id: null,
+    group_id: kind === 'group' ? Number(key) : null,
+    kind,
+    key,
+  })),
 ];
+
+/** `key`: of what an offboarding has ended. */
+type Part = Omit<UndoneChange['skipped'][number], 'problem'> & { key?: string };
 
 /** Whether the revoked grant of the app would have ended by now. */
 const hasExpired = ({ revokedTerms }: Change, appId: string, now: Date): boolean => {
@@ -198,18 +233,19 @@ const hasExpired = ({ revokedTerms }: Change, appId: string, now: Date): boolean
 };
 
 const undoneBy = (
-  { granted, revoked, isActive, groups = [] }: UndoableChange,
+  { granted, revoked, isActive, groups = [], ended = [] }: UndoableChange,
   change: Change,
   now: Date,
 ): UndoneChange => {
   const apps = new Set(idsOf([...granted, ...revoked]));
-  const isReverted = ({ app_id, group_id }: { app_id: string | null; group_id: number | null }): boolean => {
+  const isReverted = ({ app_id, group_id = null, kind, key }: Part): boolean => {
+    if (key !== undefined) return ended.some((part) => part.kind === kind && part.key === key);
     if (app_id !== null) return apps.has(app_id);
     return group_id === null ? isActive !== null : groups.includes(group_id);
   };
   const changes = changesIn(change);
   const left = changes.filter((part) => !isReverted(part));
-  const skipped = left.map((part) => ({
+  const skipped = left.map(({ key: _, ...part }) => ({
     ...part,
     problem: part.app_id !== null && hasExpired(change, part.app_id, now) ? EXPIRED : CHANGED_SINCE,
   }));

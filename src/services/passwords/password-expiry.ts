@@ -14,10 +14,7 @@ const TRUE = condition`true`;
  * informed of a shorter period had time to change it. `days` replaces the value of the policy, for the time before a
  * change.
  */
-const expiryByClient = (
-  user: RawBuilder<unknown>,
-  days = sql<number>`c.password_expiration_days`,
-) => sql<Date>`
+const expiryByClient = (user: RawBuilder<unknown>, days = sql`c.password_expiration_days`) => sql`
   greatest(${user}.last_password_set + ${days} * interval '24 hours', m.password_expiry_from)`;
 
 /** SQL: when the password of the user expires, by their clients, or those of them that meet the condition on `c`. Null if never. */
@@ -55,8 +52,7 @@ export const enqueueExpiryNotices = async (
   { clientIds, userIds, daysBefore, givesNotice, now }: Shortened,
 ): Promise<void> => {
   const expiry = expiryByClient(sql`users`);
-  const before =
-    daysBefore === 0 ? sql`'infinity'` : expiryByClient(sql`users`, sql<number>`${daysBefore}::int`);
+  const before = daysBefore === 0 ? sql`'infinity'` : expiryByClient(sql`users`, sql`${daysBefore}::int`);
   const others = passwordExpiresAt('users', sql`c.id <> changed.client_id`);
   await sql`
     with affected as (

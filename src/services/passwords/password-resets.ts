@@ -65,6 +65,11 @@ export const createPasswordResets = (unit: UnitOfWork) => {
         const now = clock.now();
         await enqueuePasswordNotice(tx, { userId: link.userId, now, address: origin.address });
         await setPassword(tx, { userId: link.userId, hash, now });
+        await kysely(tx)
+          .updateTable('users')
+          .set({ is_email_verified: true })
+          .where('id', '=', link.userId)
+          .execute();
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
         return { id: link.userId, lastPasswordSet: now };

@@ -76,17 +76,15 @@ const addPartition = async (tx: Em, table: string, month: Date): Promise<void> =
   const parent = sql.table(table);
   const create = sql`create table ${name} (like ${parent} including defaults including constraints) ${room}`;
   await create.execute(kysely(tx));
-  await sql`alter table ${parent} attach partition ${name} for values from (${from}) to (${to})`.execute(
-    kysely(tx),
-  );
+  const attach = sql`alter table ${parent} attach partition ${name} for values from (${from}) to (${to})`;
+  await attach.execute(kysely(tx));
 };
 
 /** An unrelated table may have this name, for example a restored month. */
 const freeName = async (tx: Em, name: string): Promise<string> => {
   const { rows } = await sql`
-    select from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`.execute(
-    kysely(tx),
-  );
+    select from pg_class
+    where relname = ${name} and relnamespace = current_schema()::regnamespace`.execute(kysely(tx));
   return rows.length === 0 ? name : `${name}_${randomBytes(4).toString('hex')}`;
 };
 

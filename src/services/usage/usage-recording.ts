@@ -152,10 +152,8 @@ const timesByKey = async (tx: Em, appId: string, submitted: readonly SubmittedEn
   const untimedKeys = submitted.filter(isUntimedKey).map(({ entryKey }) => entryKey);
   if (untimedKeys.length === 0) return times;
   // All writers create months before they lock an app; another order could deadlock.
-  await ensureMonths(
-    tx,
-    submitted.map(({ occurredAt }) => occurredAt ?? now),
-  );
+  const occurred = submitted.map(({ occurredAt }) => occurredAt ?? now);
+  await ensureMonths(tx, occurred);
   await lockUsage(appId).execute(kysely(tx));
   const known = await kysely(tx)
     .selectFrom('usage_entries')

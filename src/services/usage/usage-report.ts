@@ -40,9 +40,8 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
     if (email !== undefined) await readUser(em, actor, email);
 
     const compared = comparedPeriods(interval, periods, clock.now());
-    const { rows } = await countsOf(usageOf(actor, subject, interval), interval, compared).execute(
-      kysely(em),
-    );
+    const counts = countsOf(usageOf(actor, subject, interval), interval, compared);
+    const { rows } = await counts.execute(kysely(em));
     const none: Counts = { actions: 0, users: hasUsers(subject) ? 0 : null };
     const found = new Map(rows.map(({ start, ...counts }) => [start, counts]));
     const lookUp = ({ start }: Period): Counts => found.get(dayOf(start)) ?? none;
@@ -53,7 +52,49 @@ export const createUsageReports = ({ em, clock }: UnitOfWork) => ({
       .slice(first, page && first + page.size)
       .map(({ current, previous }) => toRow(current, lookUp(current), previous, lookUp(previous)));
   },
+
+  /**
+   * Actions, distinct users and used apps of the last `days` days until today, beside those of as many days before.
+   * @throws Problem `not-found`
+   */
+  summarize: async (actor: Actor, client: number | undefined, days: number) => {
+    if (client !== undefined) await readClient(em, actor, client);
+    const counts = summaryOf(usageVisibleTo(actor, { client }), clock.now(), days);
+    const [summary] = (await counts.execute(kysely(em))).rows;
+    if (!summary) throw new Error('An aggregate without a group has one row.');
+    return summary;
+  },
 });
+
+type Summary = {
+  actions: number;
+  users: number;
+  used_apps: number;
+  previous_actions: number;
+  previous_users: number;
+  previous_used_apps: number;
+};
+
+const summaryOf = (isVisible: RawBuilder<boolean>, now: Date, days: number) => {
+  const today = dayOf(now);
+  const since = sql`${today}::date - ${days}::int`;
+  const isCounted = sql`${isVisible} and day <= ${today}::date and day > ${since} - ${days}::int`;
+  return sql<Summary>`
+    select actions, previous_actions, users, previous_users, used_apps, previous_used_apps
+    from (
+      select coalesce(sum(actions) filter (where day > ${since}), 0)::bigint as actions,
+        coalesce(sum(actions) filter (where day <= ${since}), 0)::bigint as previous_actions,
+        count(distinct app_id) filter (where day > ${since})::int as used_apps,
+        count(distinct app_id) filter (where day <= ${since})::int as previous_used_apps
+      from usage_app_days where ${isCounted} and actions > 0
+    ) as of_apps, (
+      select count(*) filter (where is_current)::int as users, count(*) filter (where is_previous)::int as previous_users
+      from (
+        select bool_or(day > ${since}) as is_current, bool_or(day <= ${since}) as is_previous
+        from usage_days where ${isCounted} group by email
+      ) as seen
+    ) as of_users`;
+};
 
 const requireValid = ({ appId, client, stack, email }: ReportSubject): void => {
   const fields: FieldErrors = {};
@@ -66,8 +107,7 @@ const requireValid = ({ appId, client, stack, email }: ReportSubject): void => {
 const hasUsers = ({ appId, stack, email }: ReportSubject): boolean =>
   appId !== undefined && stack === undefined && email === undefined;
 
-const startColumn = (interval: UsageInterval) =>
-  sql<string>`date_trunc(${interval}::text, day::timestamp)::date`;
+const startColumn = (interval: UsageInterval) => sql`date_trunc(${interval}::text, day::timestamp)::date`;
 
 /** Rows of one day and app: `day`, `actions`, `users` who were not active earlier in the same interval. */
 const usageOf = (

@@ -15,7 +15,6 @@ import {
 } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addressKnownTo } from '../users/addresses.ts';
 import { readUser } from '../users/user-rows.ts';
 import { createUsers } from '../users/users.ts';
 import { dayOf } from './usage-windows.ts';
@@ -98,6 +97,7 @@ export const createUsageStats = (unit: UnitOfWork) => {
      */
     dailyByApp: async (actor: Actor, filter: AppFilter, windowDays: number, page: ItemPageRequest) =>
       (await matchingApps(actor, filter, page))
+        .select('apps.created_at')
         .select(
           sql<number[]>`array_to_json(array(
             select coalesce(d.actions, 0) from generate_series(${windowDays}::int - 1, 0, -1) as ago
@@ -149,11 +149,10 @@ type Top = { appId: string; isInWindow: RawBuilder<unknown>; limit: number };
 
 const topUsers = (actor: Actor, { appId, isInWindow, limit }: Top) =>
   sql<{ email: string; full_name: string; actions: number; days: number }>`
-    select coalesce(${addressKnownTo(actor, sql`top.last_day::timestamp at time zone 'UTC'`)}, top.email) as email,
-      coalesce(case when ${userVisibleTo(actor)} then trim(first_name || ' ' || last_name) end, '') as full_name,
+    select top.email, coalesce(case when ${userVisibleTo(actor)} then trim(first_name || ' ' || last_name) end, '') as full_name,
       actions, days
     from (
-      select email, sum(actions)::bigint as actions, count(*) as days, max(day) as last_day from usage_days
+      select email, sum(actions)::bigint as actions, count(*) as days from usage_days
       where app_id = ${appId} and ${isInWindow} group by email order by actions desc, email limit ${limit}
     ) as top left join users on users.email = top.email
     order by actions desc, email`;

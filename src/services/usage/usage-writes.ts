@@ -19,9 +19,12 @@ export type UsageEntryInput = {
   digest?: string | null;
 };
 
-/** The totals of people are under their present addresses, the log keeps those that were reported. SQL over `usage_entries`. */
+/**
+ * The totals of people of the app's client are under their present addresses, the log keeps those that were reported. SQL over
+ * `usage_entries`.
+ */
 const presentEmail = sql`case when (select exists (select from email_changes))
-  then present_email(usage_entries.email) else usage_entries.email end`;
+  then present_email(usage_entries.email, usage_entries.app_id) else usage_entries.email end`;
 
 /** Held while entries of an app are written, because the rollups of one day depend on those of others. */
 export const lockUsage = (appId: string) =>
@@ -84,9 +87,8 @@ export const rebuildUsage = (em: Em, appId: string, now: Date): Promise<void> =>
     if (!first) return;
 
     for (const table of ['usage_days', 'usage_app_days', 'usage_stack_days']) {
-      await sql`delete from ${sql.table(table)} where app_id = ${appId} and day >= ${first}::date`.execute(
-        db,
-      );
+      await sql`
+        delete from ${sql.table(table)} where app_id = ${appId} and day >= ${first}::date`.execute(db);
     }
     await sql`
       insert into usage_days (app_id, email, day, actions)

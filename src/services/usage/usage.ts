@@ -8,7 +8,7 @@ import { openListStream } from '../access/open-list-stream.ts';
 import { clientVisibleTo, type Viewer } from '../access/visibility.ts';
 import { requireViewableApp } from '../apps/app-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { hasAddress, readAddresses, readAddressesOf } from '../users/addresses.ts';
+import { hasAddress, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
 import { readUser } from '../users/user-rows.ts';
 
 /** The last entry of a page: the next page has older ones. */
@@ -16,8 +16,8 @@ export type UsageCursor = { occurredAt: Date; id: number };
 
 /** An app or a user in it, or a user in all apps whose usage the viewer may see. */
 type UsageSubject =
-  | { appId: string; addresses?: readonly string[] | undefined }
-  | { appId?: undefined; addresses: readonly string[]; viewer: Viewer };
+  | { appId: string; addresses?: readonly PersonAddress[] | undefined }
+  | { appId?: undefined; addresses: readonly PersonAddress[]; viewer: Viewer };
 
 export type UsageFilter = UsageSubject & {
   since?: Date | undefined;
@@ -92,8 +92,10 @@ export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
 });
 
 /** @throws Problem `not-found`, also for a user the actor may not see */
-const addressesOf = async (em: Em, actor: Actor, email: string): Promise<string[]> =>
-  readAddresses(em, (await readUser(em, actor, email)).id);
+const addressesOf = async (em: Em, actor: Actor, email: string): Promise<PersonAddress[]> => {
+  await readUser(em, actor, email);
+  return readAddressesOf(em, actor, email);
+};
 
 /** Of one page; entries may be large. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
@@ -104,11 +106,11 @@ export const usageRows = (em: Em, filter: UsageFilter) => {
   let rows = kysely(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
-    .select(sql<string>`extra::text`.as('extra'))
+    .select(({ cast }) => cast<string>('extra', 'text').as('extra'))
     .where(isOfSubject(filter))
     .orderBy('occurred_at', 'desc')
     .orderBy('id', 'desc');
-  if (addresses !== undefined) rows = rows.where(hasAddress('email', addresses));
+  if (addresses !== undefined) rows = rows.where(hasAddress('email', 'occurred_at', addresses));
   if (since) rows = rows.where('occurred_at', '>=', since);
   if (until) rows = rows.where('occurred_at', '<', until);
   if (cursor) {
@@ -140,7 +142,7 @@ const readUsagePage = async (em: Em, filter: UsageFilter, limit: number) => {
   const measured = kysely(em)
     .selectFrom(limited.as('entry'))
     .selectAll()
-    .select(sql<number>`count(*) over ()`.as('found'))
+    .select(({ fn }) => fn.countAll<number>().over().as('found'))
     .select(
       sql<number>`sum(length(extra)) over (order by occurred_at desc, id desc) - length(extra)`.as('before'),
     );

@@ -1,14 +1,8 @@
 import { sql } from 'kysely';
 import type { GrantTerms } from '../../../entities/operation.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
-import {
-  type Actor,
-  administersClient,
-  requireClientAdmin,
-  type TargetRoles,
-  userAppsRefusal,
-} from '../access/actor.ts';
+import { type FieldErrors, invalid } from '../../lib/problems.ts';
+import { type Actor, administersClient, type TargetRoles, userAppsRefusal } from '../access/actor.ts';
 import {
   auditEntryVisibleTo,
   clientVisibleTo,
@@ -19,7 +13,7 @@ import {
   userClientVisibleTo,
   userVisibleTo,
 } from '../access/visibility.ts';
-import { readClient } from '../clients/clients.ts';
+import { readManagedClient } from '../clients/clients.ts';
 import {
   type AccessChange,
   type GrantableApp,
@@ -28,6 +22,7 @@ import {
 } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { addressOf, readUserId } from './addresses.ts';
 import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, groupsByApp } from './app-grants.ts';
 import { lockSuperusers, targets } from './user-locks.ts';
 import { type Listing, listingQuery } from './users.ts';
@@ -87,8 +82,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
    */
   update: (actor: Actor, client: number, cells: readonly Cell[]) =>
     em.transactional(async (tx) => {
-      await readClient(tx, actor, client);
-      requireClientAdmin(actor, client);
+      await readManagedClient(tx, actor, client);
       const emails = [...new Set(cells.map(({ email }) => email))];
       const { targets, apps } = await lockTargets(tx, actor, client, emails);
       requireChangeable(actor, cells, targets, apps);
@@ -119,13 +113,7 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
    * @throws Problem `not-found`
    */
   listByUser: async (actor: Actor, email: string): Promise<UserGrant[]> => {
-    const { id } = await kysely(em)
-      .selectFrom('users')
-      .select('id')
-      .where('email', '=', email)
-      .where(userVisibleTo(actor))
-      .executeTakeFirstOrThrow(() => notFound('user'));
-    return readGrants(em, actor, { id, email });
+    return readGrants(em, actor, { id: await readUserId(em, actor, email), email });
   },
 });
 
@@ -241,17 +229,16 @@ export const readGrants = async (
 
 const grantsOf = (actor: Actor, id: number, email: string) => sql<UserGrant>`
   select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
-    coalesce(granter.email, latest.granted_by) as granted_by, g.expires_at, g.reason
-  from ${LIVE_GRANTS} g join apps a on a.id = g.app_id left join users granter on granter.id = g.granted_by
+    coalesce(${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)}, latest.granted_by) as granted_by, g.expires_at, g.reason
+  from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
   left join (
     select distinct on (app_id) app_id, granted_at, granted_by from (
       select app_id, occurred_at, actor_email
       from audit_entries, json_array_elements_text(details -> 'granted') as granted (app_id)
       where target = ${email} and action = 'user.change-apps' and ${auditEntryVisibleTo(actor)}
       union all
-      select ia.app_id, i.closed_at, inviter.email
+      select ia.app_id, i.closed_at, ${addressOf(actor, sql`i.inviter_id`, sql`i.closed_at`)}
       from invitations i join invitation_apps ia on ia.invitation_id = i.id
-        join users inviter on inviter.id = i.inviter_id
       where i.email = ${email} and i.status = 'accepted' and ${clientVisibleTo(actor, sql`i.client_id`)}
     ) as grants (app_id, granted_at, granted_by)
     order by app_id, granted_at desc

@@ -13,6 +13,7 @@ import { APP_ACCESS, userClientVisibleTo } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { enqueueDecisionMail, enqueueRequestMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { addressOf, isForHolder } from './addresses.ts';
 import { grantApp } from './grants.ts';
 import { lockActiveUser, lockVisibleUser } from './user-locks.ts';
 
@@ -88,6 +89,7 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
     withdraw: (actor: Actor, id: number) =>
       em.transactional(async (tx) => {
         await lockActiveUser(tx, actor.id);
+        await readRequest(tx, actor, id);
         const request = await tx.findOne(AccessRequest, { id, user: actor.id }, LOCK);
         if (!request) throw notFound('access request');
         await requirePending(tx, actor, request);
@@ -174,25 +176,26 @@ const requireRequestable = async (tx: Em, actor: Actor, app: string): Promise<vo
     .executeTakeFirstOrThrow(() => invalid({ app: ['You cannot ask for an app of this id.'] }));
 };
 
-/** Requests that the viewer may see: their own, and those of present members of clients that they may see. */
+/** Requests of the present holder of the account that the viewer may see: their own, and those of present members of clients that they may see. */
 const requestRows = (em: Em, viewer: Actor) =>
   kysely(em)
     .selectFrom('access_requests as r')
     .innerJoin('users', 'users.id', 'r.user_id')
     .innerJoin('apps', 'apps.id', 'r.app_id')
     .innerJoin('clients', 'clients.id', 'apps.client_id')
-    .leftJoin('users as decider', 'decider.id', 'r.decided_by')
     .select(['r.id', 'r.user_id', 'r.version', 'r.status'])
     .select(['users.email', 'users.first_name', 'users.last_name'])
     .select(['r.app_id as app', 'apps.label as app_label'])
     .select(['apps.client_id as client', 'clients.name as client_name'])
-    .select(['r.reason', 'r.days', 'r.created_at', 'r.decided_at', 'decider.email as decided_by'])
+    .select(['r.reason', 'r.days', 'r.created_at', 'r.decided_at'])
+    .select(addressOf(viewer, sql`r.decided_by`, sql`r.decided_at`).as('decided_by'))
     .select(['r.decision_reason', 'r.expires_at'])
     .where(userClientVisibleTo(viewer, sql`r.user_id`, sql`apps.client_id`))
     .where(
       condition`(r.user_id = ${viewer.id} or exists (select from memberships m
         where m.user_id = r.user_id and m.client_id = apps.client_id))`,
-    );
+    )
+    .where(isForHolder(sql`r.user_id`, sql`apps.client_id`, sql`r.created_at`));
 
 export type RequestRow = InferResult<ReturnType<typeof requestRows>>[number];
 

@@ -1,17 +1,11 @@
 import { sql } from 'kysely';
 import { kysely } from '../../db/kysely.ts';
-import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import {
-  clientVisibleTo,
-  GROUP_ACCESS,
-  LIVE_GRANTS,
-  userClientVisibleTo,
-  userVisibleTo,
-} from '../access/visibility.ts';
+import { clientVisibleTo, GROUP_ACCESS, LIVE_GRANTS, userClientVisibleTo } from '../access/visibility.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { createAccessMatrix, readGrants, type UserGrant } from './access-matrix.ts';
+import { addressOf, readUserId } from './addresses.ts';
 import { readGroup } from './groups.ts';
 import type { Listing } from './users.ts';
 
@@ -29,7 +23,16 @@ type AppRow = {
 export type PersonApp = AppRow & { grant: UserGrant | null };
 
 /** A group of a client of the person. */
-export type PersonGroup = { id: number; client: number; name: string; apps: string[]; is_member: boolean };
+export type PersonGroup = {
+  id: number;
+  client: number;
+  name: string;
+  apps: string[];
+  is_member: boolean;
+  /** When the person was added, and by whom. Null if they are no member, or it was not recorded. */
+  added_at: Date | null;
+  added_by: string | null;
+};
 
 /** What the console shows of access to apps. */
 export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -38,12 +41,7 @@ export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'cl
    * @throws Problem `not-found`
    */
   ofPerson: async (actor: Actor, email: string): Promise<{ apps: PersonApp[]; groups: PersonGroup[] }> => {
-    const { id } = await kysely(em)
-      .selectFrom('users')
-      .select('id')
-      .where('email', '=', email)
-      .where(userVisibleTo(actor))
-      .executeTakeFirstOrThrow(() => notFound('user'));
+    const id = await readUserId(em, actor, email);
     const [apps, grants, groups] = await Promise.all([
       appsOf(actor, id).execute(kysely(em)),
       readGrants(em, actor, { id, email }),
@@ -105,7 +103,8 @@ const appsOf = (actor: Actor, id: number) => sql<AppRow>`
 
 /** Those to which the person could be added, too, for viewers of the client. */
 const groupsOf = (actor: Actor, id: number) => sql<PersonGroup>`
-  select gr.id, gr.client_id as client, gr.name, gm.user_id is not null as is_member,
+  select gr.id, gr.client_id as client, gr.name, gm.user_id is not null as is_member, gm.added_at,
+    ${addressOf(actor, sql`gm.added_by`, sql`gm.added_at`)} as added_by,
     array(select ga.app_id from group_apps ga join apps a on a.id = ga.app_id where ga.group_id = gr.id
       order by a.created_at, a.id) as apps
   from memberships m join groups gr on gr.client_id = m.client_id

@@ -1,10 +1,9 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { User } from '../../../entities/user.ts';
-import { clientIdsOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import type { Audit, AuditAction } from '../audit/audit.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
-import { moveUsageDays, usedApps } from '../usage/usage-days.ts';
+import { moveUsageDays, ownAppsAmong, usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 
 /** Days for which the old address can undo a change of it. */
@@ -17,10 +16,10 @@ export type AddressChange = {
   actor: { email: string };
   /** The request that was confirmed. Without one, a change is added. */
   requestId?: number;
-  /** Whether the person wants it. Otherwise invitations of clients that they do not belong to stay with the old address. */
-  isOwn: boolean;
-  /** Whether the old address gets a mail with which it can undo the change. */
-  isUndoable: boolean;
+  /** Whether the old address gets a mail, and with a link that undoes the change or without: only the person's own change has one. */
+  notice: 'undo' | 'plain' | 'none';
+  /** Whether the mailbox of the new address has confirmed it. */
+  isConfirmed: boolean;
   /** That of the request, for the mail. */
   address: string | null;
 };
@@ -28,27 +27,32 @@ export type AddressChange = {
 type Deps = { tx: Em; now: Date; audit: Audit };
 
 /**
- * Gives a locked user another address, and all that follows the person with it: totals of usage, invitations, and mails that wait.
- * The usage log, sent mails and the audit trail keep what was recorded: readers ask for former addresses, too.
+ * Gives a locked user another address, and what follows the person with it: totals of usage, and mails about the account that wait.
+ * Usage of clients that they do not belong to stays with the old one: these must not learn the new address. The old one is kept for the
+ * person only if its mailbox has shown that it is theirs, and they change it themselves: it may be that of someone else.
+ * The usage log, sent mails and the audit trail keep what was recorded: readers ask for former addresses, too. Invitations stay with the
+ * address that was invited: a client that trusts one mailbox does not trust another.
  * @throws the violation of the unique address
  */
 export const changeAddress = async ({ tx, now, audit }: Deps, change: AddressChange): Promise<void> => {
-  const { user, to, actor, action } = change;
+  const { user, to, actor, action, notice } = change;
   const from = user.email;
+  const wasVerified = user.isEmailVerified;
   // Writers of usage hold these until they commit, and see the change afterwards.
-  const apps = await usedApps(tx, from);
+  const apps = await ownAppsAmong(tx, user.id, await usedApps(tx, from));
   for (const appId of apps) await lockUsage(appId).execute(kysely(tx));
   user.email = to;
+  user.isEmailVerified = change.isConfirmed;
   await tx.flush();
-  const isKept = apps.length > 0 || (await isActor(tx, from));
-  const changeId = await recordChange(tx, { from, isKept, now }, change);
-  await moveUsageDays(from, to).execute(kysely(tx));
+  const hasUndo = notice === 'undo';
+  const isKept = hasUndo && wasVerified && (apps.length > 0 || (await isActor(tx, from)));
+  const changeId = await recordChange(tx, { from, wasVerified, isKept, hasUndo, now }, change);
+  await moveUsageDays(from, to, apps).execute(kysely(tx));
   const clients = await clientIdsOf(tx, user.id);
-  const invited = change.isOwn ? condition`true` : isAnyOf('client_id', clients, 'int');
-  await moveInvitations(tx, { from, to, now, invited });
-  await redirectMails(tx, user.id, { from, to, invited });
-  if (change.isUndoable) {
-    const mail = { userId: user.id, changeId, recipient: from, now, address: change.address };
+  await redirectMails(tx, user.id, { from, to });
+  if (notice !== 'none') {
+    const linked = hasUndo ? changeId : null;
+    const mail = { userId: user.id, changeId: linked, recipient: from, now, address: change.address };
     await enqueueEmailMail(tx, 'email-changed', mail);
   }
   await audit.record(tx, [{ action, actor, target: to, clients, details: { email: { from, to } } }]);
@@ -60,49 +64,57 @@ const isActor = async (tx: Em, email: string): Promise<boolean> => {
   return (await entries.limit(1).executeTakeFirst()) !== undefined;
 };
 
+type Recorded = { from: string; wasVerified: boolean; isKept: boolean; hasUndo: boolean; now: Date };
+
 const recordChange = async (
   tx: Em,
-  { from, isKept, now }: { from: string; isKept: boolean; now: Date },
-  { user, to, requestId, isUndoable }: AddressChange,
+  { from, wasVerified, isKept, hasUndo, now }: Recorded,
+  { user, to, requestId, notice }: AddressChange,
 ): Promise<number> => {
   const db = kysely(tx);
   const made = {
     old_email: from,
     changed_at: now,
+    was_verified: wasVerified,
     is_kept: isKept,
-    undo_until: isUndoable ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null,
+    undo_until: hasUndo ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null,
   };
   if (requestId === undefined) {
-    const row = { ...made, user_id: user.id, new_email: to, requested_at: now };
+    const row = { ...made, user_id: user.id, new_email: to, requested_at: now, is_own: notice !== 'plain' };
     return (await db.insertInto('email_changes').values(row).returning('id').executeTakeFirstOrThrow()).id;
   }
   await db.updateTable('email_changes').set(made).where('id', '=', requestId).execute();
   return requestId;
 };
 
-/** Pending ones stay the person's own. If the same client has invited both addresses, only one invitation may be pending. */
-type Moved = { from: string; to: string; invited: RawBuilder<boolean> };
-
-const moveInvitations = (tx: Em, { from, to, now, invited }: Moved & { now: Date }) => {
-  const isSecond = sql`(status = 'pending' and exists (select from invitations other
-    where other.email = ${to} and other.client_id = invitations.client_id and other.status = 'pending'))`;
-  return sql`
-    update invitations set email = ${to}, status = case when ${isSecond} then 'revoked' else status end,
-      closed_at = case when ${isSecond} then ${now}::timestamptz else closed_at end
-    where email = ${from} and ${invited}`.execute(kysely(tx));
-};
-
 /** Links that were mailed to the old address end, and those that wait go to the new one. */
-const redirectMails = async (tx: Em, userId: number, { from, to, invited }: Moved): Promise<void> => {
+const redirectMails = async (
+  tx: Em,
+  userId: number,
+  { from, to }: { from: string; to: string },
+): Promise<void> => {
   const db = kysely(tx);
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
   await db
     .updateTable('outbox_mails')
     .set({ recipient: to })
+    .where('user_id', '=', userId)
     .where('recipient', '=', from)
-    .where(condition`(user_id = ${userId} or ${invited})`)
     .where('sent_at', 'is', null)
     .where('failed_at', 'is', null)
     .where('kind', '<>', 'email-changed')
+    // What a client that they have left still has for them stays with the address that it knows.
+    .where(
+      condition`(client_id is null or exists (select from memberships m
+        where m.user_id = ${userId} and m.client_id = outbox_mails.client_id))`,
+    )
     .execute();
 };
+
+/** Ends the links that undo a change. Who trusts the account from now on trusts its present mailbox. */
+export const endUndo = (tx: Em, userId: number) =>
+  kysely(tx).updateTable('email_changes').set({ undo_until: null }).where('user_id', '=', userId).execute();
+
+/** Lets others have the former addresses of an account that was handed over: they are those of its earlier holder. */
+export const releaseAddresses = (tx: Em, userId: number) =>
+  kysely(tx).updateTable('email_changes').set({ is_kept: false }).where('user_id', '=', userId).execute();

@@ -1,31 +1,130 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { userVisibleTo, type Viewer } from '../access/visibility.ts';
+import { notFound } from '../../lib/problems.ts';
+import { canViewAll } from '../access/actor.ts';
+import { clientVisibleTo, userVisibleTo, VIEWS_ALL, type Viewer } from '../access/visibility.ts';
 
-/**
- * The present and the former addresses of a person, under which they were recorded. A former address under which they did nothing may
- * have another person now, and then names that person only.
- */
-export const readAddresses = async (em: Em, userId: number): Promise<string[]> => {
-  const { rows } = await sql<{ email: string }>`
-    select email from users where id = ${userId}
-    union
-    select old_email from email_changes c where user_id = ${userId} and changed_at is not null
-      and not exists (select from users other where other.email = c.old_email and other.id <> c.user_id)
-      and not exists (select from email_changes later where later.old_email = c.old_email
-        and later.user_id <> c.user_id and later.changed_at > c.changed_at)`.execute(kysely(em));
-  return rows.map(({ email }) => email);
+/** An address, and the time in which it named the person: after `since`, and up to and including `until`. Null: without a limit. */
+export type PersonAddress = { email: string; since: Date | null; until: Date | null };
+
+/** `clients`: those of the person that had the person when the address was changed; for the present address, all. */
+export type HeldAddress = PersonAddress & { clients: number[] };
+
+type KnownAddress = HeldAddress & {
+  isPresent: boolean;
+  /** When the last change of it had ended; null for the present one. */
+  changedAt: Date | null;
+  /** Whether its mailbox has shown that it is the person's. */
+  isVerified: boolean;
+  /** Whether it is that of the holder of the account: verified, and not from before the account was handed over. */
+  isHolders: boolean;
+  /** Whether the viewer sees one of `clients`. */
+  isKnown: boolean;
 };
 
-/** The address, and the former ones of the person whose it is now, if the viewer may see them. */
-export const readAddressesOf = async (em: Em, viewer: Viewer, email: string): Promise<string[]> => {
+/** The entries of a change are written within this time after it. */
+const CHANGE = sql`interval '10 seconds'`;
+
+/**
+ * The present and the former addresses of a person, under which they were recorded. Another account limits the time of an address only if the
+ * viewer sees that account. An account whose address was never verified does not limit the time of one whose address was.
+ */
+const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<KnownAddress[]> => {
+  const { rows } = await sql<KnownAddress>`
+    with held as (
+      select id as user_id, email, null::timestamptz as changed_at, is_email_verified as is_verified, true as is_own
+      from users where id = ${userId}
+      union all select user_id, old_email, changed_at, was_verified, is_own
+      from email_changes where user_id = ${userId} and changed_at is not null)
+    select email, bool_or(changed_at is null) as "isPresent", max(changed_at) + ${CHANGE} as "changedAt",
+      bool_or(is_verified) as "isVerified",
+      (select max(before.changed_at) from email_changes before
+        where before.old_email = held.email and before.user_id <> ${userId}
+          and before.changed_at < coalesce(max(held.changed_at), 'infinity')
+          and (before.was_verified or not bool_or(held.is_verified))) as since,
+      case when bool_and(changed_at is not null) and (
+        exists (select from users other where other.email = held.email and ${userVisibleTo(viewer, 'other')})
+        or exists (select from email_changes later join users other on other.id = later.user_id
+          where later.old_email = held.email and later.user_id <> ${userId}
+            and later.changed_at > max(held.changed_at) and ${userVisibleTo(viewer, 'other')}))
+        then max(changed_at) + ${CHANGE} end as until,
+      bool_or(is_verified and not exists (select from email_changes handed where handed.user_id = ${userId}
+        and handed.changed_at >= held.changed_at and not handed.is_own)) as "isHolders",
+      array(select m.client_id from memberships m where m.user_id = ${userId}
+        and coalesce(m.joined_at <= max(held.changed_at), true)) as clients,
+      exists (select from memberships m where m.user_id = ${userId}
+        and coalesce(m.joined_at <= max(held.changed_at), true) and ${clientVisibleTo(viewer, sql`m.client_id`)}) as "isKnown"
+    from held group by email order by "isPresent" desc, email`.execute(kysely(em));
+  return rows;
+};
+
+/** The id of the user who has this address now, if the viewer may see them. */
+export const findUserId = async (em: Em, viewer: Viewer, email: string): Promise<number | undefined> => {
   const holder = await kysely(em)
     .selectFrom('users')
     .select('id')
     .where('email', '=', email)
     .where(userVisibleTo(viewer))
     .executeTakeFirst();
-  return holder ? readAddresses(em, holder.id) : [email];
+  return holder?.id;
+};
+
+/** @throws Problem `not-found`, also for a user the viewer may not see */
+export const readUserId = async (em: Em, viewer: Viewer, email: string): Promise<number> => {
+  const id = await findUserId(em, viewer, email);
+  if (id === undefined) throw notFound('user');
+  return id;
+};
+
+/**
+ * The addresses of a person. `own` are those that belong to the holder of the account. What others than the clients of the person have
+ * recorded under `others` may be about someone else.
+ */
+export const readOwnAddresses = async (em: Em, userId: number) => {
+  const addresses = await readAddresses(em, VIEWS_ALL, userId);
+  return {
+    own: addresses.filter(({ isHolders }) => isHolders),
+    others: addresses.filter(({ isHolders }) => !isHolders),
+  };
+};
+
+/** The present address of a person, and the former ones by whether their mailbox had shown that they were theirs. */
+export const readAllAddresses = async (em: Em, userId: number) => {
+  const addresses = await readAddresses(em, VIEWS_ALL, userId);
+  const former = addresses.filter(({ isPresent }) => !isPresent);
+  return {
+    present: addresses.filter(({ isPresent }) => isPresent),
+    // One from before the account was handed over may name its earlier holder again.
+    verified: former
+      .filter(({ isVerified }) => isVerified)
+      .map(({ until, ...held }) => ({ ...held, until: held.isHolders ? until : held.changedAt })),
+    unverified: former.filter(({ isVerified }) => !isVerified),
+  };
+};
+
+/**
+ * SQL: whether what a client has of an account since this time is for its holder to see. After the account was handed over to someone who
+ * may be another person, what was before is only for them if the client has the account since then.
+ */
+export const isForHolder = (
+  userId: RawBuilder<unknown>,
+  clientId: RawBuilder<unknown>,
+  at: RawBuilder<unknown>,
+) => condition`
+  (not exists (select from email_changes handed where handed.user_id = ${userId}
+      and handed.changed_at >= ${at} and not handed.is_own and not exists (select from memberships m
+        where m.user_id = ${userId} and m.client_id = ${clientId} and coalesce(m.joined_at <= handed.changed_at, true)))
+    or exists (select from users holder where holder.id = ${userId} and (holder.is_staff or holder.is_superuser)))`;
+
+/** The address, and the former ones of the person whose it is now, as far as they name this person to the viewer. */
+export const readAddressesOf = async (em: Em, viewer: Viewer, email: string): Promise<PersonAddress[]> => {
+  const id = await findUserId(em, viewer, email);
+  if (id === undefined) return [{ email, since: null, until: null }];
+  const addresses = await readAddresses(em, viewer, id);
+  const seesAll = canViewAll(viewer);
+  return addresses.filter(
+    ({ isPresent, isHolders, isKnown }) => seesAll || isPresent || isKnown || (isHolders && id === viewer.id),
+  );
 };
 
 /**
@@ -38,8 +137,36 @@ export const addressKnownTo = (viewer: Viewer, at: RawBuilder<unknown>) => sql<s
       order by c.changed_at, c.id limit 1),
     users.email) end`;
 
-/** Rows with one of these addresses. A single one is compared as such, so that rows can be read in the order of an index. */
-export const hasAddress = (column: string, addresses: readonly string[]): RawBuilder<boolean> =>
-  addresses.length === 1
-    ? condition`${sql.ref(column)} = ${addresses[0]}`
-    : condition`${sql.ref(column)} = any(${[...addresses]}::varchar[])`;
+/** SQL: as `addressKnownTo`, of the user with an id; null without one. */
+export const addressOf = (viewer: Viewer, userId: RawBuilder<unknown>, at: RawBuilder<unknown>) =>
+  sql<string | null>`(select ${addressKnownTo(viewer, at)} from users where users.id = ${userId})`;
+
+/**
+ * Rows with one of these addresses, at a time at which it named the person. A single one is compared as such, so that rows can be read in the
+ * order of an index.
+ */
+export const hasAddress = (
+  column: string,
+  at: string,
+  addresses: readonly PersonAddress[],
+): RawBuilder<boolean> => {
+  const [first, ...others] = addresses.map((address) => isAddress(column, at, address));
+  if (!first) return condition`false`;
+  return others.length === 0 ? first : condition`(${sql.join([first, ...others], sql` or `)})`;
+};
+
+const isAddress = (
+  column: string,
+  at: string,
+  { email, since, until }: PersonAddress,
+): RawBuilder<boolean> => {
+  const isSame = condition`${sql.ref(column)} = ${email}`;
+  return since || until ? condition`(${isSame} and ${isWithin(sql.ref(at), { since, until })})` : isSame;
+};
+
+/** SQL: whether an address that is held at these times names the person at this one. */
+export const isWithin = (
+  at: RawBuilder<unknown>,
+  { since, until }: { since?: Date | null | undefined; until?: Date | null | undefined },
+) => condition`
+  (${since ? sql`${at} > ${since}::timestamptz` : sql`true`} and ${until ? sql`${at} <= ${until}::timestamptz` : sql`true`})`;

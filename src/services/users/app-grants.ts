@@ -53,7 +53,8 @@ export type Granting = { by: number; now: Date };
 
 /**
  * Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again: this
- * changes nothing, unless the grant had expired. Pending requests for the granted apps are closed.
+ * changes nothing, unless the grant had expired. Pending requests for the granted apps are closed. People do not bring the data that
+ * a client has set for them to another one.
  */
 export const changeAccess = async (
   tx: Em,
@@ -77,8 +78,12 @@ export const changeAccess = async (
       where g.user_id = changed."userId" and g.app_id = any(changed.revoked)
     ),
     joined as (
-      insert into memberships (client_id, user_id, joined_at)
-      select unnest(joined), "userId", ${now}::timestamptz from ${changed}
+      insert into memberships (client_id, user_id, joined_at, extra, is_demo_user)
+      select client_id, "userId", ${now}::timestamptz,
+        case when is_member then '{}'::json end, case when is_member then false end
+      from (select "userId", unnest(joined) as client_id,
+          exists (select from memberships m where m.user_id = "userId") as is_member
+        from ${changed}) as joining
       on conflict do nothing
     )
     insert into app_grants as current (user_id, app_id, granted_by, granted_at, expires_at, reason)

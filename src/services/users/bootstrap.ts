@@ -13,6 +13,7 @@ import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import { readPolicyOfUser, rejectWeakPassword, strictestPolicy } from '../passwords/password-rules.ts';
 import type { ServiceDeps } from '../unit-of-work.ts';
+import { endUndo } from './address-change.ts';
 import { addUser, type NewUser } from './user-creation.ts';
 
 type BootstrapInput = { domain: string; adminEmail: string; now: Date };
@@ -64,6 +65,7 @@ export const promoteToSuperuser = async (
   user.setRoles({ isSuperuser: true });
   user.activate(now);
   await tx.flush();
+  await endUndo(tx, user.id);
   await enqueueReactivationNotice(tx, user.id, now);
   if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });
 };

@@ -10,6 +10,7 @@ import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import {
   type Actor,
+  requirementOf,
   requireRecentPassword,
   type TargetRoles,
   userAdminRefusal,
@@ -21,9 +22,10 @@ import { revokeCredentials } from '../auth/credentials.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
+import { supersedeEnded } from '../operations/operation-log.ts';
 import { createWindowCounter, secondsLeft } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { changeAddress } from './address-change.ts';
+import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
 import { lockActiveUser, lockUser, targets } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
@@ -54,18 +56,6 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     return user;
   };
 
-  /**
-   * Requires of a change that someone else requested that they still may: the person may have got clients or roles since then.
-   * @throws Problem `invalid-link`
-   */
-  const requireStillMay = async (db: Em, { userId, isOwn, requestedBy }: LinkedChange): Promise<void> => {
-    if (isOwn) return;
-    const requester = targets(db).where('users.id', '=', requestedBy).where('users.is_active', '=', true);
-    const actor = await requester.executeTakeFirstOrThrow(() => new Problem('invalid-link'));
-    const person = await targets(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
-    if (emailAdminRefusal({ ...actor, credential: null }, person)) throw new Problem('invalid-link');
-  };
-
   /** Replaces earlier requests. */
   const addRequest = async (tx: Em, actor: Actor, { user, to, address }: Request): Promise<void> => {
     await deleteRequests(tx, user.id);
@@ -79,6 +69,13 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     await enqueueEmailMail(tx, 'email-confirmation', mail);
     const clients = await clientIdsOf(tx, user.id);
     await audit.record(tx, [{ action: 'user.request-email', actor, target: user.email, clients }]);
+  };
+
+  /** The caller holds the lock of the user. */
+  const cancelRequests = async (tx: Em, actor: Actor, user: Request['user'], clients: number[]) => {
+    const { numDeletedRows } = await deleteRequests(tx, user.id);
+    if (numDeletedRows === 0n) return;
+    await audit.record(tx, [{ action: 'user.cancel-email', actor, target: user.email, clients }]);
   };
 
   const requestForUser = async (actor: Actor, email: string, to: string): Promise<UserDetail> => {
@@ -108,36 +105,37 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       });
     },
 
-    /** The present address of the account of a link, and the one that it would get. @throws Problem `invalid-link` */
-    verify: async (kind: EmailLinkKind, token: string): Promise<{ email: string; new_email: string }> => {
+    /**
+     * The present address of the account of a link, the one that it would get, and whether the actor must log in before.
+     * @throws Problem `invalid-link`
+     */
+    verify: async (actor: Actor | null, kind: EmailLinkKind, token: string) => {
       const link = await findLink(kind, token);
-      if (kind === 'confirm') await requireStillMay(em, link);
-      return { email: link.email, new_email: link.to };
+      if (kind === 'confirm' && !(await isStillAllowed(em, link))) throw new Problem('invalid-link');
+      const needs_login = kind === 'confirm' && link.isOwn && actor?.id !== link.userId;
+      return { email: link.email, new_email: link.to, needs_login };
     },
 
     /**
      * Changes the address as the link to the new one says. If that is taken by now, the link stays valid. A change that a client
-     * admin requested ends all logins, and mails a link to set a new password.
-     * @throws Problem `invalid-link`, `user-exists`
+     * admin requested hands the account over. One's own needs a login: the new mailbox may be that of
+     * another person, who would let others into an account that is in foreign hands.
+     * @throws Problem `invalid-link`, `login-required`, `user-exists`
      */
-    confirm: async (token: string): Promise<void> => {
+    confirm: async (actor: Actor | null, token: string): Promise<void> => {
       const link = await findLink('confirm', token);
+      if (link.isOwn && actor?.id !== link.userId)
+        throw new Problem('login-required', { detail: OWN_CHANGE });
       const change = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'confirm', link);
-        await requireStillMay(tx, link);
+        if (!(await isStillAllowed(tx, link))) throw new Problem('invalid-link');
         const actor = { email: user.email };
         const { to, id: requestId, isOwn } = link;
-        const about = { user, to, actor, requestId, isOwn, address: origin.address };
+        const about = { user, to, actor, requestId, address: isOwn ? origin.address : null };
         const [action, now] = ['user.change-email', clock.now()] as const;
-        await changeAddress({ tx, now, audit }, { ...about, action, isUndoable: true });
-        if (isOwn) return;
-        // The holder of the old mailbox may have a password and tokens, and the new one may be another person's.
-        await endAllAccess(tx, user.id, now);
-        tx.create(OutboxMail, {
-          ...{ kind: 'password-setup', user, recipient: to, createdAt: now, nextAttemptAt: now },
-          traceparent: tracing.traceparent(),
-        });
-        await tx.flush();
+        const notice = isOwn ? 'undo' : 'plain';
+        await changeAddress({ tx, now, audit }, { ...about, action, notice, isConfirmed: true });
+        if (!isOwn) await handOver(tx, user, now);
       });
       await change.catch(rethrowAsTaken('email'));
     },
@@ -150,9 +148,9 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       const link = await findLink('undo', token);
       const undo = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'undo', link);
-        const about = { user, to: link.to, actor: { email: link.to }, isOwn: true, address: null };
-        const action = 'user.undo-email';
-        await changeAddress({ tx, now: clock.now(), audit }, { ...about, action, isUndoable: false });
+        const about = { user, to: link.to, actor: { email: link.to }, address: null };
+        const kind = { action: 'user.undo-email', notice: 'none', isConfirmed: true } as const;
+        await changeAddress({ tx, now: clock.now(), audit }, { ...about, ...kind });
         // Of this change and later ones: a thief who changed the address twice must not end the link of the owner.
         await kysely(tx)
           .updateTable('email_changes')
@@ -167,8 +165,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     },
 
     /**
-     * Changes the address of a person whom only the actor administers: by a superuser at once. A client admin could take an address
-     * whose owner has nothing to do with the client: the mailbox must confirm it. No lookup of the new address happens then.
+     * Changes the address of a person whom only the actor administers, and hands the account over: by a superuser at once. A client
+     * admin could take an address whose owner has nothing to do with the client: the mailbox must confirm it. No lookup of the new address happens then.
      * @throws Problem `not-found`, `forbidden`, `shared-user`, `client-admin-locked`, `self-modification`,
      * `reauthentication-required`, `user-exists`, `invalid-input` on `new_email`, `throttled` as `duplicateLimit`
      */
@@ -180,14 +178,57 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
         if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
         await deleteRequests(tx, user.id);
-        const about = { user, to, actor, action: 'user.change-email', isOwn: false, address: null } as const;
-        await changeAddress({ tx, now: clock.now(), audit }, { ...about, isUndoable: true });
+        const about = { user, to, actor, action: 'user.change-email', address: null } as const;
+        const now = clock.now();
+        await changeAddress({ tx, now, audit }, { ...about, notice: 'plain', isConfirmed: false });
+        await handOver(tx, user, now);
         await duplicateLimit.check(tx, actor.id);
         return readUser(tx, actor, to);
       });
       return change.catch(rethrowAsTaken('new_email', to));
     },
+
+    /**
+     * Ends the change that a person, or an admin, has requested and that is not confirmed yet.
+     * @throws Problem `not-found`, `forbidden`, `shared-user`
+     */
+    cancel: (actor: Actor, email: string): Promise<void> =>
+      em.transactional(async (tx) => {
+        const { user, clientIds } = await lockUser(tx, actor, email);
+        await cancelRequests(tx, actor, user, clientIds);
+      }),
+
+    /** One's own change that waits for a confirmation; null if there is none. */
+    pending: (actor: Actor) => readPendingChange(em, actor.id, clock.now(), true),
+
+    /** Ends one's own change that waits for a confirmation. @throws Problem `unauthenticated` */
+    cancelOwn: (actor: Actor): Promise<void> =>
+      em.transactional(async (tx) => {
+        if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
+        await cancelRequests(tx, actor, actor, await clientIdsOf(tx, actor.id));
+      }),
   };
+};
+
+/**
+ * Gives an account to the holder of its new mailbox, who may be another person: ends all access of the holder of the old one, and mails a
+ * link to set a new password.
+ */
+const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
+  await endUndo(tx, user.id);
+  await releaseAddresses(tx, user.id);
+  await supersedeEnded(tx, [user.id], 'role');
+  await supersedeEnded(tx, [user.id], 'client-admin');
+  await endAllAccess(tx, user.id, now);
+  // A repeat gets the response to the earlier holder.
+  await kysely(tx).deleteFrom('idempotent_responses').where('user_id', '=', user.id).execute();
+  // Inactive people get a link when they are reactivated and ask for one.
+  if (!user.isActive) return;
+  tx.create(OutboxMail, {
+    ...{ kind: 'password-setup', user, recipient: user.email, createdAt: now, nextAttemptAt: now },
+    traceparent: tracing.traceparent(),
+  });
+  await tx.flush();
 };
 
 /** Ends the sessions, tokens, launches and the password of a locked user. */
@@ -204,6 +245,8 @@ const endAllAccess = async (tx: Em, userId: number, now: Date): Promise<void> =>
 
 type Request = { user: { id: number; email: string }; to: string; address: string | null };
 
+const OWN_CHANGE = 'Log in with your account to confirm its new address.';
+
 const SAME_ADDRESS = 'This is the address already.';
 
 const OWN_ADDRESS = {
@@ -212,6 +255,15 @@ const OWN_ADDRESS = {
 
 type LinkedChange = { userId: number; isOwn: boolean; requestedBy: number | null };
 
+/** Whether someone else who requested a change still may: the person may have got clients or roles since then. */
+const isStillAllowed = async (db: Em, { userId, isOwn, requestedBy }: LinkedChange): Promise<boolean> => {
+  if (isOwn) return true;
+  const requester = targets(db).where('users.id', '=', requestedBy).where('users.is_active', '=', true);
+  const actor = await requester.executeTakeFirst();
+  const person = await targets(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
+  return actor !== undefined && emailAdminRefusal({ ...actor, credential: null }, person) === null;
+};
+
 /** Why the actor may not change the address of this user; null if they may. */
 const emailAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
   if (user.id === actor.id) return new Problem('self-modification', OWN_ADDRESS);
@@ -219,10 +271,7 @@ const emailAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
 };
 
 /** @throws Problem `self-modification`, `forbidden`, `shared-user`, `client-admin-locked` */
-const requireEmailAdmin = (actor: Actor, user: TargetRoles): void => {
-  const refusal = emailAdminRefusal(actor, user);
-  if (refusal) throw refusal;
-};
+const requireEmailAdmin = requirementOf(emailAdminRefusal);
 
 /** @param revealed the address, if the caller has not shown that it is theirs */
 const rethrowAsTaken =
@@ -239,16 +288,35 @@ const deleteRequests = (tx: Em, userId: number) =>
     .deleteFrom('email_changes')
     .where('user_id', '=', userId)
     .where('changed_at', 'is', null)
-    .execute();
+    .executeTakeFirstOrThrow();
+
+/** The change of a user that waits for a confirmation, and until when it can be confirmed. Null if its link has ended. */
+export const readPendingChange = async (em: Em, userId: number, now: Date, isSelf = false) => {
+  const pending = await kysely(em)
+    .selectFrom('email_changes as change')
+    .leftJoin('users as requester', 'requester.id', 'change.requested_by')
+    .select(['change.new_email', 'change.requested_at', 'requester.email as requested_by'])
+    .innerJoin('users', 'users.id', 'change.user_id')
+    .select(['change.is_own', 'change.requested_by as requester_id', 'users.last_left', 'users.shared_since'])
+    .where('change.user_id', '=', userId)
+    .where('change.changed_at', 'is', null)
+    .where('change.requested_at', '>', new Date(now.getTime() - CONFIRM_HOURS * HOUR_MS))
+    .executeTakeFirst();
+  if (!pending) return null;
+  const { is_own: isOwn, requester_id: requestedBy, last_left, shared_since, ...change } = pending;
+  // What the person has requested while they belonged to others is not for the admins who are left.
+  const at = change.requested_at;
+  if (isOwn && !isSelf && last_left && shared_since && shared_since <= at && at <= last_left) return null;
+  if (!(await isStillAllowed(em, { userId, isOwn, requestedBy }))) return null;
+  return { ...change, ends_at: new Date(change.requested_at.getTime() + CONFIRM_HOURS * HOUR_MS) };
+};
 
 /**
  * SQL: clients that the person has joined under the new address. They trust whom it names, and an undo would give their access to the
- * old mailbox. Not those of the admin who requested the change, who could otherwise end the undo.
+ * old mailbox. Roles end the undo themselves: see `endUndo`.
  */
 const joinedSince = sql`(select from memberships m
-  where m.user_id = change.user_id and m.joined_at > change.changed_at and not exists (
-    select from memberships own where own.user_id = change.requested_by and own.is_admin
-      and own.client_id = m.client_id))`;
+  where m.user_id = change.user_id and m.joined_at > change.changed_at)`;
 
 /** The changes whose link of this kind is valid. `to`: the address that it gives to the account. */
 const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {

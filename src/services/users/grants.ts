@@ -1,4 +1,4 @@
-import { type InferResult, sql } from 'kysely';
+import { type InferResult, type NotNull, sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
@@ -10,6 +10,7 @@ import { type Audit, diffColumns, isEmpty } from '../audit/audit.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../operations/bulk-rows.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { addressOf } from './addresses.ts';
 import { lockUser } from './user-locks.ts';
 import { type UserChanges, updateUser } from './user-update.ts';
 
@@ -31,7 +32,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
    */
   list: async (actor: Actor, appId: string, page: PageRequest & { cursor?: string | undefined }) => {
     await requireViewableApp(em, actor, appId);
-    const grants = grantsOf(em, appId).where(userVisibleTo(actor)).where(isNotErased);
+    const grants = grantsOf(em, actor, appId).where(userVisibleTo(actor)).where(isNotErased);
     if (page.cursor === undefined) return readPage(grants, 'users.email', page);
     const { email } = await cursorRow(grants.where('users.email', '=', page.cursor));
     return readPage(grants.where('users.email', '>', email), 'users.email', page);
@@ -52,7 +53,7 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       const { client_id } = await appRow(tx, actor, appId);
       requireClientAdmin(actor, client_id);
       const { user } = await lockUser(tx, actor, email, requireUserUpdatable);
-      const before = await readGrant(tx, appId, email);
+      const before = await readGrant(tx, actor, appId, email);
       const { expires_at = before.expires_at, reason = before.reason } = changes;
       const details = diffColumns(before, { ...before, expires_at, reason }, ['expires_at', 'reason']);
       if (isEmpty(details)) return before;
@@ -76,8 +77,8 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       .innerJoin('apps', 'apps.id', 'g.app_id')
       .innerJoin('users', 'users.id', 'g.user_id')
       .select(['apps.id as app_id', 'apps.label as app_label', 'apps.client_id as client'])
-      .select(['users.email', 'users.first_name', 'users.last_name', 'g.reason'])
-      .select(sql<Date>`g.expires_at`.as('expires_at'))
+      .select(['users.email', 'users.first_name', 'users.last_name', 'g.reason', 'g.expires_at'])
+      .$narrowType<{ expires_at: NotNull }>()
       .where('g.expires_at', '<', before)
       .where('users.is_active', '=', true)
       .where(clientVisibleTo(actor, sql`apps.client_id`))
@@ -142,7 +143,7 @@ export const grantApp = async (
   const { isChanged } = await changeGrant(deps, actor, appId, email, granting);
   if (!isChanged)
     throw invalid({ email: ['This user already has the app. Change the end of the grant instead.'] });
-  return readGrant(deps.tx, appId, email);
+  return readGrant(deps.tx, actor, appId, email);
 };
 
 /** @throws Problem `invalid-input` on `expires_at` */
@@ -151,12 +152,12 @@ export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => 
 };
 
 /** The grants of an app that count now. */
-const grantsOf = (em: Em, appId: string) =>
+const grantsOf = (em: Em, actor: Actor, appId: string) =>
   kysely(em)
     .selectFrom(LIVE_GRANTS.as('g'))
     .innerJoin('users', 'users.id', 'g.user_id')
-    .leftJoin('users as granter', 'granter.id', 'g.granted_by')
-    .select(['users.email', 'users.first_name', 'users.last_name', 'granter.email as granted_by'])
+    .select(['users.email', 'users.first_name', 'users.last_name'])
+    .select(addressOf(actor, sql`g.granted_by`, sql`g.granted_at`).as('granted_by'))
     .select(['g.granted_at', 'g.expires_at', 'g.reason'])
     .where('g.app_id', '=', appId)
     .orderBy('users.email');
@@ -164,8 +165,8 @@ const grantsOf = (em: Em, appId: string) =>
 export type GrantRow = InferResult<ReturnType<typeof grantsOf>>[number];
 
 /** @throws Problem `not-found` */
-const readGrant = (em: Em, appId: string, email: string): Promise<GrantRow> =>
-  grantsOf(em, appId)
+const readGrant = (em: Em, actor: Actor, appId: string, email: string): Promise<GrantRow> =>
+  grantsOf(em, actor, appId)
     .where('users.email', '=', email)
     .executeTakeFirstOrThrow(() => notFound('grant'));
 
@@ -186,9 +187,8 @@ export const pruneGrants = async (em: Em, audit: UnitOfWork['audit']): Promise<v
         returning g.user_id, g.app_id
       )
       select users.email, deleted.app_id, apps.client_id
-      from deleted join users on users.id = deleted.user_id join apps on apps.id = deleted.app_id`.execute(
-      kysely(tx),
-    );
+      from deleted join users on users.id = deleted.user_id
+        join apps on apps.id = deleted.app_id`.execute(kysely(tx));
     const events = rows.map(({ email, app_id, client_id }) => ({
       action: 'grant.expire' as const,
       actor: null,

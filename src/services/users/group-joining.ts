@@ -4,6 +4,7 @@ import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import type { Audit } from '../audit/audit.ts';
+import { supersedeEnded } from '../operations/operation-log.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 
 type Person = { id: number; email: string };
@@ -40,6 +41,7 @@ export const joinGroups = async (
       select unnest(${groups.map(({ id }) => id)}::int[]), ${user.id}::int, ${actor.id}::int, ${now}::timestamptz
       on conflict do nothing returning group_id`,
   );
+  await supersedeEnded(tx, [user.id], 'group', joined);
   const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now);
   await audit.record(tx, [
     ...groupEvents(actor, groupsOf(groups, joined), { added: [user.email], removed: [] }),
@@ -79,7 +81,7 @@ const changedIds = async (tx: Em, change: RawBuilder<unknown>): Promise<number[]
 const groupsOf = (groups: readonly Group[], ids: readonly number[]) =>
   groups.filter(({ id }) => ids.includes(id));
 
-const groupEvents = (
+export const groupEvents = (
   actor: Actor,
   groups: readonly Group[],
   members: { added: string[]; removed: string[] },

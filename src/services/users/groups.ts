@@ -2,14 +2,15 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Group } from '../../../entities/group.ts';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import type { Actor } from '../access/actor.ts';
 import { isNotErased } from '../access/visibility.ts';
 import type { AuditAction } from '../audit/audit.ts';
-import { readClient } from '../clients/clients.ts';
+import { readClient, readManagedClient } from '../clients/clients.ts';
 import { requireExpected } from '../edits.ts';
+import { supersedeEnded } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { closeObsoleteRequests } from './request-closing.ts';
 
@@ -30,8 +31,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
 
   /** Locks the group, so that of two changes the second starts from the outcome of the first. */
   const lockGroup = async (tx: Em, actor: Actor, clientId: number, id: number) => {
-    await readClient(tx, actor, clientId);
-    requireClientAdmin(actor, clientId);
+    await readManagedClient(tx, actor, clientId);
     const group = await tx.findOne(Group, { id, client: clientId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!group) throw notFound('group');
     return group;
@@ -75,8 +75,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     /** @throws Problem `not-found`, `forbidden`, `invalid-input` on `name`, `members`, `apps` */
     create: (actor: Actor, clientId: number, input: GroupInput): Promise<GroupDetail> =>
       em.transactional(async (tx) => {
-        await readClient(tx, actor, clientId);
-        requireClientAdmin(actor, clientId);
+        await readManagedClient(tx, actor, clientId);
         await requireFreeName(tx, clientId, input.name);
         const client = tx.getReference(Client, clientId);
         const group = tx.create(Group, { client, name: input.name, createdAt: clock.now() });
@@ -138,9 +137,7 @@ const groupRows = (em: Em) =>
     .selectFrom('groups')
     .select(['groups.id', 'groups.client_id as client', 'groups.name', 'groups.created_at'])
     .select([
-      sql<number>`(select count(*) from group_members gm where gm.group_id = groups.id)::int`.as(
-        'member_count',
-      ),
+      countIn('group_members', condition`group_id = groups.id`).as('member_count'),
       sql<string[]>`array(select a.id from group_apps ga join apps a on a.id = ga.app_id
         where ga.group_id = groups.id order by a.created_at, a.id)`.as('apps'),
     ])
@@ -231,6 +228,7 @@ const setMembers = async (
     select email, is_added from (
       select user_id, true as is_added from added union all select user_id, false from removed) as changed
     join users on users.id = changed.user_id order by email`.execute(kysely(tx));
+  await supersedeEnded(tx, ids, 'group', [groupId]);
   return replaced(rows.map(({ email, is_added }) => [email, is_added]));
 };
 
@@ -249,9 +247,8 @@ const replaceApps = async (
       select ${groupId}::int, unnest(${[...ids]}::varchar[]), ${by}::int, ${now}::timestamptz
       on conflict do nothing returning app_id
     )
-    select app_id, true as is_added from added union all select app_id, false from removed`.execute(
-    kysely(tx),
-  );
+    select app_id, true as is_added from added
+    union all select app_id, false from removed`.execute(kysely(tx));
   return replaced(rows.map(({ app_id, is_added }) => [app_id, is_added]));
 };
 

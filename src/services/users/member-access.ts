@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 
@@ -31,16 +31,49 @@ export const endMemberAccess = async (
     .execute();
 };
 
+/** A membership that was deleted. */
+export type EndedMembership = { user_id: number; joined_at: Date | null };
+
+/**
+ * Call it when memberships have been deleted. Empties what admins have set on the accounts, where it counts for no membership any more: it
+ * goes neither to the next client nor to the next holder of the account. What was about the account in the shared time stays with it.
+ */
+export const forgetClients = async (
+  tx: Em,
+  memberships: readonly EndedMembership[],
+  now: Date,
+): Promise<void> => {
+  await sql`
+    update users set last_left = ${now}::timestamptz,
+      shared_since = least(coalesce(users.shared_since, ended.since), ended.since)
+    from (select user_id, min(coalesce(joined_at, 'epoch')) as since
+      from json_to_recordset(${JSON.stringify(memberships)}::json) as m (user_id int, joined_at timestamptz)
+      group by user_id) as ended
+    where users.id = ended.user_id`.execute(kysely(tx));
+  const userIds = memberships.map((membership) => membership.user_id);
+  const counts = (column: 'extra' | 'is_demo_user') =>
+    condition`exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${column}`)} is null)`;
+  const users = kysely(tx)
+    .updateTable('users')
+    .where(isAnyOf('id', userIds, 'int'));
+  await users
+    .set({ extra: {} })
+    .where(condition`not ${counts('extra')}`)
+    .execute();
+  await users
+    .set({ is_demo_user: false })
+    .where(condition`not ${counts('is_demo_user')}`)
+    .execute();
+};
+
 /** Ends the access views that open apps of the client as the user, and their part in its groups. */
 export const leaveClient = async (tx: Em, userId: number, clientId: number): Promise<void> => {
   await sql`
     update access_views v set is_active = false from apps
-    where apps.id = v.app_id and apps.client_id = ${clientId} and v.user_id = ${userId} and v.is_active`.execute(
-    kysely(tx),
-  );
+    where apps.id = v.app_id and apps.client_id = ${clientId}
+      and v.user_id = ${userId} and v.is_active`.execute(kysely(tx));
   await sql`
     delete from group_members gm using groups
-    where groups.id = gm.group_id and groups.client_id = ${clientId} and gm.user_id = ${userId}`.execute(
-    kysely(tx),
-  );
+    where groups.id = gm.group_id and groups.client_id = ${clientId}
+      and gm.user_id = ${userId}`.execute(kysely(tx));
 };

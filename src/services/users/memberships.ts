@@ -1,16 +1,17 @@
 import { type InferResult, sql } from 'kysely';
-import { Membership } from '../../../entities/client.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireAccessAdmin, requireClientAdmin, type TargetRoles } from '../access/actor.ts';
+import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
-import { userClientVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import { userClientVisibleTo } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-import { readClient } from '../clients/clients.ts';
+import { readManagedClient } from '../clients/clients.ts';
+import { supersedeEnded } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { readUserId } from './addresses.ts';
 import { changeAccess, grantEvents } from './app-grants.ts';
-import { endMemberAccess, leaveClient } from './member-access.ts';
+import { endMemberAccess, forgetClients, leaveClient } from './member-access.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 import { lockUser, readTarget } from './user-locks.ts';
 import { deactivate, type UserChanges, updateUser } from './user-update.ts';
@@ -24,13 +25,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
    * @throws Problem `not-found`
    */
   list: async (actor: Actor, email: string): Promise<MembershipRow[]> => {
-    const { id } = await kysely(em)
-      .selectFrom('users')
-      .select('id')
-      .where('email', '=', email)
-      .where(userVisibleTo(actor))
-      .executeTakeFirstOrThrow(() => notFound('user'));
-    return membershipsOf(em, id)
+    return membershipsOf(em, await readUserId(em, actor, email))
       .where(userClientVisibleTo(actor, sql`m.user_id`, sql`m.client_id`))
       .execute();
   },
@@ -41,8 +36,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
    */
   update: (actor: Actor, client: number, email: string, changes: MembershipChanges): Promise<MembershipRow> =>
     em.transactional(async (tx) => {
-      await readClient(tx, actor, client);
-      requireClientAdmin(actor, client);
+      await readManagedClient(tx, actor, client);
       const { id, clientIds } = await readTarget(tx, actor, email);
       if (!clientIds.includes(client)) throw notFound('membership');
       const deps = { tx, now: clock.now(), audit };
@@ -57,8 +51,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
    * @throws as `remove`
    */
   previewRemoval: async (actor: Actor, clientId: number, email: string) => {
-    await readClient(em, actor, clientId);
-    requireClientAdmin(actor, clientId);
+    await readManagedClient(em, actor, clientId);
     const user = await readTarget(em, actor, email);
     requireRemovable(actor, clientId, user);
     const { count } = await kysely(em)
@@ -92,8 +85,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
    */
   remove: (actor: Actor, clientId: number, email: string): Promise<void> =>
     em.transactional(async (tx) => {
-      await readClient(tx, actor, clientId);
-      requireClientAdmin(actor, clientId);
+      await readManagedClient(tx, actor, clientId);
       const { user, ...target } = await lockUser(tx, actor, email, requireAccessAdmin);
       requireRemovable(actor, clientId, target);
       const apps = await grantedApps(tx, user.id, clientId);
@@ -102,10 +94,17 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked, joined: [] }]);
       await endMemberAccess(tx, user, [clientId], now);
       await leaveClient(tx, user.id, clientId);
-      await tx.nativeDelete(Membership, { client: clientId, user: user.id });
+      await supersedeEnded(tx, [user.id], 'client-admin', [clientId]);
+      const ended = await kysely(tx)
+        .deleteFrom('memberships')
+        .where('client_id', '=', clientId)
+        .where('user_id', '=', user.id)
+        .returning(['user_id', 'joined_at'])
+        .execute();
       const isDeactivated = isLastMembership(target) && user.isActive;
       if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
+      await forgetClients(tx, ended, now);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now);
       await lockAccessChange(tx, user.id, actor);
 
@@ -144,7 +143,7 @@ const membershipsOf = (em: Em, userId: number) =>
       'm.is_active_member as is_active',
     ])
     .select(['m.extra', 'm.is_demo_user', 'm.ended_at'])
-    .select(sql<Date>`coalesce(m.joined_at, users.date_joined)`.as('joined_at'))
+    .select(({ fn }) => fn.coalesce('m.joined_at', 'users.date_joined').as('joined_at'))
     .where('m.user_id', '=', userId)
     .orderBy('m.client_id');
 

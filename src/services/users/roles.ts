@@ -13,9 +13,10 @@ import { lockAccessChange } from '../access/locks.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { supersedeOperations } from '../operations/operation-log.ts';
+import { supersedeEnded, supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { endUndo } from './address-change.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
@@ -46,8 +47,10 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
         if (user.id === actor.id) throw new Problem('self-modification');
         await requireAnotherSuperuser(tx, user);
       }
+      if (changes.is_staff || changes.is_superuser) await endUndo(tx, user.id);
       user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser });
       await tx.flush();
+      await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
@@ -64,13 +67,19 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
     em.transactional(async (tx) => {
       if (isAdmin) requireRecentPassword(actor, clock.now());
       await readClient(tx, actor, clientId);
-      const { user, adminOf } = await lockUser(tx, actor, email);
+      const { user, adminOf, clientIds } = await lockUser(tx, actor, email);
+      // A decision too, if it changes nothing.
+      await supersedeEnded(tx, [user.id], 'client-admin', [clientId]);
       if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, email);
+      if (isAdmin) await endUndo(tx, user.id);
       const membership = await tx.findOne(Membership, { client: clientId, user: user.id });
       if (membership) {
         membership.isAdmin = isAdmin;
         if (isAdmin) membership.reactivate(clock.now());
-      } else tx.create(Membership, { client: clientId, user: user.id, isAdmin, joinedAt: clock.now() });
+      } else {
+        const own = clientIds.length > 0 ? { extra: {}, isDemoUser: false } : {};
+        tx.create(Membership, { client: clientId, user: user.id, isAdmin, joinedAt: clock.now(), ...own });
+      }
       await tx.flush();
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);

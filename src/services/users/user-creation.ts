@@ -9,10 +9,10 @@ import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
-import { userVisibleTo } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { createWindowCounter } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
@@ -72,7 +72,7 @@ const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
   const fields: FieldErrors = {};
   const { apps, unknown } = await findGrantable(tx, actor, input.apps);
   if (unknown.length > 0) fields.apps = unknown.map(unknownApp);
-  const taken = await isTaken(tx, actor, input.email);
+  const holder = await findUserId(tx, actor, input.email);
 
   const clients = new Set(apps.map((app) => app.client_id));
   const own = input.client ?? soleAdminClient(actor);
@@ -82,7 +82,7 @@ const resolveTargets = async (tx: Em, actor: Actor, input: UserInput) => {
     if (only === undefined) fields.client = [CLIENT_REQUIRED];
     else clients.add(only);
   }
-  if (taken) throw userExists(fields);
+  if (holder !== undefined) throw userExists(fields);
   if (Object.keys(fields).length > 0) throw invalid(fields);
   return { apps, clients };
 };
@@ -95,11 +95,6 @@ const findOnlyClient = async (tx: Em): Promise<number | undefined> => {
   return second === undefined ? first?.id : undefined;
 };
 
-const isTaken = async (tx: Em, actor: Actor, email: string): Promise<boolean> => {
-  const holder = kysely(tx).selectFrom('users').select('id').where('email', '=', email);
-  return (await holder.where(userVisibleTo(actor)).executeTakeFirst()) !== undefined;
-};
-
 const PALETTE = ['1f77b4', 'd6604d', '2a9d8f', '8e6bbf', 'c28f2c', '4d7c0f', 'b83280', '4f6d7a'];
 
 /** Leaves room for the `@` and a number within the column's 64. */
@@ -107,6 +102,7 @@ const HANDLE_BASE_LENGTH = 50;
 
 export type NewUser = {
   email: string;
+  isEmailVerified?: boolean;
   firstName?: string;
   lastName?: string;
   extra?: Record<string, unknown>;
@@ -145,9 +141,8 @@ const findFreeHandle = async (tx: Em, email: string): Promise<string> => {
   const base = handleBase(email);
   const db = kysely(tx);
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0))`.execute(db);
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`handle ${base.replace(/\d+$/, '')}`}, 0))`.execute(
-    db,
-  );
+  const key = `handle ${base.replace(/\d+$/, '')}`;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(db);
   const found = await sql<{ handle: string }>`
     select handle from (
       select ${base}::text as handle, 1 as n

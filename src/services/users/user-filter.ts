@@ -14,7 +14,7 @@ export const USER_ROLES = ['superuser', 'staff', 'client-admin', 'member'] as co
 export type UserRole = (typeof USER_ROLES)[number];
 
 /** Users who never logged in have the earliest time, because an index cannot continue after a null. */
-export const LAST_LOGIN_KEY = sql<Date>`coalesce(users.last_login, '-infinity'::timestamptz)`;
+const LAST_LOGIN_KEY = sql`coalesce(users.last_login, '-infinity'::timestamptz)`;
 
 type Key = { column: RawBuilder<unknown>; type: RawBuilder<unknown> };
 
@@ -39,6 +39,8 @@ export type UserFilter = {
   search?: string | undefined;
   is_active?: boolean | undefined;
   role?: UserRole | undefined;
+  /** Its members, if the viewer may see the group. */
+  group?: number | undefined;
   /** Exclusive; users who never logged in do not match. */
   last_login_before?: Date | undefined;
   last_login_after?: Date | undefined;
@@ -55,7 +57,7 @@ export type UserFilter = {
 };
 
 /** Must equal the expression of the index `users_search`. */
-const SEARCHED = sql<string>`lower(users.email || ' ' || users.first_name || ' ' || users.last_name)`;
+const SEARCHED = sql`lower(users.email || ' ' || users.first_name || ' ' || users.last_name)`;
 
 /**
  * Users that match the filter, with columns as the actor sees them. Callers add the condition on which users are visible.
@@ -73,6 +75,7 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
     conditions.push(sql`${membershipColumns(viewer).is_active} = ${filter.is_active}`);
   if (filter.search !== undefined) conditions.push(hasWords(SEARCHED, filter.search));
   if (filter.role !== undefined) conditions.push(hasRole(viewer, filter.role, filter.client));
+  if (filter.group !== undefined) conditions.push(isInGroup(viewer, filter.group));
   if (filter.last_login_before !== undefined) {
     conditions.push(sql`users.last_login < ${filter.last_login_before}`);
     // The condition above implies it, but with it the index by last login skips users who never logged in.
@@ -94,12 +97,16 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
 
 const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): RawBuilder<boolean> => {
   const roles = {
-    superuser: sql<boolean>`users.is_superuser`,
-    staff: sql<boolean>`users.is_staff`,
+    superuser: condition`users.is_superuser`,
+    staff: condition`users.is_staff`,
     'client-admin': hasClientRole(viewer, 'is_admin', client),
   } satisfies Record<Exclude<UserRole, 'member'>, RawBuilder<boolean>>;
   return role === 'member' ? sql`not (${sql.join(Object.values(roles), sql` or `)})` : roles[role];
 };
+
+const isInGroup = (viewer: Viewer, group: number): RawBuilder<boolean> => sql`
+  users.id in (select gm.user_id from group_members gm join groups gr on gr.id = gm.group_id
+    where gr.id = ${group} and ${clientVisibleTo(viewer, sql`gr.client_id`)})`;
 
 /** New users count as seen when they joined. Members use the index `usage_days_email_day_index`. */
 const isUnseenSince = (viewer: Viewer, since: Date): RawBuilder<boolean> => {

@@ -1,10 +1,9 @@
 import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
 import { User } from '../../../entities/user.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
-import { ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
+import { CLIENT_IDS, ROLE_COLUMNS, userVisibleTo } from '../access/visibility.ts';
 
 /** A locked user, with the roles and clients that decide who may change them. */
 export type LockedUser = { user: User } & TargetRoles;
@@ -124,11 +123,7 @@ export const targets = (db: Em) =>
   kysely(db)
     .selectFrom('users')
     .select(['users.id', 'users.email'])
-    .select(ROLE_COLUMNS)
-    .select(
-      sql<number[]>`array(select m.client_id from memberships m
-        where m.user_id = users.id order by m.client_id)`.as('clientIds'),
-    );
+    .select([...ROLE_COLUMNS, CLIENT_IDS]);
 
 /** Whose credentials a call concerns, with the clients that its audit entry concerns. */
 type Owner = { id: number; email: string; clientIds: number[] };

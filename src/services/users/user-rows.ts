@@ -1,13 +1,15 @@
-import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { expressionBuilder, type InferResult, type RawBuilder, sql } from 'kysely';
 import type { Membership } from '../../../entities/client.ts';
+import type { Database } from '../../../entities/index.ts';
 import type { User } from '../../../entities/user.ts';
 import type { Read } from '../../db/batched-reads.ts';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll, seesAccounts } from '../access/actor.ts';
 import {
   APP_ACCESS,
+  CLIENTS_OF_USER,
   clientManagedBy,
   userClientVisibleTo,
   userVisibleTo,
@@ -55,13 +57,29 @@ export const membershipColumns = (viewer: Viewer) => {
   };
 };
 
+/** The apps of a row of `users`, by age, as far as the viewer may see them. */
+export const appsSeenBy = (viewer: Viewer) =>
+  expressionBuilder<Database, 'users'>()
+    .selectFrom(APP_ACCESS.as('g'))
+    .innerJoin('apps as a', 'a.id', 'g.app_id')
+    .whereRef('g.user_id', '=', 'users.id')
+    .where(userClientVisibleTo(viewer, sql`users.id`, sql`a.client_id`))
+    .orderBy('a.created_at')
+    .orderBy('a.id');
+
+/** The ids of the clients that a row of `users` administers, as far as the viewer may see them. */
+export const clientsAdministered = (viewer: Viewer) =>
+  arrayOf(
+    CLIENTS_OF_USER.where(({ ref }) => ref('m.is_admin')).where(
+      userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`),
+    ),
+  );
+
 /**
  * All users, ordered by id. `apps` (by age) and `clientadmin_of` hold only what the viewer may see; callers add the
  * condition on the users themselves.
  */
 export const userRows = (em: Em, viewer: Viewer) => {
-  const isAppVisible = userClientVisibleTo(viewer, sql`users.id`, sql`a.client_id`);
-  const isAdminVisible = userClientVisibleTo(viewer, sql`users.id`, sql`m.client_id`);
   const { extra, is_active, is_demo_user, last_deactivated } = membershipColumns(viewer);
   return kysely(em)
     .selectFrom('users')
@@ -73,12 +91,8 @@ export const userRows = (em: Em, viewer: Viewer) => {
     .select([extra.as('extra'), is_active.as('is_active'), is_demo_user.as('is_demo_user')])
     .select([
       last_deactivated.as('last_deactivated'),
-      sql<string[]>`array(select a.id from ${APP_ACCESS} g join apps a on a.id = g.app_id
-        where g.user_id = users.id and ${isAppVisible} order by a.created_at, a.id)`.as('apps'),
-      sql<number[]>`array(select m.client_id from memberships m
-        where m.user_id = users.id and m.is_admin and ${isAdminVisible} order by m.client_id)`.as(
-        'clientadmin_of',
-      ),
+      arrayOf(appsSeenBy(viewer).select('a.id')).as('apps'),
+      clientsAdministered(viewer).as('clientadmin_of'),
     ])
     .orderBy('users.id');
 };

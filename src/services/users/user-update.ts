@@ -15,11 +15,17 @@ import {
   seesAccounts,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS } from '../access/visibility.ts';
+import { can } from '../access/permissions.ts';
+import { APP_ACCESS, groupsGiving, LIVE_GRANTS } from '../access/visibility.ts';
 import { type Audit, type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
-import { type GrantableApp, idsOf, type UndoableChange } from '../operations/operation-log.ts';
+import {
+  type GrantableApp,
+  idsOf,
+  supersedeDeactivations,
+  type UndoableChange,
+} from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, unknownApp } from './app-grants.ts';
@@ -234,6 +240,8 @@ const editAccount = async (
 export const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<void> => {
   if (user.id === actor.id) throw new Problem('self-modification');
   if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
+  // A decision too, if it changes nothing.
+  if (can(actor, 'administer')) await supersedeDeactivations(tx, user.id, actor.id);
   user.deactivate(now);
   await revokeCredentials(tx, user.id);
 };
@@ -256,8 +264,7 @@ const readKnownApps = (tx: Em, userId: number, appIds: readonly string[]): Promi
     .select([
       condition`g.app_id is not null`.as('is_granted'),
       GRANT_TERMS.as('terms'),
-      sql<string[]>`array(select b.name from ${GROUP_ACCESS} b
-        where b.user_id = ${userId} and b.app_id = apps.id order by b.name)`.as('groups'),
+      groupsGiving(sql`${userId}`).as('groups'),
     ])
     .where(
       condition`apps.id in (select app_id from ${APP_ACCESS} h where h.user_id = ${userId}

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
-import { type Actor, requireLister } from '../access/actor.ts';
+import { type Actor, canViewAll, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import {
   APP_ACCESS,
@@ -12,12 +12,20 @@ import {
   userVisibleTo,
   type Viewer,
 } from '../access/visibility.ts';
-import { requireViewableAppId } from '../apps/app-rows.ts';
+import { requireViewableAppId, usageVisibleTo } from '../apps/app-rows.ts';
 import { reloadActor } from '../auth/identity.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type UserFilter, usersMatching } from './user-filter.ts';
-import { loadUser, membershipColumns, type UserDetail, type UserRow, userRows } from './user-rows.ts';
+import {
+  appsSeenBy,
+  clientsAdministered,
+  loadUser,
+  membershipColumns,
+  type UserDetail,
+  type UserRow,
+  userRows,
+} from './user-rows.ts';
 
 /** Users of a table that are read together. */
 const TABLE_PAGE_SIZE = 1_000;
@@ -38,8 +46,10 @@ export const createUsers = (unit: UnitOfWork) => {
      * A page of the console's list of people. What only this list shows is selected here.
      * @throws Problem as `list`
      */
-    people: async (actor: Actor, filter: Listing, page: PageRequest) =>
-      readPage(await matching(actor, filter), 'users.id', page),
+    people: async (actor: Actor, filter: Listing, page: PageRequest) => {
+      const users = (await matching(actor, filter)).clearSelect();
+      return readPage(users.select(PERSON_COLUMNS).select(personColumns(actor)), 'users.id', page);
+    },
 
     /** @throws Problem `not-found` if the actor may not see the app or client */
     count: async (actor: Actor, filter: Listing): Promise<number> => countRows(await matching(actor, filter)),
@@ -77,6 +87,27 @@ export const createUsers = (unit: UnitOfWork) => {
     /** @throws Problem `not-found` */
     get: (actor: Actor, email: string): Promise<UserDetail> => loadUser(unit, actor, email),
   };
+};
+
+const PERSON_COLUMNS = [
+  ...(['users.email', 'users.handle', 'users.first_name', 'users.last_name'] as const),
+  ...(['users.profile_avatar', 'users.last_login', 'users.date_joined'] as const),
+] as const;
+
+/** What the list of people shows of each, as far as the viewer may see. PostgreSQL computes it for the rows of the page only. */
+const personColumns = (viewer: Viewer) => {
+  const areGroupsVisible = userClientVisibleTo(viewer, sql`users.id`, sql`gr.client_id`);
+  const isUsageVisible = canViewAll(viewer) ? sql`true` : usageVisibleTo(viewer);
+  return [
+    membershipColumns(viewer).is_active.as('is_active'),
+    clientsAdministered(viewer).as('clientadmin_of'),
+    arrayOf(appsSeenBy(viewer).select('a.label')).as('app_labels'),
+    sql<string[]>`array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
+      where gm.user_id = users.id and ${areGroupsVisible} order by lower(gr.name))`.as('groups'),
+    condition`(users.is_superuser or users.is_staff)`.as('opens_all_apps'),
+    sql<string | null>`(select d.day::text from usage_days d where d.email = users.email and ${isUsageVisible}
+      order by d.day desc limit 1)`.as('last_used_day'),
+  ];
 };
 
 /** Whole lists are streamed in the order of ids, which no change of a user moves. @throws Problem `invalid-input` on `sort` */

@@ -59,7 +59,7 @@ const aboutProfiles = async (app: TestApp): Promise<Step[]> => {
   await app.as(ROOT).users.create({ email, apps: [SALES] });
   await app.as(email).profile.requestEmail({ email: to });
   const token = await mailedEmailToken(app, to, 'confirm');
-  await app.as(null).profile.confirmEmail({ token });
+  await app.as(email).profile.confirmEmail({ token });
   const undo = await mailedEmailToken(app, email, 'undo');
   await app.as(ROOT).users.create({ email: 'second@acme.test', apps: [SALES] });
   await app.as('second@acme.test').profile.requestEmail({ email: other });
@@ -68,9 +68,12 @@ const aboutProfiles = async (app: TestApp): Promise<Step[]> => {
   return [
     { line: 'PATCH /jb/profile/', as: ADA, body: { profile_color: '2A9D8F' } },
     { line: `POST ${path}`, as: ADA, body: { email: 'ada.king@acme.test' } },
+    { line: `GET ${path}`, as: ADA },
+    { line: `DELETE ${path}`, as: ADA },
     { line: `POST ${path}verify/`, body: { token: undo, kind: 'undo' } },
     { line: `POST ${path}undo/`, body: { token: undo } },
-    { line: `POST ${path}confirm/`, body: { token: confirm } },
+    { line: `POST ${path}confirm/`, as: 'second@acme.test', body: { token: confirm } },
+    { line: `DELETE /jb/users/${other}/email/`, as: ACME },
     { line: `POST /jb/users/${other}/email/`, as: ROOT, body: { new_email: 'last@acme.test' } },
   ];
 };
@@ -84,6 +87,7 @@ const aboutMemberships = async (app: TestApp): Promise<Step[]> => {
     { line: `GET /jb/users/${email}/access/${SALES}/`, as: ACME },
     { line: `PATCH ${path}`, as: ACME, body: { extra: { region: 'north' } } },
     { line: `GET ${path}removal/`, as: ACME },
+    { line: `GET /jb/users/${email}/offboarding/`, as: ACME },
     { line: `POST /jb/apps/${CHURN}/grants/`, as: ACME, body: { email, reason: 'Audit' } },
     { line: `GET /jb/apps/${CHURN}/grants/`, as: ACME },
     { line: `GET /jb/apps/${CHURN}/access/`, as: ACME },
@@ -295,6 +299,7 @@ const aboutApps: Step[] = [
   { line: `GET /jb/apps/${SALES}/usage/top/`, as: ACME },
   { line: `GET /jb/usage/report/?app_id=${SALES}&interval=week&periods=4`, as: ACME },
   { line: 'GET /jb/usage/report/?client=1&periods=4', as: ACME },
+  { line: 'GET /jb/usage/summary/?client=1', as: ACME },
   { line: 'GET /jb/usage/top-apps/?client=1', as: ACME },
   { line: 'GET /jb/usage/apps/', as: ACME },
   { line: 'GET /jb/usage/idle-apps/', as: ACME },

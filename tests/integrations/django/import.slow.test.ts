@@ -79,6 +79,7 @@ imports('uses the defaults of a new user for missing fields', async ({ database 
   assert.equal(bare, {
     id: bare?.id,
     email: 'bare@example.org',
+    is_email_verified: false,
     handle: '@bare',
     first_name: '',
     last_name: '',
@@ -94,6 +95,8 @@ imports('uses the defaults of a new user for missing fields', async ({ database 
     date_joined: database.clock.now(),
     last_activated: null,
     last_deactivated: null,
+    last_left: null,
+    shared_since: null,
     last_password_set: database.clock.now(),
   });
   assert.is(made.handle, '@bare2');

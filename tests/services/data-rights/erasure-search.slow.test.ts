@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { eraseAccount, lockPerson } from '../../../src/services/data-rights/erase-account.ts';
 import { NO_DIGEST } from '../../../src/services/data-rights/erasure-keys.ts';
-import { finishErasure } from '../../../src/services/data-rights/erasure-work.ts';
+import { finishErasures } from '../../../src/services/data-rights/erasure-work.ts';
 import { rowsWith } from '../../support/person.ts';
 import { ADA, appSuite, EDSGER, GRACE, IDLE, type TestApp } from '../../support/test-app.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
@@ -23,7 +23,8 @@ const beginErasure = async (app: TestApp, email: string) => {
     const person = await lockPerson(tx, null, email);
     return eraseAccount({ tx, now: app.clock.now(), audit, addressDigest: NO_DIGEST }, null, person);
   });
-  return (signal?: AbortSignal) => finishErasure(app.orm.em.fork(), erasure.id, app.clock.now, signal);
+  return (signal?: AbortSignal) =>
+    finishErasures(app.orm.em.fork(), erasure.pseudonym, app.clock.now, signal);
 };
 
 /** Fills 2,250 pages with four rows each, which leave no room for another version of one. */

@@ -14,7 +14,7 @@ const read = (file: string | Buffer, pieceBytes = 7) => {
   return readInvitationCsv(chunks());
 };
 
-const NOTHING = { client: '', apps: '', is_demo_user: '', extra: '' };
+const NOTHING = { first_name: '', last_name: '', client: '', apps: '', is_demo_user: '', extra: '' };
 const rowOf = (line: number, email: string, cells: Partial<CsvRow['cells']> = {}): CsvRow => ({
   line,
   cells: { ...NOTHING, email, ...cells },
@@ -84,7 +84,7 @@ csv('refuses unknown columns by name', async () => {
   );
   assert.match(
     faults[0]?.message ?? '',
-    'Known columns: email, client, apps, is_demo_user, extra; initial_apps for apps.',
+    'Known columns: email, first_name, last_name, client, apps, is_demo_user, extra; initial_apps for apps.',
   );
 });
 

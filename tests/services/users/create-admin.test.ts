@@ -4,6 +4,8 @@ import { loadCommonPasswords } from '../../../src/adapters/hashing/common-passwo
 import { kysely } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { createAdmin } from '../../../src/services/users/bootstrap.ts';
+import { mailedEmailToken } from '../../support/mails.ts';
+import { rejectsWith } from '../../support/rejects.ts';
 import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
 import { until } from '../../support/time.ts';
 
@@ -24,6 +26,19 @@ admin('tells a user whom it activates that their password expires sooner', async
 
   const mails = app.db().selectFrom('outbox_mails').select('kind').where('recipient', '=', ADA);
   assert.equal(await mails.execute(), [{ kind: 'password-expiry' }]);
+});
+
+admin('ends the undo of a change of address: the old mailbox would get the role', async ({ app }) => {
+  const [old, present] = ['moved-admin@acme.test', 'moving-admin@acme.test'];
+  await app.as(ROOT).users.create({ email: old, client: 1, send_email: false });
+  await app.as(old).profile.requestEmail({ email: present });
+  await app.as(old).profile.confirmEmail({ token: await mailedEmailToken(app, present, 'confirm') });
+  const undo = { token: await mailedEmailToken(app, old, 'undo') };
+  assert.ok(await app.as(null).profile.verifyEmail({ ...undo, kind: 'undo' }));
+
+  await promote(app, present);
+
+  await rejectsWith(app.as(null).profile.undoEmail(undo), 'invalid-link');
 });
 
 admin('does not revive a person who is erased at the same time', async ({ app }) => {

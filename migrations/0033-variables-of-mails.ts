@@ -1,0 +1,8 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** What was written into mails, so that a sent mail is shown as it was sent. Instances of the previous version leave it null. */
+export class VariablesOfMails extends Migration {
+  override up(): void {
+    this.addSql(`alter table outbox_mails add column variables jsonb`);
+  }
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { routesOf } from './procedure-meta.ts';
+import { EmailKey, Instant, Output } from './schemas/fields.ts';
+import { PendingEmail } from './schemas/users.ts';
+import { adminProcedure, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Users');
+
+const ByEmail = z.object({ email: EmailKey });
+
+/** What the screen of a person shows, and only it. */
+const PersonScreenOutput = z.object({
+  /** A role in all clients. */
+  role: z.enum(['superuser', 'staff']).nullable(),
+  /** When the person last used an app. Null if never, as far as the caller may see. */
+  last_use: z.object({ day: z.string(), app: z.string() }).nullable(),
+  /** Null for callers who may not change the account. */
+  account: z
+    .object({
+      has_password: z.boolean(),
+      last_password_set: Instant,
+      password_expires_at: Instant.nullable(),
+      pending_email: PendingEmail.nullable(),
+    })
+    .nullable(),
+});
+
+const MAX_DAYS = 100;
+
+/** A day on which the person used apps, in UTC. The most used app comes first. */
+const ActiveDayOutput = z.object({
+  day: z.string(),
+  apps: z.array(z.object({ id: z.string(), label: z.string(), actions: z.int() })),
+});
+
+const Name = Output('OffboardedItem', { id: z.string(), label: z.string() });
+
+const OffboardingOutput = Output('OffboardingPreview', {
+  /** Whether the account, or the memberships, are active now. */
+  is_active: z.boolean(),
+  /** False for a person who also belongs to clients that the caller does not administer: only `clients` are concerned. */
+  deactivates_account: z.boolean(),
+  /** The clients in which the person is suspended instead. */
+  clients: z.array(Output('OffboardedClient', { id: z.int(), name: z.string() })),
+  /** Sessions and tokens end with the account only. */
+  sessions: z.int(),
+  tokens: z.int(),
+  /** Granted apps, oldest first. */
+  apps: z.array(Name),
+  /** Names. */
+  groups: z.array(z.string()),
+  /** In words, such as `client admin of Acme Analytics`. */
+  roles: z.array(z.string()),
+  /** Access views that open apps as this person. */
+  access_views: z.int(),
+  /** Pending invitations. */
+  invitations: z.int(),
+  /** Mails that are not sent yet. */
+  mails: z.int(),
+  /** Pending requests for apps. */
+  requests: z.int(),
+});
+
+/** Of the router of users. */
+export const personProcedures = {
+  /** Has no REST path, so that it can change with the screen. */
+  screen: viewerProcedure
+    .input(ByEmail)
+    .output(PersonScreenOutput)
+    .query(({ ctx, input }) => ctx.services.personScreen.read(ctx.actor, input.email)),
+
+  /** Has no REST path, so that it can change with the screen. */
+  activity: viewerProcedure
+    .input(
+      z.object({
+        email: EmailKey,
+        /** The last day of the previous page. */
+        cursor: z.iso.date().optional(),
+        limit: z.int().min(1).max(MAX_DAYS).default(14),
+      }),
+    )
+    .output(z.array(ActiveDayOutput))
+    .query(({ ctx, input: { email, cursor, limit } }) =>
+      ctx.services.personScreen.activity(ctx.actor, email, cursor, limit),
+    ),
+
+  previewOffboarding: route(adminProcedure, 'GET', '/jb/users/{email}/offboarding/', {
+    summary: 'Show what the offboarding of a user would end',
+    description:
+      'Changes nothing. `POST /jb/users/bulk/` with the action `offboard` ends it. Of a person who also belongs to clients that you do not administer, only what they have in your clients.',
+    problems: ['not-found', 'forbidden', 'self-modification'],
+  })
+    .input(ByEmail)
+    .output(OffboardingOutput)
+    .query(({ ctx, input }) => ctx.services.offboardingPreview.read(ctx.actor, input.email)),
+
+  cancelEmailChange: route(adminProcedure, 'DELETE', '/jb/users/{email}/email/', {
+    summary: 'Cancel a change of the email address of a user',
+    description:
+      'Ends the link that was mailed to the new address, no matter who requested it. Without a change that waits for it, it changes nothing.',
+    problems: ['shared-user'],
+    status: 204,
+  })
+    .input(ByEmail)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.emailChanges.cancel(ctx.actor, input.email)),
+};

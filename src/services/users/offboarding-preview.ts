@@ -1,0 +1,83 @@
+import { sql } from 'kysely';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { Problem } from '../../lib/problems.ts';
+import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
+import { clientManagedBy } from '../access/visibility.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { grantedApps } from './offboarding.ts';
+import { readTarget } from './user-locks.ts';
+
+type Counts = Record<
+  'sessions' | 'tokens' | 'access_views' | 'invitations' | 'mails' | 'requests',
+  number
+> & {
+  is_active: boolean;
+  groups: string[];
+  clients: { id: number; name: string; is_admin: boolean }[];
+};
+
+/** What an offboarding would end, counted by the conditions that it uses. */
+export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => ({
+  /**
+   * `clients`: those in which the person is suspended instead, if the account also belongs to others.
+   * @throws Problem `not-found`, `forbidden`, `self-modification`
+   */
+  read: async (actor: Actor, email: string) => {
+    const target = await readTarget(em, actor, email);
+    requireAccessAdmin(actor, target);
+    if (target.id === actor.id) throw new Problem('self-modification');
+    const isAccount = !isSharedUser(actor, target);
+    const apps = await grantedApps(em, actor, target.id);
+    const { clients, ...counts } = await count(em, actor, target, { isAccount, now: clock.now() });
+    const suspended = clients.map(({ id, name }) => ({ id, name }));
+    return {
+      ...counts,
+      deactivates_account: isAccount,
+      clients: isAccount ? [] : suspended,
+      apps,
+      roles: rolesOf(actor, target, clients),
+    };
+  },
+});
+
+const rolesOf = (actor: Actor, { isSuperuser, isStaff }: TargetRoles, clients: Counts['clients']) => [
+  ...(isSuperuser && can(actor, 'administer') ? ['superuser'] : []),
+  ...(isStaff && can(actor, 'administer') ? ['staff'] : []),
+  ...clients.flatMap(({ name, is_admin }) => (is_admin ? `client admin of ${name}` : [])),
+];
+
+type Options = { isAccount: boolean; now: Date };
+
+/** Credentials, and mails about the account, end with the account only. */
+const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccount, now }: Options) => {
+  const managed = (column: string) => clientManagedBy(actor, sql.ref(column));
+  const {
+    rows: [counts],
+  } = await sql<Counts>`
+    select case when ${isAccount} then u.is_active
+        else exists (select from memberships m
+          where m.user_id = u.id and m.is_active_member and ${managed('m.client_id')}) end as is_active,
+      (select count(*)::int from sessions s
+        where s.user_id = u.id and s.expires_at > now() and ${isAccount}) as sessions,
+      (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}) as tokens,
+      array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
+        where gm.user_id = u.id and ${managed('gr.client_id')} order by lower(gr.name), gr.id) as groups,
+      (select count(*)::int from access_views v join apps a on a.id = v.app_id
+        where v.user_id = u.id and v.is_active and not v.is_one_time and (v.expires_at > ${now}::timestamptz) is not false
+          and ${managed('a.client_id')}) as access_views,
+      (select count(*)::int from invitations i
+        where i.email = u.email and i.status = 'pending' and ${managed('i.client_id')}) as invitations,
+      (select count(*)::int from outbox_mails o
+        where o.sent_at is null and o.failed_at is null and (o.user_id = u.id or o.recipient = u.email)
+          and (${managed('o.client_id')} and o.kind <> 'password-expiry'
+            or (o.client_id is null or o.kind = 'password-expiry') and ${isAccount})) as mails,
+      (select count(*)::int from access_requests r join apps a on a.id = r.app_id
+        where r.user_id = u.id and r.status = 'pending' and ${managed('a.client_id')}) as requests,
+      coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, 'is_admin', m.is_admin) order by c.id)
+        from memberships m join clients c on c.id = m.client_id
+        where m.user_id = u.id and ${managed('m.client_id')}), '[]') as clients
+    from users u where u.id = ${id} and u.email = ${email}`.execute(kysely(em));
+  if (!counts) throw new Problem('not-found');
+  return counts;
+};

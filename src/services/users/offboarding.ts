@@ -1,0 +1,252 @@
+import { sql } from 'kysely';
+import { Membership } from '../../../entities/client.ts';
+import type { EndedPart } from '../../../entities/operation.ts';
+import type { User } from '../../../entities/user.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { Problem } from '../../lib/problems.ts';
+import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
+import { clientManagedBy, LIVE_GRANTS } from '../access/visibility.ts';
+import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { UndoableChange } from '../operations/operation-log.ts';
+import { endUndo } from './address-change.ts';
+import { groupEvents } from './group-joining.ts';
+import { endMemberAccess } from './member-access.ts';
+import { type LockedUser, lockUser, requireAnotherSuperuser } from './user-locks.ts';
+import { updateUser } from './user-update.ts';
+
+type Deps = { tx: Em; now: Date; audit: Audit };
+/** What was ended, and the entries of the audit trail about it. */
+type Ending = { parts: EndedPart[]; events: AuditEvent[] };
+
+/**
+ * Ends all that a person has in the clients of the actor: grants, groups, roles, access views and invitations, and then the account, or
+ * for a person of other clients too, their memberships. Sessions, tokens, launches and requests end with these.
+ * @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser`
+ */
+export const offboardUser = async (
+  deps: Deps,
+  actor: Actor,
+  email: string,
+): Promise<{ isChanged: boolean; undoable: UndoableChange }> => {
+  const { tx, now, audit } = deps;
+  const target = await lockUser(tx, actor, email, requireAccessAdmin);
+  const { user } = target;
+  if (user.id === actor.id) throw new Problem('self-modification');
+  if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
+  const endings = [
+    await endGroups(tx, actor, user),
+    await endViews(deps, actor, user),
+    await endRoles(tx, actor, target),
+  ];
+  await endMemberAccess(tx, user, await concernedClients(tx, actor, user), now);
+  const apps = await grantedApps(tx, actor, user.id);
+  const changes = { is_active: false, revoke: apps.map(({ id }) => id), onlyGrants: true };
+  // Last, because it waits for those who rely on the access of the person.
+  const { isChanged, undoable } = await updateUser(deps, actor, email, changes, requireAccessAdmin);
+  const events = endings.flatMap((ending) => ending.events);
+  await audit.record(tx, events);
+  const ended = endings.flatMap(({ parts }) => parts);
+  return { isChanged: isChanged || events.length > 0, undoable: { ...undoable, ended } };
+};
+
+/** The clients of the actor that the person belongs to, or is invited to. */
+const concernedClients = async (em: Em, actor: Actor, { id, email }: Pick<User, 'id' | 'email'>) => {
+  const { rows } = await sql<{ client_id: number }>`
+    select client_id from memberships where user_id = ${id} and ${clientManagedBy(actor, sql`client_id`)}
+    union select client_id from invitations
+    where email = ${email} and status = 'pending'
+      and ${clientManagedBy(actor, sql`client_id`)}`.execute(kysely(em));
+  return rows.map((row) => row.client_id);
+};
+
+/** The apps of clients of the actor that are granted to the person, oldest first. */
+export const grantedApps = async (em: Em, actor: Actor, userId: number) => {
+  const { rows } = await sql<{ id: string; label: string }>`
+    select a.id, a.label from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+    where g.user_id = ${userId} and ${clientManagedBy(actor, sql`a.client_id`)}
+    order by a.created_at, a.id`.execute(kysely(em));
+  return rows;
+};
+
+type LeftGroup = { id: number; name: string; client: number; added_by: number | null; added_at: string };
+
+const endGroups = async (tx: Em, actor: Actor, { id, email }: User): Promise<Ending> => {
+  const { rows } = await sql<LeftGroup>`
+    delete from group_members gm using groups gr
+    where gr.id = gm.group_id and gm.user_id = ${id} and ${clientManagedBy(actor, sql`gr.client_id`)}
+    returning gr.id, gr.name, gr.client_id as client, gm.added_by,
+      to_json(gm.added_at)#>>'{}' as added_at`.execute(kysely(tx));
+  return {
+    parts: rows.map(({ id, added_by, added_at }) => ({ kind: 'group', key: String(id), added_by, added_at })),
+    events: groupEvents(actor, rows, { added: [], removed: [email] }),
+  };
+};
+
+type View = { id: number; app: string; client: number; is_one_time: boolean };
+
+const endViews = async ({ tx, now }: Deps, actor: Actor, { id, email }: User): Promise<Ending> => {
+  const { rows } = await sql<View>`
+    update access_views v set is_active = false, modified_at = ${now}::timestamptz from apps a
+    where a.id = v.app_id and v.user_id = ${id} and v.is_active and ${clientManagedBy(actor, sql`a.client_id`)}
+    returning v.id, a.slug as app, a.client_id as client, v.is_one_time`.execute(kysely(tx));
+  const listed = rows.filter((view) => !view.is_one_time);
+  return {
+    parts: listed.map((view) => ({ kind: 'access-view', key: String(view.id) })),
+    events: viewEvents('access-view.deactivate', actor, listed, email),
+  };
+};
+
+const viewEvents = (
+  action: 'access-view.deactivate' | 'access-view.update',
+  actor: Actor,
+  views: readonly Pick<View, 'id' | 'app' | 'client'>[],
+  user: string,
+): AuditEvent[] =>
+  views.map(({ id, app, client }) => ({
+    action,
+    actor,
+    target: app,
+    clients: [client],
+    details: {
+      access_view: id,
+      user,
+      ...(action === 'access-view.update' && { is_active: { from: false, to: true } }),
+    },
+  }));
+
+/** Roles in clients of the actor; those in all clients if the actor grants such roles, who alone may change their holders. */
+const endRoles = async (tx: Em, actor: Actor, { user, adminOf, clientIds }: LockedUser): Promise<Ending> => {
+  const clients = adminOf.filter((id) => administersClient(actor, id));
+  const memberships = await tx.find(Membership, { user: user.id, client: { $in: [...clients] } });
+  for (const membership of memberships) membership.isAdmin = false;
+  const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
+  if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false });
+  await tx.flush();
+  const roles = changedRoles(before, user);
+  return {
+    parts: [
+      ...clients.map((id) => ({ kind: 'client-admin' as const, key: String(id) })),
+      ...roles.map((key) => ({ kind: 'role' as const, key })),
+    ],
+    events: roleEvents({ actor, target: user.email }, { adminOf: clients, roles, clientIds, isGiven: false }),
+  };
+};
+
+const ROLES = ['isStaff', 'isSuperuser'] as const;
+type Flags = Pick<User, (typeof ROLES)[number]>;
+
+const changedRoles = (before: Flags, after: Flags) => ROLES.filter((role) => before[role] !== after[role]);
+
+type RoleChange = {
+  /** Clients in which the person is an admin, or was. */
+  adminOf: readonly number[];
+  roles: readonly string[];
+  /** Those that the change of `roles` concerns. */
+  clientIds: number[];
+  isGiven: boolean;
+};
+
+const roleEvents = (
+  about: Pick<AuditEvent, 'actor' | 'target'>,
+  { adminOf, roles, clientIds, isGiven }: RoleChange,
+): AuditEvent[] => {
+  const action = isGiven ? 'client.add-admin' : 'client.remove-admin';
+  const events: AuditEvent[] = adminOf.map((id) => ({ action, ...about, clients: [id] }));
+  const details = Object.fromEntries(roles.map((role) => [role, { from: !isGiven, to: isGiven }]));
+  return roles.length === 0
+    ? events
+    : [...events, { action: 'user.update-roles', ...about, clients: clientIds, details }];
+};
+
+/** The ids of the groups among the parts, to be locked before their members. */
+export const groupsAmong = (parts: readonly EndedPart[]): number[] =>
+  parts.flatMap(({ kind, key }) => (kind === 'group' ? Number(key) : []));
+
+type Undo = Deps & { parts: readonly EndedPart[]; endedAt: Date };
+
+/**
+ * Gives a locked user back what an offboarding has ended and no one has decided about since. Returns the parts that were given back.
+ * Their groups must be locked before the user.
+ */
+export const giveBack = async (deps: Undo, actor: Actor, user: User): Promise<EndedPart[]> => {
+  const parts = deps.parts.filter(({ is_superseded }) => !is_superseded);
+  const endings = [
+    await rejoinGroups(deps, actor, user, parts),
+    await reopenViews(deps, actor, user, parts),
+    await returnRoles(deps, actor, user, parts),
+  ];
+  const events = endings.flatMap((ending) => ending.events);
+  await deps.audit.record(deps.tx, events);
+  return endings.flatMap((ending) => ending.parts);
+};
+
+type Parts = readonly EndedPart[];
+const ofKind = (parts: Parts, kind: EndedPart['kind']): Parts => parts.filter((part) => part.kind === kind);
+const withKeys = (parts: Parts, keys: readonly (string | number)[]): EndedPart[] =>
+  parts.filter(({ key }) => keys.some((one) => String(one) === key));
+const idsOf = (rows: readonly { id: number }[]): number[] => rows.map(({ id }) => id);
+
+/** Of clients that the person still belongs to. */
+const rejoinGroups = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts): Promise<Ending> => {
+  const groups = ofKind(parts, 'group');
+  const { rows } = await sql<{ id: number; name: string; client: number }>`
+    with joined as (
+      insert into group_members (group_id, user_id, added_by, added_at)
+      select gr.id, m.user_id, part.added_by, part.added_at
+      from json_to_recordset(${JSON.stringify(groups)}::json) as part (key int, added_by int, added_at timestamptz)
+        join groups gr on gr.id = part.key
+        join memberships m on m.client_id = gr.client_id and m.user_id = ${user.id}::int
+      where ${clientManagedBy(actor, sql`gr.client_id`)}
+      on conflict do nothing returning group_id
+    )
+    select id, name, client_id as client
+    from groups join joined on joined.group_id = groups.id`.execute(kysely(tx));
+  return {
+    parts: withKeys(groups, idsOf(rows)),
+    events: groupEvents(actor, rows, { added: [user.email], removed: [] }),
+  };
+};
+
+/** Those that are as the offboarding left them. */
+const reopenViews = async (
+  { tx, now, endedAt }: Undo,
+  actor: Actor,
+  user: User,
+  parts: Parts,
+): Promise<Ending> => {
+  const views = ofKind(parts, 'access-view');
+  const ids = views.map(({ key }) => Number(key));
+  const { rows } = await sql<Pick<View, 'id' | 'app' | 'client'>>`
+    update access_views v set is_active = true, modified_at = ${now}::timestamptz from apps a
+    where a.id = v.app_id and v.id = any(${ids}::bigint[]) and v.user_id = ${user.id} and not v.is_active
+      and v.modified_at = ${endedAt}::timestamptz and ${clientManagedBy(actor, sql`a.client_id`)}
+    returning v.id, a.slug as app, a.client_id as client`.execute(kysely(tx));
+  return {
+    parts: withKeys(views, idsOf(rows)),
+    events: viewEvents('access-view.update', actor, rows, user.email),
+  };
+};
+
+const returnRoles = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts): Promise<Ending> => {
+  const admins = ofKind(parts, 'client-admin');
+  const clients = admins.map(({ key }) => Number(key)).filter((id) => administersClient(actor, id));
+  const found = await tx.find(Membership, { user: user.id, client: { $in: clients }, isActive: true });
+  const returned = found.filter(({ isAdmin }) => !isAdmin);
+  for (const membership of returned) membership.isAdmin = true;
+  const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
+  const roles = can(actor, 'administer') ? ofKind(parts, 'role') : [];
+  user.setRoles({
+    isStaff: before.isStaff || roles.some(({ key }) => key === 'isStaff'),
+    isSuperuser: before.isSuperuser || roles.some(({ key }) => key === 'isSuperuser'),
+  });
+  await tx.flush();
+  const changed = changedRoles(before, user);
+  const clientIds = returned.map(({ client }) => client.id);
+  if (clientIds.length + changed.length > 0) await endUndo(tx, user.id);
+  const given = { adminOf: clientIds, roles: changed, clientIds, isGiven: true };
+  return {
+    parts: [...withKeys(admins, clientIds), ...withKeys(roles, changed)],
+    events: roleEvents({ actor, target: user.email }, given),
+  };
+};

@@ -1,0 +1,70 @@
+import { sql } from 'kysely';
+import { condition, kysely } from '../../db/kysely.ts';
+import { type Actor, type TargetRoles, userAdminRefusal } from '../access/actor.ts';
+import { usageVisibleTo } from '../apps/app-rows.ts';
+import { passwordExpiresAt } from '../passwords/password-expiry.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { readPendingChange } from './email-changes.ts';
+import { readTarget } from './user-locks.ts';
+
+type ActiveDay = { day: string; apps: { id: string; label: string; actions: number }[] };
+
+const roleOf = ({ isSuperuser, isStaff }: TargetRoles) => {
+  if (isSuperuser) return 'superuser' as const;
+  return isStaff ? ('staff' as const) : null;
+};
+
+/** What the console shows of a person beside their profile. */
+export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
+  /** The last day on which the person used an app, and the app used most on it, as far as the actor may see. */
+  const readLastUse = async (actor: Actor, email: string) => {
+    const { rows } = await sql<{ day: string; app: string }>`
+      select day::text, label as app from usage_days d join apps a on a.id = d.app_id
+      where d.email = ${email} and ${usageVisibleTo(actor)}
+      order by d.day desc, d.actions desc, a.id limit 1`.execute(kysely(em));
+    return rows[0] ?? null;
+  };
+
+  const readAccount = async (userId: number) => {
+    const account = await kysely(em)
+      .selectFrom('users')
+      .select(condition`password_hash is not null`.as('has_password'))
+      .select(['last_password_set', passwordExpiresAt('users').as('password_expires_at')])
+      .where('id', '=', userId)
+      .executeTakeFirstOrThrow();
+    return { ...account, pending_email: await readPendingChange(em, userId, clock.now()) };
+  };
+
+  return {
+    /**
+     * `account` is null for those who may not change the account.
+     * @throws Problem `not-found`
+     */
+    read: async (actor: Actor, email: string) => {
+      const target = await readTarget(em, actor, email);
+      const mayChange = userAdminRefusal(actor, target) === null;
+      const [last_use, account] = await Promise.all([
+        readLastUse(actor, email),
+        mayChange ? readAccount(target.id) : null,
+      ]);
+      return { role: roleOf(target), last_use, account };
+    },
+
+    /**
+     * The days on which the person used apps, newest first, as far as the actor may see.
+     * @param before the last day of the previous page
+     * @throws Problem `not-found`
+     */
+    activity: async (actor: Actor, email: string, before: string | undefined, limit: number) => {
+      await readTarget(em, actor, email);
+      const { rows } = await sql<ActiveDay>`
+        select d.day::text, json_agg(json_build_object('id', a.id, 'label', a.label, 'actions', d.actions)
+          order by d.actions desc, a.id) as apps
+        from usage_days d join apps a on a.id = d.app_id
+        where d.email = ${email} and ${usageVisibleTo(actor)}
+          and (${before ?? null}::date is null or d.day < ${before ?? null}::date)
+        group by d.day order by d.day desc limit ${limit}`.execute(kysely(em));
+      return rows;
+    },
+  };
+};

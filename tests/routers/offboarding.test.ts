@@ -1,0 +1,354 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GLOBEX,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { CHURN, FLEET, SALES } from '../support/usage.ts';
+
+const offboarding = appSuite('offboarding');
+
+let created = 0;
+
+/** A person with an app, a group that gives another, a link and a pending request; returns the address and the ids. */
+const addPerson = async (app: TestApp, apps: string[] = [SALES]) => {
+  created += 1;
+  const email = `leaver-${created}@acme.test`;
+  await app.as(ROOT).users.create({ email, first_name: 'Lea', apps, client: 1, send_email: false });
+  const name = `Team ${created}`;
+  const group = await app.as(ACME).groups.create({ id: 1, name, members: [email], apps: [CHURN] });
+  const view = apps.includes(SALES)
+    ? await app.as(ACME).accessViews.create({ app: 'sales', user_email: email })
+    : null;
+  return { email, group: group.id, groupName: name, view: view?.id ?? 0 };
+};
+
+const offboard = async (app: TestApp, email: string, as = ACME) => {
+  const { operation, results } = await app.as(as).users.bulkUpdate({ emails: [email], action: 'offboard' });
+  return { operation, row: results[0] };
+};
+
+const stateOf = async (app: TestApp, { email, group, view }: Awaited<ReturnType<typeof addPerson>>) => {
+  const user = await app.as(ROOT).users.get({ email });
+  const views = await app.as(ROOT).accessViews.list({ user: email });
+  return {
+    is_active: user.is_active,
+    apps: user.apps,
+    isMember: (await app.as(ROOT).groups.get({ id: 1, group_id: group })).members.includes(email),
+    hasLink: views.some(({ id, is_active }) => id === view && is_active),
+  };
+};
+
+const HAD = { is_active: true, apps: [SALES, CHURN], isMember: true, hasLink: true };
+const NOTHING = { is_active: false, apps: [], isMember: false, hasLink: false };
+
+offboarding(
+  'ends all that the preview counts, and the undo gives it back without logins',
+  async ({ app }) => {
+    const person = await addPerson(app);
+    const { email, groupName } = person;
+    const token = await app.tokenOf(email);
+    await app.as(ACME).apps.update({ app_id: CHURN, is_requestable: true });
+    await app.as(GLOBEX).clients.invite({ id: 2, email });
+    const preview = await app.as(ACME).users.previewOffboarding({ email });
+    assert.equal(preview, {
+      ...{ is_active: true, deactivates_account: true, clients: [], sessions: 0, tokens: 1 },
+      ...{ apps: [{ id: SALES, label: 'Sales' }], groups: [groupName], roles: [], access_views: 1 },
+      ...{ invitations: 0, mails: 0, requests: 0 },
+    });
+    assert.is((await app.as(ROOT).users.previewOffboarding({ email })).invitations, 1);
+
+    const { operation, row } = await offboard(app, email);
+
+    assert.equal(row, { email, status: 'ok', problem: null });
+    assert.equal(await stateOf(app, person), NOTHING);
+    const headers = { authorization: `Token ${token}` };
+    assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 401);
+    // Another client has invited the person, and decides about that.
+    assert.is((await app.as(GLOBEX).invitations.search({ search: email })).length, 1);
+    const entries = await app.as(ACME).audit.list({ operation });
+    assert.equal(entries.map(({ action }) => action).toSorted(), [
+      ...['access-view.deactivate', 'group.update', 'user.change-apps', 'user.deactivate'],
+    ]);
+
+    const undone = await app.as(ACME).operations.undo({ id: operation });
+
+    assert.equal(undone, { operation, reverted: 4, skipped: [], is_finished: true });
+    assert.equal(await stateOf(app, person), HAD);
+    assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 401);
+  },
+);
+
+offboarding('of someone who has nothing left changes nothing', async ({ app }) => {
+  const { email } = await addPerson(app);
+  await offboard(app, email);
+
+  assert.is((await offboard(app, email)).row?.status, 'unchanged');
+  assert.is((await app.as(ACME).users.previewOffboarding({ email })).is_active, false);
+});
+
+offboarding(
+  'by an admin of one of two clients ends what the person has there, and no more',
+  async ({ app }) => {
+    const person = await addPerson(app, [SALES, FLEET]);
+    const { email } = person;
+    const team = { id: 2, name: `Drivers ${created}`, members: [email], apps: [FLEET] };
+    const elsewhere = await app.as(GLOBEX).groups.create(team);
+    const token = await app.tokenOf(email);
+    const seen = async () => [
+      await app.as(GLOBEX).users.get({ email }),
+      await app.as(GLOBEX).memberships.list({ email }),
+      await app.as(GLOBEX).audit.list({ target: email }),
+      await app.as(GLOBEX).groups.get({ id: 2, group_id: elsewhere.id }),
+    ];
+    const before = await seen();
+    const preview = await app.as(ACME).users.previewOffboarding({ email });
+    assert.equal(
+      [
+        preview.deactivates_account,
+        preview.clients,
+        preview.tokens,
+        preview.apps.length,
+        preview.groups.length,
+      ],
+      [false, [{ id: 1, name: 'Acme Analytics' }], 0, 1, 1],
+    );
+
+    const { operation } = await offboard(app, email);
+
+    assert.equal(await seen(), before);
+    assert.equal(await stateOf(app, person), { ...NOTHING, is_active: true, apps: [FLEET] });
+    assert.is((await app.as(ACME).users.get({ email })).is_active, false);
+    const headers = { authorization: `Token ${token}` };
+    assert.is((await app.send('GET /jb/apps/', { headers })).statusCode, 200);
+    await app.as(ACME).operations.undo({ id: operation });
+    assert.equal(await stateOf(app, person), { ...HAD, apps: [SALES, CHURN, FLEET] });
+    assert.equal(await seen(), before);
+  },
+);
+
+offboarding('is refused to those who may not deactivate the person', async ({ app }) => {
+  const { email } = await addPerson(app);
+  const codeOf = async (as: string, of: string) => (await offboard(app, of, as)).row?.problem?.code;
+
+  assert.is(await codeOf(GLOBEX, email), 'not-found');
+  assert.is(await codeOf(ACME, EDSGER), 'not-found');
+  assert.is(await codeOf(ACME, ACME), 'self-modification');
+  assert.is(await codeOf(ROOT, ROOT), 'self-modification');
+  await rejectsWith(offboard(app, email, STAFF), 'forbidden');
+  await rejectsWith(offboard(app, email, ADA), 'forbidden');
+  await app.as(ROOT).roles.update({ email, is_staff: true });
+  assert.is(await codeOf(ACME, email), 'forbidden');
+  for (const [as, of, code] of [
+    [GLOBEX, email, 'not-found'],
+    [ACME, email, 'forbidden'],
+    [ACME, ACME, 'self-modification'],
+    [STAFF, ADA, 'forbidden'],
+  ] as const)
+    await rejectsWith(app.as(as).users.previewOffboarding({ email: of }), code);
+  assert.ok((await app.as(ROOT).users.get({ email })).is_active);
+});
+
+offboarding('ends roles, which the undo gives back', async ({ app }) => {
+  const { email } = await addPerson(app);
+  const root = app.as(ROOT);
+  await root.roles.update({ email, is_staff: true, is_superuser: true });
+  await root.roles.setClientAdmin({ id: 1, email, is_admin: true });
+  await root.roles.setClientAdmin({ id: 2, email, is_admin: true });
+  const roles = async () => [
+    await root.roles.get({ email }),
+    (await root.users.get({ email })).clientadmin_of,
+  ];
+  const all = [{ is_staff: true, is_superuser: true }, [1, 2]];
+  assert.equal(await roles(), all);
+  assert.equal((await root.users.previewOffboarding({ email })).roles, [
+    ...['superuser', 'staff', 'client admin of Acme Analytics', 'client admin of Globex Data'],
+  ]);
+
+  const { operation } = await offboard(app, email, ROOT);
+
+  assert.equal(await roles(), [{ is_staff: false, is_superuser: false }, []]);
+  const { skipped } = await root.operations.undo({ id: operation });
+  assert.equal([skipped, await roles()], [[], all]);
+  await offboard(app, email, ROOT);
+});
+
+offboarding('by a client admin ends the role of another one in their client', async ({ app }) => {
+  const { email } = await addPerson(app, [SALES, FLEET]);
+  for (const id of [1, 2]) await app.as(ROOT).roles.setClientAdmin({ id, email, is_admin: true });
+  const adminOf = async () => (await app.as(ROOT).users.get({ email })).clientadmin_of;
+
+  const { operation } = await offboard(app, email);
+
+  assert.equal(await adminOf(), [2]);
+  await app.as(ACME).operations.undo({ id: operation });
+  assert.equal(await adminOf(), [1, 2]);
+});
+
+offboarding('of two superusers who offboard each other leaves one', async ({ app }) => {
+  const [one, other] = [(await addPerson(app)).email, (await addPerson(app)).email];
+  for (const email of [one, other]) await app.as(ROOT).roles.update({ email, is_superuser: true });
+  const both = [
+    [one, other],
+    [other, one],
+  ] as const;
+
+  const results = await Promise.all(both.map(([as, of]) => offboard(app, of, as).catch(() => null)));
+
+  const won = results.findIndex((result) => result?.row?.status === 'ok');
+  assert.is(results.filter((result) => result?.row?.status === 'ok').length, 1);
+  const [winner, loser] = both[won] ?? both[0];
+  assert.ok((await app.as(winner).users.get({ email: winner })).is_active);
+  assert.is((await app.as(winner).roles.get({ email: loser })).is_superuser, false);
+  await app.as(winner).operations.undo({ id: results[won]?.operation ?? '' });
+  assert.is((await app.as(winner).roles.get({ email: loser })).is_superuser, true);
+  for (const email of both[0]) await app.as(ROOT).roles.update({ email, is_superuser: false });
+});
+
+offboarding('is not undone where someone has decided since', async ({ app }) => {
+  const root = app.as(ROOT);
+  const { email, group, view } = await addPerson(app);
+  await root.roles.update({ email, is_staff: true });
+  await root.roles.setClientAdmin({ id: 1, email, is_admin: true });
+  const { operation } = await offboard(app, email, ROOT);
+  // Given again, and taken away again.
+  await root.groups.update({ id: 1, group_id: group, members: [email] });
+  await root.groups.update({ id: 1, group_id: group, members: [] });
+  await root.roles.update({ email, is_staff: true });
+  await root.roles.update({ email, is_staff: false });
+  for (const is_admin of [true, false]) await root.roles.setClientAdmin({ id: 1, email, is_admin });
+  for (const apps of [[SALES], []]) await root.users.update({ email, apps });
+  app.clock.advance(MINUTE_MS);
+  await root.accessViews.update({ key: String(view), show_footer: false });
+
+  const { reverted, skipped } = await root.operations.undo({ id: operation });
+
+  assert.is(reverted, 1, 'the account');
+  assert.equal(
+    skipped.map(({ kind, app_id, group_id, problem }) => [kind, app_id ?? group_id, problem.code]),
+    [
+      ['app', SALES, 'changed-since'],
+      ['group', group, 'changed-since'],
+      ['access-view', null, 'changed-since'],
+      ['client-admin', null, 'changed-since'],
+      ['role', null, 'changed-since'],
+    ],
+  );
+  assert.equal((await root.users.get({ email })).clientadmin_of, []);
+  assert.is((await root.roles.get({ email })).is_staff, false);
+});
+
+offboarding(
+  'does not give back what would have ended by now, and ends after ten minutes',
+  async ({ app }) => {
+    const person = await addPerson(app, []);
+    const { email } = person;
+    const expires_at = new Date('2099-01-31T12:00:00Z');
+    await app.as(ACME).grants.create({ app_id: SALES, email, expires_at });
+    const { operation } = await offboard(app, email);
+    await sql`update operation_changes set revoked_terms = replace(revoked_terms::text, '2099', '2001')::json
+      where operation_id = ${operation}`.execute(app.db());
+
+    const { skipped } = await app.as(ACME).operations.undo({ id: operation });
+
+    assert.equal(
+      skipped.map(({ app_id, problem }) => [app_id, problem.code]),
+      [[SALES, 'expired']],
+    );
+    const again = await offboard(app, email);
+    app.clock.advance(11 * MINUTE_MS);
+    await rejectsWith(app.as(ACME).operations.undo({ id: again.operation }), 'undo-expired');
+  },
+);
+
+offboarding('is undone by the one who has offboarded only', async ({ app }) => {
+  const person = await addPerson(app);
+  const { operation } = await offboard(app, person.email);
+
+  for (const as of [ROOT, GLOBEX])
+    await rejectsWith(app.as(as).operations.undo({ id: operation }), 'not-found');
+
+  assert.equal(await stateOf(app, person), NOTHING);
+});
+
+offboarding('happens once, however many admins offboard and undo at the same time', async ({ app }) => {
+  const person = await addPerson(app);
+  const { email } = person;
+  const { operation } = await offboard(app, email);
+  const runs = Array.from({ length: 100 }, (_, index) =>
+    index % 2 === 0 ? app.as(ACME).operations.undo({ id: operation }) : offboard(app, email),
+  );
+
+  const results = await Promise.allSettled(runs);
+
+  // All wait for one person, and the last may time out.
+  for (const result of results)
+    if (result.status === 'rejected') assert.is(result.reason.cause?.code, 'database-unavailable');
+  const answers = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const undone = answers.flatMap((answer) => ('reverted' in answer ? answer.reverted : []));
+  assert.ok(undone.length > 0 && undone.every((reverted) => reverted === 4));
+  const again = answers.flatMap((answer) => ('row' in answer && answer.row?.status === 'ok' ? answer : []));
+  assert.ok(again.length <= 1, `offboarded ${again.length} times`);
+  assert.equal(await stateOf(app, person), again.length === 1 ? NOTHING : HAD);
+});
+
+offboarding('is not undone after a superuser has decided the same', async ({ app }) => {
+  const decisions: ((email: string) => Promise<unknown>)[] = [
+    (email) => app.as(ROOT).users.deactivate({ email }),
+    (email) => app.as(ROOT).users.update({ email, is_active: false }),
+    (email) => app.as(ROOT).users.bulkUpdate({ emails: [email], action: 'offboard' }),
+    (email) => app.as(ROOT).users.changeEmail({ email, new_email: `other-${email}` }),
+  ];
+  for (const decide of decisions) {
+    const { email } = await addPerson(app);
+    await app.as(ROOT).roles.setClientAdmin({ id: 1, email, is_admin: true });
+    const { operation } = await offboard(app, email);
+    await decide(email);
+
+    const { skipped } = await app.as(ACME).operations.undo({ id: operation });
+
+    assert.ok(
+      skipped.some(({ kind, problem }) => kind === 'client-admin' && problem.code === 'changed-since'),
+    );
+    const [user] = await app.as(ROOT).users.list({ search: email });
+    assert.equal(user?.clientadmin_of, []);
+    assert.is(user?.is_active, user?.email !== email, 'a new address is no decision about the account');
+  }
+});
+
+offboarding('is undone by the superuser who has offboarded again, but for the grants', async ({ app }) => {
+  const person = await addPerson(app);
+  const { operation } = await offboard(app, person.email, ROOT);
+  await offboard(app, person.email, ROOT);
+
+  await app.as(ROOT).operations.undo({ id: operation });
+
+  assert.equal(await stateOf(app, person), { ...HAD, apps: [CHURN] });
+});
+
+offboarding('ends many people at once, each by the rule', async ({ app }) => {
+  const people = [await addPerson(app), await addPerson(app)];
+  const emails = [...people.map(({ email }) => email), ACME, EDSGER];
+  const { operation, results } = await app.as(ACME).users.bulkUpdate({ emails, action: 'offboard' });
+  assert.equal(
+    results.map(({ status, problem }) => problem?.code ?? status),
+    ['ok', 'ok', 'self-modification', 'not-found'],
+  );
+
+  await app.as(ACME).operations.undo({ id: operation });
+
+  for (const person of people) assert.equal(await stateOf(app, person), HAD);
+  const payload = { username: people[0]?.email, password: DEMO_PASSWORD };
+  assert.is((await app.send('POST /session/', { payload })).statusCode, 400);
+});
+
+offboarding.run();
