@@ -3,11 +3,18 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import { reportReachable, reportUnreachable } from './connection.ts';
+import { noteServerTime } from './server-clock.ts';
 
 export type Inputs = inferRouterInputs<AppRouter>;
 export type Outputs = inferRouterOutputs<AppRouter>;
 
-export const steward = createStewardClient();
+export const steward = createStewardClient({
+  fetch: async (address, init) => {
+    const response = await fetch(address, init);
+    noteServerTime(response.headers);
+    return response;
+  },
+});
 
 /** An event of the window before it leaves for the login page. */
 export const SESSION_ENDED = 'session-ended';

@@ -17,14 +17,25 @@ import { lazyScreen } from './lazy-screen.ts';
 import { mailsFilter } from './mails/mails-filter.ts';
 import { peopleFilter } from './people/people-filter.ts';
 import { prefetchPeople } from './people/people-query.ts';
+import { personSearch } from './person/person-search.ts';
 import { prefetchPerson } from './person/prefetch-person.ts';
-import { usageFilter } from './usage/usage-filter.ts';
+import { reportOf, type UsageFilter, usageFilter } from './usage/usage-filter.ts';
+
+const isViewer = (): boolean => {
+  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
+  return session !== undefined && canView(session.roles);
+};
 
 /** For screens with a choice of clients, as `prefetchPerson`. */
 const prefetchClients = async (): Promise<void> => {
-  const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
-  if (session && canView(session.roles))
-    await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
+  if (isViewer()) await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
+};
+
+/** Requests the chart while the screen is loaded, which then appears in one step. */
+const prefetchUsage = async (filter: UsageFilter): Promise<void> => {
+  if (!isViewer()) return;
+  const report = trpc.usage.report.queryOptions(reportOf(filter));
+  await Promise.all([queryClient.prefetchQuery({ ...report, retry: false }), prefetchClients()]);
 };
 
 const root = createRootRoute({ component: Shell, notFoundComponent: () => <ScreenError error={null} /> });
@@ -49,6 +60,7 @@ const screens = [
   createRoute({
     getParentRoute: () => root,
     path: '/people/$email',
+    validateSearch: personSearch,
     loader: ({ params }) => prefetchPerson(params.email),
     component: lazyScreen(() => import('./person/person-screen.tsx'), 'PersonScreen'),
   }),
@@ -83,7 +95,12 @@ const screens = [
     getParentRoute: () => root,
     path: '/usage',
     validateSearch: usageFilter,
-    loader: prefetchClients,
+    loaderDeps: ({ search }) => search,
+    // A change of the filter does not wait: its choice shows at once.
+    loader: ({ deps, cause }) => {
+      const loaded = prefetchUsage(deps);
+      return cause === 'stay' ? undefined : loaded;
+    },
     component: lazyScreen(() => import('./usage/usage-screen.tsx'), 'UsageScreen'),
   }),
   createRoute({

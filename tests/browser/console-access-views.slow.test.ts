@@ -13,13 +13,13 @@ const PATH = `/console/apps/${SALES}/views`;
 testAppearance(views, {
   'console-access-views': async (page, app) => {
     await app.as(ACME).accessViews.create({ app: 'sales', user: ADA });
-    await showing(PATH, 'Access views of Sales')(page, app);
+    await showing(PATH, 'Share links of Sales')(page, app);
     await page.getByRole('button', { name: `Show the view for ${ADA}` }).click();
     await page.getByText('The link was not opened yet.').waitFor();
   },
   'console-new-access-view': async (page, app) => {
-    await showing(PATH, 'Access views of Sales')(page, app);
-    await page.getByRole('button', { name: 'New access view' }).click();
+    await showing(PATH, 'Share links of Sales')(page, app);
+    await page.getByRole('button', { name: 'New share link' }).click();
     await page.getByLabel('Number of uses').waitFor();
   },
   'console-signing-keys': showing('/console/keys', 'Signing keys', ROOT),
@@ -32,15 +32,15 @@ views(
     await using visit = await browser.open();
     const { page } = visit;
     await openConsole(page, PATH, ACME);
-    await waitForHeading(page, 'Access views of Sales');
-    await page.getByRole('button', { name: 'New access view' }).click();
+    await waitForHeading(page, 'Share links of Sales');
+    await page.getByRole('button', { name: 'New share link' }).click();
     await page.getByRole('combobox', { name: 'Person' }).fill('hopp');
     await page.getByRole('option', { name: 'Grace Hopper, grace@acme.test' }).click();
     await page.getByLabel('Number of uses').fill('2');
     await page.getByLabel('Data permissions').fill('{"region": ["North"]}');
     await page.getByRole('button', { name: 'Create' }).click();
 
-    const dialog = page.getByRole('dialog', { name: 'Access view for grace@acme.test' });
+    const dialog = page.getByRole('dialog', { name: 'Share link for grace@acme.test' });
     const url = await dialog.getByLabel('Link', { exact: true }).inputValue();
     assert.match(await dialog.getByLabel('HTML for another page').inputValue(), `<iframe src="${url}"`);
     const opened = page.context().waitForEvent('page');
@@ -53,10 +53,10 @@ views(
 
     await dialog.getByRole('button', { name: 'Revoke' }).click();
     await page
-      .getByRole('dialog', { name: 'Revoke the access view?' })
+      .getByRole('dialog', { name: 'Revoke the share link?' })
       .getByRole('button', { name: 'Revoke' })
       .click();
-    await page.getByText('Access view revoked.').waitFor();
+    await page.getByText('Share link revoked.').waitFor();
     const [view] = await app.as(ACME).accessViews.list({ app: 'sales', user: 'grace@acme.test' });
     assert.equal(
       [view?.is_active, view?.data_permissions, view?.usages_cnt],
@@ -76,24 +76,36 @@ views('staff see views and their uses, without links and without changing them',
     if (response.url().includes('/trpc/')) bodies.push(response.text().catch(() => ''));
   });
   await openConsole(page, `/console/apps/${SALES}`, STAFF);
-  await page.getByRole('link', { name: /^Access views/ }).click();
-  await waitForHeading(page, 'Access views of Sales');
+  await page.getByRole('link', { name: /^Share links/ }).click();
+  await waitForHeading(page, 'Share links of Sales');
   await page
     .getByRole('button', { name: `Show the view for ${ADA}` })
     .first()
     .click();
 
-  const dialog = page.getByRole('dialog', { name: `Access view for ${ADA}` });
+  const dialog = page.getByRole('dialog', { name: `Share link for ${ADA}` });
   await dialog.getByText('Used up, used 1 of 1.').waitFor();
   await dialog.getByText('127.0.0.1').waitFor();
   await dialog.getByText('only those who manage it see the link').waitFor();
   assert.is(await dialog.getByRole('button', { name: 'Revoke' }).count(), 0);
   assert.is(await dialog.getByRole('link').count(), 0);
   assert.is(await dialog.getByRole('textbox').count(), 0);
-  assert.is(await page.getByRole('button', { name: 'New access view' }).count(), 0);
+  assert.is(await page.getByRole('button', { name: 'New share link' }).count(), 0);
   const received = (await Promise.all(bodies)).join('');
   assert.match(received, ADA);
   assert.not.ok(received.includes(key));
+});
+
+views('a view of an inactive person says why it opens nothing', async ({ app, browser }) => {
+  const email = 'inactive-link@acme.test';
+  await app.as(ACME).users.create({ email, apps: [SALES] });
+  await app.as(ACME).accessViews.create({ app: 'sales', user: email });
+  await app.as(ACME).users.deactivate({ email });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, PATH, ACME);
+
+  await page.getByRole('row', { name: email }).getByText('Person inactive').waitFor();
 });
 
 views('a view needs the password again 16 minutes after the login', async ({ app, browser }) => {
@@ -101,7 +113,7 @@ views('a view needs the password again 16 minutes after the login', async ({ app
   await using visit = await browser.open(/status of 40[03]/);
   const { page } = visit;
   await openConsole(page, PATH, ACME);
-  await page.getByRole('button', { name: 'New access view' }).click();
+  await page.getByRole('button', { name: 'New share link' }).click();
   await page.getByLabel('Number of uses').fill('7');
   app.clock.advance(16 * MINUTE_MS);
   await page.getByRole('button', { name: 'Create' }).click();
@@ -117,7 +129,7 @@ views('a view needs the password again 16 minutes after the login', async ({ app
   await prompt.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
   await prompt.getByRole('button', { name: 'Confirm' }).click();
 
-  const created = page.getByRole('dialog', { name: 'Access view for anyone with the link' });
+  const created = page.getByRole('dialog', { name: 'Share link for anyone with the link' });
   await created.getByText('Active, used 0 of 7.').waitFor();
   const views = await app.as(ACME).accessViews.list({ app: 'sales' });
   assert.is(views.length, before.length + 1);
@@ -139,7 +151,7 @@ views('a field that the service refuses says why, and keeps what was typed', asy
   await using visit = await browser.open(/status of 400/);
   const { page } = visit;
   await openConsole(page, PATH, ACME);
-  await page.getByRole('button', { name: 'New access view' }).click();
+  await page.getByRole('button', { name: 'New share link' }).click();
   await page.getByRole('combobox', { name: 'Person' }).fill('edsger@globex.test');
   await page.getByLabel('Networks').fill('10.0.0.0/33');
   await page.getByRole('button', { name: 'Create' }).click();

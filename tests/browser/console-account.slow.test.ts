@@ -136,7 +136,7 @@ account('a repeat after a lost response shows the same token', async ({ app, bro
 account('a role is granted after the password was confirmed', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
-  await openConsole(page, '/console/people/edsger@globex.test', ROOT);
+  await openConsole(page, '/console/people/edsger@globex.test?tab=security', ROOT);
   await waitForHeading(page, 'Edsger Dijkstra');
   app.clock.advance(16 * MINUTE_MS);
   await page.getByRole('switch', { name: 'Staff' }).click();
@@ -152,7 +152,8 @@ account('a person is erased after the password was confirmed', async ({ app, bro
   await openConsole(page, '/console/people/idle@acme.test', ROOT);
   await waitForHeading(page, 'Ida Idle');
   app.clock.advance(16 * MINUTE_MS);
-  await page.getByRole('button', { name: 'Erase this person' }).click();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Erase this person' }).click();
   await confirmPassword(page);
   await page.getByLabel('Type the email address').fill('idle@acme.test');
   await page.getByRole('button', { name: 'Erase', exact: true }).click();

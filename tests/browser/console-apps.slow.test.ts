@@ -220,6 +220,7 @@ apps('the chart shows the days of the address, and the table has its numbers', a
   await page.getByText('60 days', { exact: true }).click();
   await page.waitForURL('**?days=60');
   await page.getByRole('img', { name: /^Actions and people per day/ }).waitFor();
+  await page.getByRole('button', { name: 'Show as a table' }).click();
   const rows = page.getByRole('table', { name: 'Usage per day' }).getByRole('row');
   await rows.nth(60).waitFor();
 
@@ -234,7 +235,9 @@ apps('a client admin may not fetch packages, and a member changes nothing', asyn
   await admin.page.getByRole('heading', { name: 'Versions' }).waitFor();
   await using member = await browser.open();
   await openConsole(member.page, SALES_SCREEN, ADA);
-  await member.page.getByRole('heading', { name: 'Stacks' }).waitFor();
+  const open = member.page.getByRole('link', { name: 'Open Sales' });
+  await open.waitFor();
+  assert.is(await open.getAttribute('href'), '/launch/sales/');
 
   assert.is(await admin.page.getByRole('button', { name: 'Fetch' }).count(), 0);
   assert.is(await member.page.getByRole('button', { name: /^Save/ }).count(), 0);

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole, showing } from '../support/console.ts';
+import { chooseFilter, chooseFromMenu, openConsole, searchFilter, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { eventually } from '../support/time.ts';
 import { SALES } from '../support/usage.ts';
 
 const audit = browserSuite('the audit trail in the console');
@@ -25,11 +25,6 @@ testAppearance(audit, {
   },
 });
 
-const chooseSubject = async (page: Page, field: string, text: string, found: string): Promise<void> => {
-  await page.getByRole('combobox', { name: field }).fill(text);
-  await page.getByRole('option', { name: found }).click();
-};
-
 audit('actors and targets are found by their names, and chosen exactly', async ({ app, browser }) => {
   await rename(app, 'ada@acme.test', 'Adeline');
   await app.as(ACME).apps.update({ app_id: SALES, help_html: '<p>Help</p>' });
@@ -37,23 +32,26 @@ audit('actors and targets are found by their names, and chosen exactly', async (
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/audit');
-  await chooseSubject(page, 'Actor', 'ACME', ACME);
+  await searchFilter(page, 'Actor', 'ACME', ACME);
   await page.waitForURL('**actor=admin**');
-  await chooseSubject(page, 'Target', 'sal', 'Sales, app');
+  await searchFilter(page, 'Target', 'sal', 'Sales, app');
   await page.getByText('<p>Help</p>').waitFor();
-  await chooseSubject(page, 'Target', 'guest', 'guest@new.test, invited');
+  await searchFilter(page, 'Target', 'guest', 'guest@new.test, invited');
   await page.getByRole('button', { name: 'guest@new.test' }).waitFor();
-  await chooseSubject(page, 'Target', 'Nobody', 'Nothing found. Entries of exactly “Nobody”');
+  await searchFilter(page, 'Target', 'Nobody', 'Nothing found. Entries of exactly “Nobody”');
   await page.getByText('No entries match').waitFor();
-  await page.getByRole('combobox', { name: 'Target' }).fill('ada');
+  await page.getByRole('button', { name: 'Target: Nobody' }).click();
+  await page.getByRole('textbox', { name: 'Search: Target' }).fill('ada');
   await page.getByRole('option', { name: 'ada@acme.test' }).waitFor();
   await page.keyboard.press('Enter');
 
   await page.waitForURL('**target=ada**');
   await page.getByText('→ "Adeline"').waitFor();
-  await page.getByRole('combobox', { name: 'Target' }).fill('unfinished');
+  await page.getByRole('button', { name: 'Target: ada@acme.test' }).click();
+  await page.getByRole('textbox', { name: 'Search: Target' }).fill('unfinished');
   await page.getByRole('heading', { name: 'Audit trail' }).click();
-  assert.is(await page.getByRole('combobox', { name: 'Target' }).inputValue(), 'ada@acme.test');
+  await page.getByRole('textbox', { name: 'Search: Target' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Target: ada@acme.test' }).waitFor();
 });
 
 audit('filters are part of the address', async ({ app, browser }) => {
@@ -62,10 +60,9 @@ audit('filters are part of the address', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/audit?from=2026-11-20&to=2026-11-22');
-  await chooseSubject(page, 'Target', 'Hopp', 'Admiral Hopper, grace@acme.test');
+  await searchFilter(page, 'Target', 'Hopp', 'Admiral Hopper, grace@acme.test');
   await page.waitForURL('**target=grace**');
-  await page.getByRole('combobox', { name: 'Action' }).click();
-  await page.getByRole('option', { name: 'Changed a person', exact: true }).click();
+  await chooseFilter(page, 'Action', 'Changed a person');
   await page.waitForURL('**action=user.update**');
   await page.reload();
 
@@ -82,23 +79,38 @@ audit(
     const { page } = visit;
     await page.clock.setSystemTime(app.clock.now());
     await openConsole(page, '/console/audit');
-    const choose = async (period: string): Promise<void> => {
-      await page.getByRole('combobox', { name: 'Period' }).click();
-      await page.getByRole('option', { name: period }).click();
-    };
-    await choose('Yesterday');
+    await chooseFilter(page, 'Period', 'Yesterday');
     await page.getByText('No entries match').waitFor();
     assert.is(await page.getByLabel('From', { exact: true }).count(), 0);
-    await choose('Last 7 days');
+    await chooseFilter(page, 'Period', 'Last 7 days');
     await page.getByRole('button', { name: 'Details of' }).first().waitFor();
     await page.reload();
-    assert.is(await page.getByRole('combobox', { name: 'Period' }).inputValue(), 'Last 7 days');
-    await choose('Other days');
+    await page.getByRole('button', { name: 'Period: Last 7 days' }).waitFor();
+    await chooseFilter(page, 'Period', 'Other days');
     await page.getByLabel('To', { exact: true }).fill('2026-01-01');
 
     await page.getByText('No entries match').waitFor();
   },
 );
+
+audit('entries are cards on phones, also after the window was wide', async ({ app, browser }) => {
+  for (const name of ['Card', 'Cards']) await rename(app, 'ada@acme.test', name);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/audit?target=ada@acme.test&action=user.update');
+  await page.getByText('"Card" → "Cards"').waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  const region = page.getByRole('region', { name: 'Audit trail' });
+  const rows = region.getByRole('row');
+  await eventually(async () => {
+    const [first, second] = [await rows.nth(1).boundingBox(), await rows.nth(2).boundingBox()];
+    assert.ok(first && second && first.height > 80 && first.y + first.height <= second.y);
+  });
+
+  const hidden = `((region) => region.scrollWidth - region.clientWidth)(document.querySelector('section[aria-label]'))`;
+  assert.is(await page.evaluate<number>(hidden), 0, 'nothing is scrolled sideways');
+  await rows.nth(1).getByText('admin@acme.test').waitFor();
+});
 
 audit('changed apps are written by their labels, without empty lists', async ({ app, browser }) => {
   await app.as(ACME).users.update({ email: 'idle@acme.test', apps: [SALES] });
@@ -151,7 +163,7 @@ audit('the history of a person leads to their entries', async ({ app, browser })
   await rename(app, 'grace@acme.test', 'Rear Admiral');
   await using visit = await browser.open();
   const { page } = visit;
-  await openConsole(page, '/console/people/grace@acme.test');
+  await openConsole(page, '/console/people/grace@acme.test?tab=history');
   await page.getByRole('link', { name: 'Open in the audit trail' }).click();
   await page.waitForURL('**/console/audit?target=grace*');
 
@@ -164,8 +176,7 @@ audit('the CSV file has the entries that match the filter', async ({ app, browse
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/audit?target=ada@acme.test&action=user.update');
-  const link = page.getByRole('link', { name: 'Download CSV' });
-  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  const [download] = await Promise.all([page.waitForEvent('download'), chooseFromMenu(page, 'Download CSV')]);
   const csv = await readFile(await download.path(), 'utf8');
 
   assert.match(csv, 'Lovelace');
@@ -179,7 +190,7 @@ audit('apps and clients lead to their changes', async ({ app, browser }) => {
   const change = page.getByRole('button', { name: 'Details of: Changed an app, sales' });
   for (const path of [`/console/apps/${SALES}`, '/console/clients/1']) {
     await openConsole(page, path, ACME);
-    await page.getByRole('link', { name: 'History' }).click();
+    await chooseFromMenu(page, 'History');
     await change.first().waitFor();
   }
   await openConsole(page, `/console/apps/${SALES}`, ACME);

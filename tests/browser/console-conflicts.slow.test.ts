@@ -25,7 +25,7 @@ testAppearance(
   conflicts,
   {
     'console-conflict': async (page, app) => {
-      await openConsole(page, `/console/people/${EDSGER}`, ROOT);
+      await openConsole(page, `/console/people/${EDSGER}?tab=profile`, ROOT);
       await page.getByLabel('First name').fill('E. W.');
       const first_name = `Edsger ${Date.now()}`;
       await app.as(ROOT).users.update({ email: EDSGER, first_name, last_name: `of ${first_name}` });
@@ -42,8 +42,8 @@ conflicts(
     await using first = await browser.open();
     await using second = await browser.open(REFUSAL);
     const { page } = second;
-    await openConsole(first.page, `/console/people/${GRACE}`, ROOT);
-    await openConsole(page, `/console/people/${GRACE}`);
+    await openConsole(first.page, `/console/people/${GRACE}?tab=profile`, ROOT);
+    await openConsole(page, `/console/people/${GRACE}?tab=profile`);
     await page.getByLabel('First name').fill('Mine');
     await page.getByLabel('Last name').fill('Murray');
     await first.page.getByLabel('First name').fill('Theirs');
@@ -101,11 +101,11 @@ conflicts(
     const { page } = visit;
     await openConsole(page, '/console/clients/1');
     await page.getByRole('tab', { name: 'Passwords' }).click();
-    const length = page.getByLabel('Shortest length');
+    const length = page.getByLabel('Minimum length');
     await length.fill('10');
     await app.as(ROOT).clients.update({ id: 1, password_min_length: 14 });
     await save(page);
-    await versionsOf(page, 'Shortest length').waitFor();
+    await versionsOf(page, 'Minimum length').waitFor();
     await page.getByRole('button', { name: 'Back to the form' }).click();
 
     assert.is(await length.inputValue(), '10');
@@ -137,7 +137,7 @@ conflicts('apps that someone else has granted since are not revoked', async ({ a
 conflicts('a change by the same user in another tab is their own', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;
-  await openConsole(page, `/console/people/${GRACE}`);
+  await openConsole(page, `/console/people/${GRACE}?tab=profile`);
   await page.getByLabel('Last name').fill('Murray Hopper');
   await app.as(ACME).users.update({ email: GRACE, first_name: 'Gracie', last_name: 'Other' });
   await save(page);
@@ -153,7 +153,7 @@ conflicts('a change by the same user in another tab is their own', async ({ app,
 conflicts('a login or the same change by someone else needs no choice', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;
-  await openConsole(page, `/console/people/${ADA}`);
+  await openConsole(page, `/console/people/${ADA}?tab=profile`);
   await page.getByLabel('First name').fill('Augusta');
   await app.send('POST /session/', { payload: { username: ADA, password: DEMO_PASSWORD } });
   await app.as(ROOT).users.update({ email: ADA, first_name: 'Augusta' });
@@ -170,18 +170,16 @@ conflicts(
   async ({ app, browser }) => {
     await using visit = await browser.open(REFUSAL);
     const { page } = visit;
-    const chart = page.waitForResponse((response) => response.url().includes('/trpc/apps.list'));
-    await openConsole(page, `/console/people/${ADA}`);
+    await openConsole(page, `/console/people/${ADA}?tab=profile`);
     await page.getByLabel('First name').fill('Countess');
-    // The chart is loaded last. A query that is under way would lead to the login page before the click.
-    await chart;
+    // A query that is under way would lead to the login page before the click.
     await page.waitForLoadState('networkidle');
     await app.db().deleteFrom('sessions').execute();
     await save(page);
     await page.waitForURL('**/login/?next=*');
     await fillLogin(page, ACME, DEMO_PASSWORD);
     await page.getByText('Your changes are still here.').waitFor();
-    assert.match(page.url(), `/console/people/${ADA}`);
+    assert.match(page.url(), `/console/people/${ADA}?tab=profile`);
     assert.is(await page.getByLabel('First name').inputValue(), 'Countess');
     await save(page);
     await isSaved(page);
@@ -198,7 +196,7 @@ conflicts('a logout in another tab keeps what was typed, and the login page says
   const { page } = visit;
   await openConsole(page, '/console/people');
   const other = await page.context().newPage();
-  await other.goto(`/console/people/${encodeURIComponent(ADA)}`);
+  await other.goto(`/console/people/${encodeURIComponent(ADA)}?tab=profile`);
   await other.getByLabel('Last name').fill('Byron');
   await page.getByRole('button', { name: `Account of ${ACME}` }).click();
   await page.getByRole('menuitem', { name: 'Log out' }).click();

@@ -63,7 +63,7 @@ const csvOf200 = (): string => {
 /** Replaces an address of the list of people to invite. */
 const fixAddress = async (page: Page, wrong: string, fixed: string): Promise<void> => {
   const row = page.getByRole('row').filter({ has: page.getByRole('button', { name: `Remove ${wrong}` }) });
-  await row.getByRole('textbox').fill(fixed);
+  await row.getByRole('textbox', { name: /^Email address/ }).fill(fixed);
 };
 
 invitations('200 people of a CSV file are invited after five errors were fixed', async ({ app, browser }) => {
@@ -72,15 +72,14 @@ invitations('200 people of a CSV file are invited after five errors were fixed',
   const { page } = visit;
   await openConsole(page, '/console/invite');
   await addFile(page, csvOf200());
-  await page.getByText('200 added. These columns are left out: first_name.').waitFor();
+  await page.getByText('200 added.').waitFor();
   await page.getByText('5 rows have errors').waitFor();
-  assert.ok(await send(page, '200 invitations').isDisabled());
+  assert.ok(await page.getByRole('button', { name: 'Send 195, keep 5' }).isEnabled());
   await page.getByRole('button', { name: 'Apps of fine@bulk.test: unknown-app' }).click();
   await page.getByRole('checkbox', { name: 'unknown-app (unknown)' }).click();
   await page.keyboard.press('Escape');
   await page.getByText('4 rows have errors').waitFor();
   assert.is((await pendingOf(app, 'bulk.test')).length, 0);
-  assert.ok(await send(page, '200 invitations').isDisabled());
   await page.getByText('An active user of this client already has this address.').waitFor();
   await fixAddress(page, 'no-address', 'first@bulk.test');
   await fixAddress(page, 'also@no@where.test', 'second@bulk.test');
@@ -97,11 +96,56 @@ invitations('200 people of a CSV file are invited after five errors were fixed',
   assert.is((await pendingOf(app, 'bulk.test')).length, 200);
   assert.is((await mailsTo(app, '%@bulk.test')).length, 200);
   const [person] = await pendingOf(app, 'person-7@bulk.test');
-  assert.equal(person?.initial_apps, [SALES]);
+  assert.equal([person?.initial_apps, person?.first_name], [[SALES], 'Given 7']);
+});
+
+invitations('people without errors are sent, and the others are kept', async ({ app, browser }) => {
+  // Those who are sent at the same time are one list.
+  app.clock.advance(1_000);
+  await using visit = await browser.open(REFUSED);
+  const { page } = visit;
+  await openConsole(page, '/console/invite');
+  await addFile(page, 'email,name\na@part.test,Ann Part\nno-address,Bo\nc@part.test,\n');
+  await page.getByText('1 row has errors and stays in the list').waitFor();
+  await page.getByRole('button', { name: 'Send 2, keep 1' }).click();
+  await waitForHeading(page, 'Invitations created');
+  await page.getByText('2 queued').waitFor();
+  await page.getByText('1 person was not sent').waitFor();
+  const address = page.url();
+  await page.getByRole('link', { name: 'Back to the other 1' }).click();
+  await page.getByRole('textbox', { name: 'Email address' }).waitFor();
+  await page.goBack();
+  page.once('dialog', (dialog) => void dialog.accept());
+  await page.reload();
+  await page.getByText('no-address').first().waitFor();
+  await page.getByRole('link', { name: 'Back to the other 1' }).click();
+  await fixAddress(page, 'no-address', 'b@part.test');
+  app.clock.advance(1_000);
+  await page.getByText('All of them can be invited.').waitFor();
+  await send(page, '1 invitation').click();
+  await page.getByText('1 queued').waitFor();
+
+  const invited = await pendingOf(app, 'part.test');
+  assert.equal(invited.map(({ email, first_name, last_name }) => [email, first_name, last_name]).toSorted(), [
+    ['a@part.test', 'Ann', 'Part'],
+    ['b@part.test', 'Bo', ''],
+    ['c@part.test', '', ''],
+  ]);
+
+  await using other = await browser.open();
+  await openConsole(other.page, address, ROOT);
+  await waitForHeading(other.page, 'Invitations created');
+  await other.page.getByText('2 queued').waitFor();
+  const rows = other.page.getByRole('table', { name: 'Invitations created' }).getByRole('row');
+  assert.is(await rows.count(), 3, 'the heading, and those who were sent together');
+  await other.page.getByRole('link', { name: 'Mails of this list' }).click();
+  await waitForHeading(other.page, 'Mails');
+  await other.page.getByRole('link', { name: 'invited' }).first().waitFor();
+  assert.is(await other.page.getByRole('table', { name: 'Mails' }).getByRole('row').count(), 3);
 });
 
 invitations(
-  'a corrected CSV file replaces the rows of the first one, and a typed address none',
+  'a corrected CSV file replaces the first one unless its rows are kept, and a typed address none',
   async ({ app, browser }) => {
     await using visit = await browser.open(REFUSED);
     const { page } = visit;
@@ -114,10 +158,16 @@ invitations(
     await page.getByText('Line 2: This client has no app saels.').waitFor();
     await page.getByText('Line 5: This address is in the list twice.').waitFor();
     const twice = page.getByRole('row').filter({ hasText: 'Line 5' });
-    await twice.getByRole('textbox').fill('c@csv.test');
+    await twice.getByRole('textbox', { name: /^Email address/ }).fill('c@csv.test');
     await addFile(page, 'email,apps,is_demo_user\na@csv.test,"sales, churn",true\n');
-    await page.getByText('0 added, 1 updated.').waitFor();
+    await page.getByText('0 added, 1 updated. Removed, because the new file does not have them:').waitFor();
+    await page.getByRole('heading', { name: '1 person' }).waitFor();
+    await page.getByRole('button', { name: 'Keep them' }).click();
+    await page.getByRole('heading', { name: '3 people' }).waitFor();
     await page.getByText('All of them can be invited.').waitFor();
+    await page.getByText('Client Acme Analytics · Apps Sales, Churn').waitFor();
+    assert.is(await page.getByLabel('Email addresses').isVisible(), false, 'the form is folded');
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
     await addAddresses(page, 'a@csv.test');
     await page.getByText('0 added. Left out, because they are in the list already: a@csv.test.').waitFor();
     await page.getByRole('checkbox', { name: 'a@csv.test is a demo user', checked: true }).waitFor();
@@ -169,7 +219,7 @@ invitations('a row that was changed is checked again, and is not valid until the
   await page.getByText('Checking the list…').waitFor();
   assert.ok(await send(page, '3 invitations').isDisabled());
   await page.getByText('Line 2: Must be an email address').waitFor();
-  assert.ok(await send(page, '3 invitations').isDisabled());
+  assert.ok(await page.getByRole('button', { name: 'Send 2, keep 1' }).isEnabled());
   assert.is((await address.first().boundingBox())?.y, top?.y, 'the row that is edited keeps its place');
   await address.first().fill('gra@check.test');
 
@@ -185,6 +235,7 @@ invitations('a change of the whole list asks first', async ({ browser }) => {
   await page.getByText('The first line must name the columns').waitFor();
   await addFile(page, 'email,apps\na@all.test,sales\nb@all.test,chrn\n');
   await page.getByText('This client has no app chrn.').waitFor();
+  await page.getByRole('button', { name: 'Change', exact: true }).click();
   await page.getByRole('button', { name: 'Apply to everyone in the list' }).click();
   const apply = page.getByRole('dialog', { name: 'Apply to 2 people?' });
   await apply.getByText('this removes the apps of everyone in the list').waitFor();
@@ -250,6 +301,8 @@ invitations('pasted addresses are invited with apps and as demo users', async ({
     .execute();
   assert.ok(rows.every(({ is_demo_user }) => is_demo_user));
   assert.equal((await pendingOf(app, 'kim'))[0]?.initial_apps, [CHURN]);
+  const [jane] = await pendingOf(app, 'jane@paste');
+  assert.equal([jane?.first_name, jane?.last_name], ['Jane', 'Doe']);
 });
 
 invitations('a check invites no one', async ({ app, browser }) => {

@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
-import { openConsole, showing } from '../support/console.ts';
+import { chooseFilter, openConsole, showing } from '../support/console.ts';
 import { backendOf, invite, mailTo, openWorker } from '../support/mails.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { startSmtpServer } from '../support/smtp-server.ts';
@@ -9,7 +9,7 @@ import { until } from '../support/time.ts';
 
 const mails = browserSuite('mails in the console');
 
-const REFUSED = 'refused by the test';
+const REFUSED = '5.1.1 unknown user';
 /** What Chromium says about a refusal that a test causes. */
 const REFUSAL = /responded with a status of 4/;
 
@@ -59,18 +59,39 @@ mails(
     const { page } = visit;
     await openConsole(page, '/console/mails');
     await page.getByRole('row', { name: taken }).waitFor();
-    await page.getByRole('combobox', { name: 'Status' }).click();
-    await page.getByRole('option', { name: 'Failed' }).click();
+    await chooseFilter(page, 'Status', 'Failed');
     await page.waitForURL('**/console/mails?status=failed');
     await page.getByRole('searchbox').fill(refused.toUpperCase());
     await page.waitForURL('**/console/mails?status=failed&search=*');
     await page.reload();
 
-    await page.getByRole('row', { name: refused }).waitFor();
+    const row = page.getByRole('row', { name: refused });
+    assert.match(String(await row.getByText('No such mailbox').getAttribute('title')), REFUSED);
     assert.is(await page.getByRole('row', { name: taken }).count(), 0);
     assert.is(await page.getByRole('row').count(), 2);
   },
 );
+
+mails('a sent mail keeps its texts when those of the client change', async ({ app, browser }) => {
+  await app.as(ACME).clients.update({ id: 1, invitation_body: 'Welcome to the first edition.' });
+  const { taken } = await sendAndRefuse(app);
+  await app.as(ACME).clients.update({ id: 1, invitation_body: 'Welcome to the second edition.' });
+  const { id } = await mailTo(app, taken);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/mails/${id}`);
+  const content = page.frameLocator('iframe');
+  const notKept = page.getByText('were not kept');
+
+  await content.getByText('Welcome to the first edition.').waitFor();
+  await page.getByRole('heading', { name: 'As it was sent' }).waitFor();
+  assert.is(await notKept.count(), 0);
+  await app.db().updateTable('outbox_mails').set({ variables: null }).where('id', '=', id).execute();
+  await page.reload();
+  await content.getByText('Welcome to the second edition.').waitFor();
+  await notKept.waitFor();
+  await app.as(ACME).clients.update({ id: 1, invitation_body: '' });
+});
 
 mails('a failed mail shows its reason and is due again after a retry', async ({ app, browser }) => {
   const { refused } = await sendAndRefuse(app);
@@ -78,6 +99,7 @@ mails('a failed mail shows its reason and is due again after a retry', async ({ 
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, `/console/mails/${id}`);
+  await page.getByText('This mail failed: No such mailbox').waitFor();
   await page.getByRole('alert').getByText(REFUSED).waitFor();
   await page.getByRole('button', { name: 'Retry now' }).click();
   await page.getByText('The service sends the mail in a moment.').waitFor();

@@ -26,6 +26,7 @@ const openPerson = async (page: Page, path: string, as: string): Promise<void> =
   await waitForHeading(page, 'Bo Shared');
 };
 
+const showTab = (page: Page, name: string) => page.getByRole('tab', { name }).click();
 const clientsOf = (page: Page) => page.getByRole('region', { name: 'Clients' });
 const rowOf = (page: Page, client: string) =>
   clientsOf(page).getByRole('listitem').filter({ hasText: client });
@@ -53,7 +54,7 @@ testAppearance(memberships, {
     await app.as(ACME).accessViews.create({ app: 'sales', user_email: email });
     await showing(path, 'Finn Shared')(page, app);
     await page.getByRole('button', { name: 'Remove from Acme Analytics' }).click();
-    await page.getByRole('dialog').getByText('1 access view').waitFor();
+    await page.getByRole('dialog').getByText('1 share link').waitFor();
   },
 });
 
@@ -67,7 +68,7 @@ memberships('are suspended by an admin, and another client notices nothing', asy
   const before = await seen();
   await using visit = await browser.open();
   const { page } = visit;
-  await openPerson(page, path, ACME);
+  await openPerson(page, `${path}?tab=profile`, ACME);
   await profileOf(page)
     .getByText('Only the person, superusers, and admins of all their clients change the name')
     .waitFor();
@@ -78,9 +79,11 @@ memberships('are suspended by an admin, and another client notices nothing', asy
   await dialog.getByText('other clients notice nothing').waitFor();
   await dialog.getByRole('button', { name: 'Suspend' }).click();
   await page.getByText('Saved.').waitFor();
+  await showTab(page, 'Access');
   await rowOf(page, 'Acme Analytics').getByText('Suspended', { exact: true }).waitFor();
   assert.is(await page.locator('main').getByText('Inactive', { exact: true }).count(), 0);
   assert.equal(await seen(), before);
+  await showTab(page, 'History');
   await page.getByText('Suspended a member').waitFor();
   await page.getByText(/^admin@acme\.test, .*, in Acme Analytics$/).waitFor();
   await openConsole(page, `/console/audit?target=${email}&action=membership.suspend`, ACME);
@@ -99,7 +102,7 @@ memberships('have data of their own, which a text that is no object does not cha
   const { email, path } = await addShared(app);
   await using visit = await browser.open();
   const { page } = visit;
-  await openPerson(page, path, ACME);
+  await openPerson(page, `${path}?tab=profile`, ACME);
   const extra = page.getByLabel('Extra data');
   assert.equal(JSON.parse(await extra.inputValue()), EXTRA);
   const save = profileOf(page).getByRole('button', { name: 'Save' });
@@ -111,6 +114,7 @@ memberships('have data of their own, which a text that is no object does not cha
   await page.getByRole('switch', { name: 'Demo account' }).click();
   await save.click();
   await page.getByText('Saved.').waitFor();
+  await showTab(page, 'Access');
   await rowOf(page, 'Acme Analytics')
     .getByText('Only for this client: Demo account: yes; Extra data: {"region":"north"}')
     .waitFor();
@@ -178,7 +182,9 @@ memberships('of all clients are shown to superusers, with links, and change one 
   const acme = rowOf(page, 'Acme Analytics');
   await acme.getByText('Suspended', { exact: true }).waitFor();
   await acme.getByText('Demo account: yes').waitFor();
+  await showTab(page, 'Profile');
   assert.is(await page.getByRole('switch', { name: 'Active: may log in' }).isChecked(), true);
+  await showTab(page, 'Access');
   await acme.getByRole('button', { name: 'Reactivate' }).click();
   await page.getByText('Reactivated in Acme Analytics.').waitFor();
   await acme.getByText('Active', { exact: true }).waitFor();
@@ -196,7 +202,7 @@ memberships('are suspended and reactivated with the keyboard alone', async ({ ap
   await openPerson(page, path, ACME);
   const isFocused = (name: string) =>
     page.getByRole('button', { name, exact: true }).and(page.locator(':focus'));
-  await page.getByRole('link', { name: 'Acme Analytics' }).focus();
+  await rowOf(page, 'Acme Analytics').getByRole('link').focus();
   await page.keyboard.press('Tab');
   await isFocused('Suspend in Acme Analytics').waitFor();
   await page.keyboard.press('Enter');
@@ -222,9 +228,11 @@ memberships('of an inactive account are only removed, and the switch says why', 
   await app.as(ROOT).users.deactivate({ email });
   await using visit = await browser.open();
   const { page } = visit;
-  await openPerson(page, path, ACME);
+  await openPerson(page, `${path}?tab=profile`, ACME);
   await page.getByText('The account is inactive. Only superusers reactivate it.').waitFor();
-  assert.ok(await page.getByRole('switch', { name: 'Active in' }).isDisabled());
+  assert.is(await page.getByRole('switch', { name: 'Active in' }).count(), 0);
+  await showTab(page, 'Access');
+  await clientsOf(page).waitFor();
   assert.equal(await clientsOf(page).getByRole('button').allInnerTexts(), ['Remove']);
 });
 

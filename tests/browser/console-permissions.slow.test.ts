@@ -8,7 +8,7 @@ import { FLEET, SALES } from '../support/usage.ts';
 const permissions = browserSuite('permissions in the console');
 
 const CHANGES =
-  /^(Save|Grant apps|Change |New access view|Revoke|Retry now|Resend|Actions for|Log out everywhere)/;
+  /^(Save|Grant an app|Change |New share link|Revoke|Retry now|Resend|Actions for|Log out everywhere)/;
 
 /** Grace is staff and administers Acme: she sees everything, and changes what belongs to Acme. */
 permissions.before(async ({ app }) => {
@@ -45,11 +45,12 @@ permissions('staff who administer one client are offered no changes of others', 
 permissions('the profile of a client admin is read-only, and says why', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openConsole(page, `/console/people/${ACME}`, ROOT);
+  await openConsole(page, `/console/people/${ACME}?tab=profile`, ROOT);
   await waitForHeading(page, 'Alex Acme');
   await page.getByText('You cannot change this profile').waitFor();
   assert.is(await page.getByRole('button', { name: /^Save/ }).count(), 0);
-  assert.is(await page.getByRole('button', { name: 'Log out everywhere' }).count(), 1);
+  await page.getByRole('tab', { name: 'Security' }).click();
+  await page.getByRole('button', { name: 'Log out everywhere' }).waitFor();
 });
 
 permissions(
@@ -64,8 +65,10 @@ permissions(
     await waitForHeading(page, 'Bo');
     await page.getByText('You can change their apps, and their membership under Clients.').waitFor();
     await waitForData(page);
-    assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['⋯', 'Grant apps']);
+    assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['', 'Grant an app']);
+    await page.getByRole('tab', { name: 'Profile' }).click();
     assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
+    await page.getByRole('tab', { name: 'Access' }).click();
     await page.getByRole('button', { name: 'Suspend in' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
     await page.getByText('Suspended in Acme Analytics.').waitFor();
@@ -83,12 +86,11 @@ permissions('a person of other clients offers no logins, and the page says why',
   await openConsole(page, `/console/people/${email}`, ACME);
   await waitForHeading(page, 'Sam');
   await page.getByText('What you change here counts in Acme Analytics only.').waitFor();
-  await waitForData(page);
-  assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), [
-    'Save',
-    '⋯',
-    'Grant apps',
-  ]);
+  await page.getByRole('button', { name: 'Grant an app' }).waitFor();
+  assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['', 'Grant an app']);
+  assert.is(await page.getByRole('tab', { name: 'Security' }).count(), 0);
+  await page.getByRole('tab', { name: 'Profile' }).click();
+  assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['Save']);
   assert.is(await page.getByLabel('First name').getAttribute('readonly'), '');
 });
 

@@ -67,7 +67,7 @@ testAppearance(apps, {
   },
   'console-grant': async (page, app) => {
     await open(page, await addMember(app));
-    await page.getByRole('button', { name: 'Grant apps' }).click();
+    await page.getByRole('button', { name: 'Grant an app' }).click();
     await page.getByRole('dialog').getByRole('checkbox', { name: 'Sales' }).check();
     await page.getByRole('combobox', { name: 'Until' }).click();
     await page.getByRole('option', { name: 'A date' }).click();
@@ -82,7 +82,7 @@ apps('are granted for two weeks, extended, ended, and given back', async ({ app,
   await using visit = await browser.open();
   const { page } = visit;
   await open(page, member);
-  await appsOf(page).getByRole('button', { name: 'Grant apps' }).click();
+  await appsOf(page).getByRole('button', { name: 'Grant an app' }).click();
   const dialog = page.getByRole('dialog', { name: `Grant apps to ${member.name}` });
   await dialog.getByRole('checkbox', { name: 'Sales' }).check();
   await dialog.getByRole('combobox', { name: 'Until' }).click();
@@ -105,13 +105,15 @@ apps('are granted for two weeks, extended, ended, and given back', async ({ app,
   await change.getByRole('button', { name: 'Save' }).click();
   await rowOf(page, 'Sales').getByText('Ends 31 Mar 2031').waitFor();
   assert.is((await grant())?.expires_at?.getUTCFullYear(), 2031);
+  await page.getByRole('tab', { name: 'History' }).click();
   await page.getByText('App: Sales', { exact: true }).waitFor();
   await page.getByText(/^Expires at: \d.*, 23:59 → 31 Mar 2031, 23:59$/).waitFor();
+  await page.getByRole('tab', { name: 'Access' }).click();
 
   await page.getByRole('button', { name: 'Change Sales' }).click();
   await page.getByRole('menuitem', { name: 'End access' }).click();
   await page.getByText(`${member.name} no longer has Sales`).waitFor();
-  await appsOf(page).getByText('Has no apps.').waitFor();
+  await appsOf(page).getByText('Has no apps').waitFor();
   assert.is(await grant(), undefined);
   await page.getByRole('button', { name: 'Undo' }).click();
   await rowOf(page, 'Sales').getByText('Ends 31 Mar 2031').waitFor();

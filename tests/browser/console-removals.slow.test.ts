@@ -30,7 +30,7 @@ testAppearance(access, {
   },
   'console-home-preview': async (page, app) => {
     await showing(`/console/people/${ADA}`, 'Ada Lovelace')(page, app);
-    await page.getByRole('button', { name: 'See their home page' }).click();
+    await page.getByRole('button', { name: 'See as Ada' }).click();
     await page.getByRole('dialog').getByText('Sales', { exact: true }).waitFor();
   },
   'console-remove-client': async (page, app) => {
@@ -63,7 +63,7 @@ access('as a person sees it is shown to admins, and recorded', async ({ app, bro
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, `/console/people/${ADA}`);
-  await page.getByRole('button', { name: 'See their home page' }).click();
+  await page.getByRole('button', { name: 'See as Ada' }).click();
   const dialog = page.getByRole('dialog');
   for (const { label } of await app.as(ADA).apps.list({}))
     await dialog.getByText(label, { exact: true }).waitFor();

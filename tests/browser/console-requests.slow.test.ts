@@ -104,7 +104,7 @@ requests('are allowed on the screen of the app, which lists them', async ({ app,
   await openConsole(page, `/console/apps/${CHURN}`, STAFF);
   await page.getByText('“Year-end closing”').waitFor();
   assert.is(await button(page, 'Approve Churn for Grace Hopper').count(), 0);
-  await toggle.and(page.locator(':checked:disabled')).waitFor();
+  await page.getByText('People may ask for this app – Yes').waitFor();
 });
 
 requests(

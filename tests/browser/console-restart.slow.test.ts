@@ -14,7 +14,7 @@ const bannerOf = (page: Page) => page.getByRole('status').filter({ hasText: 'The
 
 /** Opens a person in the console of a service that the test stops and starts again. */
 const openPerson = async (page: Page): Promise<void> => {
-  await page.goto(`/console/people/${GRACE}`);
+  await page.goto(`/console/people/${GRACE}?tab=profile`);
   await fillLogin(page, ACME, DEMO_PASSWORD);
   await waitForHeading(page, 'Grace Hopper');
   await waitForData(page);
@@ -43,6 +43,7 @@ restart('says that the service is away, and goes on without a reload when it is 
 
   await using after = await startService('demo', settings);
   await bannerOf(page).waitFor({ state: 'detached' });
+  await page.getByText('Your changes are still here, but may not be saved. Save again?').waitFor();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved.').waitFor();
   const { token } = await after.logIn(ACME, DEMO_PASSWORD);

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { createStewardClient, type StewardClientOptions } from '../../src/client.ts';
 import { browserSuite, fillLogin, logIn, waitForHeading } from '../support/browser.ts';
-import { goTo, openConsole, showing, waitForData } from '../support/console.ts';
+import { chooseFromMenu, goTo, openConsole, showing, waitForData } from '../support/console.ts';
 import { invite } from '../support/mails.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import {
@@ -19,7 +19,7 @@ import { SALES } from '../support/usage.ts';
 
 /** Opens the code samples of the screen, and closes them again. */
 const readSamples = async (page: Page): Promise<{ typescript: string; curl: string }> => {
-  await page.getByRole('button', { name: 'Call it from code' }).click();
+  await chooseFromMenu(page, 'Call it from code');
   const dialog = page.getByRole('dialog', { name: 'Call it from code' });
   const codeOf = async (name: string) =>
     (await dialog.getByRole('region', { name }).locator('pre').textContent()) ?? '';
@@ -70,7 +70,7 @@ const OBRIEN = "o'brien@acme.test";
 testAppearance(shared, {
   'console-code': async (page, app) => {
     await showing('/console/people?search=acme', 'People')(page, app);
-    await page.getByRole('button', { name: 'Call it from code' }).click();
+    await chooseFromMenu(page, 'Call it from code');
     await page.getByRole('region', { name: 'curl' }).waitFor();
   },
   'console-refused': showing('/console/people', 'People', ADA),
@@ -94,7 +94,7 @@ const SCREENS: [path: string, field: string][] = [
   ['/console/mails?status=queued', 'recipient'],
   ['/console/invitations?status=all&search=guest', 'email'],
   ['/console/audit?action=user.update&from=2026-11-01&actor=admin@acme.test', 'target'],
-  [`/console/usage?app=${SALES}&email=${GRACE}&periods=90`, 'action_description'],
+  [`/console/usage?app=${SALES}&email=${GRACE}&periods=84`, 'action_description'],
   [`/console/people/${OBRIEN}`, 'email'],
   [`/console/apps/${SALES}`, 'label'],
   ['/console/clients/1', 'name'],
@@ -192,7 +192,9 @@ shared('a session that has ended leads to the login page, and back to the same s
 
 /** Moves the focus forward until it is on the control. */
 const tabTo = async (page: Page, name: string): Promise<void> => {
-  const focused = page.locator(':focus').and(page.getByLabel(name).or(page.getByRole('button', { name })));
+  const focused = page
+    .locator(':focus')
+    .and(page.getByLabel(name).or(page.getByRole('button', { name })).or(page.getByRole('tab', { name })));
   for (let steps = 0; (await focused.count()) === 0; steps += 1) {
     assert.ok(steps < 80, `Tab does not reach ${name}`);
     await page.keyboard.press('Tab');
@@ -211,6 +213,9 @@ shared('a person is found, changed and saved with the keyboard alone', async ({ 
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await waitForHeading(page, 'Grace Hopper');
+  await page.locator('h1:focus').waitFor();
+  await tabTo(page, 'Access');
+  await page.keyboard.press('ArrowRight');
   await tabTo(page, 'First name');
   await page.keyboard.press('Control+A');
   await page.keyboard.type('Amazing');
@@ -223,7 +228,7 @@ shared('a person is found, changed and saved with the keyboard alone', async ({ 
 
 /** Screens, and what opens a dialog there: a button, or an item of a button's menu. */
 const OPENERS: [path: string, opener: string, item?: string][] = [
-  [`/console/people/${ADA}`, 'Grant apps'],
+  [`/console/people/${ADA}`, 'Grant an app'],
   [`/console/people/${ADA}`, 'Change Sales', 'Change the end…'],
   [`/console/people/${ADA}`, 'Why? Sales'],
   ['/console/groups', 'New group'],

@@ -1,14 +1,13 @@
 import * as assert from 'uvu/assert';
 import { waitForHeading } from '../support/browser.ts';
+import { chooseFilter } from '../support/console.ts';
 import type { Tour } from './tour.ts';
 
 export const findChange = async ({ page, read, screenshot }: Tour): Promise<string> => {
   await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
   await waitForHeading(page, 'Audit trail');
-  await page.getByRole('combobox', { name: 'Action' }).click();
-  await page.getByRole('option', { name: 'Changed a person', exact: true }).click();
-  await page.getByRole('combobox', { name: 'Period' }).click();
-  await page.getByRole('option', { name: 'Yesterday' }).click();
+  await chooseFilter(page, 'Action', 'Changed a person');
+  await chooseFilter(page, 'Period', 'Yesterday');
   const rows = page.getByRole('table', { name: 'Audit trail' }).getByRole('row');
   await rows
     .filter({ hasText: '"Murray" → "Hopper"' })

@@ -4,7 +4,10 @@ import type { Tour } from './tour.ts';
 
 export const findPerson = async ({ page, screenshot }: Tour): Promise<string> => {
   await waitForHeading(page, 'Hello Alex');
-  await page.getByRole('region', { name: /not used/ }).waitFor();
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: /not used/ })
+    .waitFor();
   await screenshot('home');
   await page.keyboard.press('/');
   await page.keyboard.type('hop');

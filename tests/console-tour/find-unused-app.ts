@@ -5,7 +5,8 @@ import type { Tour } from './tour.ts';
 export const findUnusedApp = async ({ page, read }: Tour): Promise<string> => {
   await page.getByRole('link', { name: 'Home', exact: true }).click();
   await page
-    .getByRole('region', { name: /not used/ })
+    .getByRole('listitem')
+    .filter({ hasText: /not used/ })
     .getByRole('link', { name: 'Forecast' })
     .click();
   await waitForHeading(page, 'Forecast');

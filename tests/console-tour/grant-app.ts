@@ -18,10 +18,9 @@ export const grantApp = async (tour: Tour): Promise<string> => {
   await page.getByRole('searchbox', { name: 'Search people' }).fill('berlin.test');
   await page.getByText(`${COUNT} people`).waitFor();
   await page.getByRole('checkbox', { name: 'Select all who match' }).check();
-  await page.getByRole('button', { name: 'Change' }).click();
-  await page.getByRole('menuitem', { name: 'Grant apps' }).click();
-  await page.getByRole('checkbox', { name: 'Churn' }).check();
   await page.getByRole('button', { name: 'Grant apps' }).click();
+  await page.getByRole('checkbox', { name: 'Churn' }).check();
+  await page.getByRole('dialog').getByRole('button', { name: 'Grant apps' }).click();
   await page.getByText(`${COUNT} changed`).waitFor();
   await screenshot('granted');
   assert.is(await countGranted(tour), COUNT);

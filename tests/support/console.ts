@@ -33,6 +33,37 @@ export const goTo = async (page: Page, path: string): Promise<void> => {
   await waitForData(page);
 };
 
+/** Chooses an item of the menu in the heading of a screen. */
+export const chooseFromMenu = async (page: Page, item: string): Promise<void> => {
+  await page.getByRole('button', { name: 'More actions', exact: true }).click();
+  await page.getByRole('menuitem', { name: item }).click();
+};
+
+/** Chooses the value of a filter, such as `Status`, whose chip shows it then. */
+export const chooseFilter = async (page: Page, label: string, choice: string): Promise<void> => {
+  await page.getByRole('button', { name: new RegExp(`^${label}(:|$)`) }).click();
+  await page.getByRole('option', { name: choice, exact: true }).click();
+  await page.getByRole('button', { name: `${label}: ${choice}` }).waitFor();
+};
+
+/** Types into the search of a filter whose choices the service finds, and chooses one. */
+export const searchFilter = async (
+  page: Page,
+  label: string,
+  text: string,
+  choice: string,
+): Promise<void> => {
+  await page.getByRole('button', { name: new RegExp(`^${label}(:|$)`) }).click();
+  await page.getByRole('textbox', { name: `Search: ${label}` }).fill(text);
+  await page.getByRole('option', { name: choice }).click();
+};
+
+/** Chooses the client whose data the lists show. */
+export const chooseClient = async (page: Page, name: string): Promise<void> => {
+  await page.getByRole('button', { name: /^Client: / }).click();
+  await page.getByRole('option', { name, exact: true }).click();
+};
+
 /** Lets calls of this procedure succeed without a response, until the result is called. */
 export const loseResponses = async (page: Page, app: TestApp, procedure: string) => {
   const calls = `**/trpc/${procedure}*`;
@@ -60,6 +91,8 @@ export const send = (page: Page, count: string) => page.getByRole('button', { na
 export const pendingOf = async (app: TestApp, search: string) =>
   (await app.as(ACME).invitations.search({ search, limit: 200 })) as {
     email: string;
+    first_name: string;
+    last_name: string;
     initial_apps: string[];
   }[];
 

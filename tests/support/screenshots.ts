@@ -46,6 +46,8 @@ export const testAppearance = (
     tests(`${name} is accessible, fits the screen and prints no form`, async ({ app, browser }) => {
       visit ??= await browser.open(expected);
       const { page } = visit;
+      // A screen that reloads its data would find itself logged out.
+      await page.goto('about:blank');
       await page.context().clearCookies();
       // Colors change at once, not in a transition that axe would see half done.
       await page.emulateMedia({ media: 'screen', colorScheme: 'light', reducedMotion: 'reduce' });

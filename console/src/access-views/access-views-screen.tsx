@@ -30,7 +30,7 @@ export const AccessViewsScreen = () => {
   const [isCreating, creating] = useDisclosure();
   const [shownId, show] = useState<number | null>(null);
   const views = useInfiniteQuery(
-    trpc.accessViews.list.infiniteQueryOptions(
+    trpc.accessViews.screen.infiniteQueryOptions(
       { app: app.slug, limit: PAGE_SIZE },
       { getNextPageParam: (page) => nextCursor(page) },
     ),
@@ -39,7 +39,7 @@ export const AccessViewsScreen = () => {
   return (
     <>
       <ScreenHeader
-        title={`Access views of ${app.label}`}
+        title={`Share links of ${app.label}`}
         lead={
           <>
             Links that open the app without a login.{' '}
@@ -48,12 +48,12 @@ export const AccessViewsScreen = () => {
             </Link>
           </>
         }
-        procedures={['accessViews.list']}
-        actions={may.can_update && <Button onClick={creating.open}>New access view</Button>}
+        procedures={['accessViews.screen']}
+        actions={may.can_update && <Button onClick={creating.open}>New share link</Button>}
       />
       <AddressNotice id={app.id} />
       <PagedTable
-        label="Access views"
+        label="Share links"
         columns={viewColumns((viewId) => {
           show(viewId);
           // The uses and their number may have changed since they were loaded.
@@ -62,7 +62,7 @@ export const AccessViewsScreen = () => {
         pages={views}
         keyOf={({ id: viewId }) => String(viewId)}
         empty={
-          <EmptyState title="No access views">
+          <EmptyState title="No share links">
             {may.can_update
               ? 'Create one to show the app to someone without a login, or inside another page.'
               : 'Client admins of the app create them.'}

@@ -2,12 +2,11 @@ import { Button, Checkbox, Group, NumberInput, Select, Stack, TextInput } from '
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { trpc } from '../api.ts';
+import { steward, trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
-import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { objectFault } from '../components/json-object.ts';
 import { ObjectInput } from '../components/object-input.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
@@ -17,35 +16,34 @@ import { LIFETIMES, NEW_VIEW, toInput } from './new-view.ts';
 
 type Props = { app: App; isOpen: boolean; onClose: () => void; onCreated: (id: number) => void };
 
-/** Creates an access view, and then shows its link. */
+/** Creates a share link, and then shows its link. */
 export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
   const queryClient = useQueryClient();
-  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
+  const keys = useIdempotencyKeys();
   const form = useForm({
     initialValues: NEW_VIEW,
     validate: { data_permissions: objectFault },
-    onValuesChange: () => setIdempotencyKey(newIdempotencyKey()),
   });
   const stacks = useQuery({ ...trpc.apps.stacks.queryOptions({ app_id: app.id }), enabled: isOpen });
   const { onError, prompt } = usePasswordConfirmation();
-  const create = useMutation(
-    trpc.accessViews.create.mutationOptions({
-      trpc: { context: { idempotencyKey } },
-      onSuccess: async ({ id }) => {
-        form.reset();
-        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        await queryClient.invalidateQueries(trpc.accessViews.list.pathFilter());
-        onCreated(id);
-      },
-      onError: (error, input) => {
-        form.setErrors(joined(fieldErrors(error)));
-        onError(error, () => create.mutate(input));
-      },
-    }),
-  );
+  const create = useMutation({
+    mutationFn: (input: ReturnType<typeof toInput>) =>
+      steward.api.accessViews.create.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } }),
+    onSuccess: async ({ id }) => {
+      keys.forget();
+      form.reset();
+      void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+      await queryClient.invalidateQueries(trpc.accessViews.pathFilter());
+      onCreated(id);
+    },
+    onError: (error, input) => {
+      form.setErrors(joined(fieldErrors(error)));
+      onError(error, () => create.mutate(input));
+    },
+  });
   const isFieldError = Object.keys(fieldErrors(create.error)).length > 0;
   return (
-    <Dialog isOpen={isOpen} onClose={onClose} title={`New access view of ${app.label}`} size="lg" isSticky>
+    <Dialog isOpen={isOpen} onClose={onClose} title={`New share link of ${app.label}`} size="lg" isSticky>
       <form onSubmit={form.onSubmit((values) => create.mutate(toInput(app.slug, values)))}>
         <Stack>
           <PersonInput
@@ -71,7 +69,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
             />
           </Group>
           <Select
-            label="Stack"
+            label="Page group"
             description="The part of the app that is opened."
             placeholder="The start of the app"
             clearable

@@ -6,8 +6,8 @@ import { type AccessView, usesOf } from './view-state.ts';
 
 export const viewColumns = (onShow: (id: number) => void): Column<AccessView>[] => [
   { heading: 'For', width: '2fr', cell: ({ user }) => user ?? 'Anyone with the link' },
-  { heading: 'State', width: '8rem', cell: (view) => <ViewState view={view} /> },
-  { heading: 'Uses', width: '6rem', cell: usesOf },
+  { heading: 'State', width: '9.5rem', onPhone: 'half', cell: (view) => <ViewState view={view} /> },
+  { heading: 'Uses', width: '6rem', onPhone: 'half', cell: usesOf },
   {
     heading: 'Expires',
     width: '1fr',
@@ -17,6 +17,7 @@ export const viewColumns = (onShow: (id: number) => void): Column<AccessView>[] 
   {
     heading: 'Link and uses',
     width: '7rem',
+    onPhone: 'corner',
     cell: ({ id, user }) => (
       <Button
         variant="default"

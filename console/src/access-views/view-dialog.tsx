@@ -12,14 +12,14 @@ import { ViewUses } from './view-uses.tsx';
 
 type Props = { view: AccessView; onClose: () => void };
 
-/** One access view: its link and how to embed it, for those who may change it, and its uses. */
+/** A share link and how to embed it, for those who may change it, and its uses. */
 export const ViewDialog = ({ view, onClose }: Props) => {
   const queryClient = useQueryClient();
   const [isAsking, ask] = useState(false);
   const revoke = useMutation(
     trpc.accessViews.deactivate.mutationOptions({
       onSuccess: () => {
-        notifications.show({ message: 'Access view revoked.' });
+        notifications.show({ message: 'Share link revoked.' });
         void queryClient.invalidateQueries(trpc.accessViews.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
       },
@@ -30,7 +30,7 @@ export const ViewDialog = ({ view, onClose }: Props) => {
     <Dialog
       isOpen
       onClose={onClose}
-      title={`Access view for ${view.user ?? 'anyone with the link'}`}
+      title={`Share link for ${view.user ?? 'anyone with the link'}`}
       size="xl"
     >
       <Stack>
@@ -66,7 +66,7 @@ export const ViewDialog = ({ view, onClose }: Props) => {
       </Stack>
       <ConfirmModal
         isOpen={isAsking}
-        title="Revoke the access view?"
+        title="Revoke the share link?"
         action="Revoke"
         onConfirm={() => revoke.mutate({ key: String(view.id) })}
         onClose={() => ask(false)}

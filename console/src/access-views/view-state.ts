@@ -1,15 +1,17 @@
 import type { Outputs } from '../api.ts';
 
-export type AccessView = Outputs['accessViews']['list'][number];
+export type AccessView = Outputs['accessViews']['screen'][number];
 
 /** Whether the user may change the view, and so has its link. */
 export const isManaged = ({ key }: AccessView): boolean => key !== '';
 
 /** Whether the link still opens the app, and if not, why. */
-export const stateOf = ({ is_active, expires_at, allowed_uses_cnt, usages_cnt }: AccessView): string => {
+export const stateOf = (view: AccessView): string => {
+  const { is_active, is_person_active, expires_at, allowed_uses_cnt, usages_cnt } = view;
   if (!is_active) return 'revoked';
   if (expires_at && expires_at < new Date()) return 'expired';
   if (allowed_uses_cnt > 0 && usages_cnt >= allowed_uses_cnt) return 'used up';
+  if (!is_person_active) return 'person inactive';
   return 'active';
 };
 

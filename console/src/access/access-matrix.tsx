@@ -2,6 +2,7 @@ import { Badge, Checkbox, Group, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useRef, useState } from 'react';
 import type { Outputs } from '../api.ts';
+import { RowCheckbox } from '../components/row-checkbox.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { nameOf } from '../people/name-of.ts';
 import classes from './access-matrix.module.css';
@@ -84,21 +85,22 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
     heading: 'All apps',
     width: '6rem',
     cell: (user) => (
-      <Checkbox
+      <RowCheckbox
         aria-label={`All apps for ${user.email}`}
         title={reasonOf(user)}
         disabled={!user.is_changeable}
         checked={user.is_admin || appIds.every((id) => cells.isGranted(user, id))}
-        indeterminate={isMixed(appIds.map((id) => cells.isGranted(user, id)))}
+        isMixed={isMixed(appIds.map((id) => cells.isGranted(user, id)))}
         onChange={({ currentTarget: { checked } }) => cells.set([user], appIds, checked)}
       />
     ),
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: only moves the focus between the checkboxes inside
-    <div onKeyDown={(event: KeyboardEvent) => moveFocus(event)}>
+    <div className={classes.matrix} onKeyDown={(event: KeyboardEvent) => moveFocus(event)}>
       <VirtualTable
         label="Access"
+        card="none"
         columns={[
           person,
           allApps,
@@ -150,13 +152,15 @@ const AllPeople = ({ label, users, appId, cells, onAll }: AllPeopleProps) => {
   const changeable = users.filter(({ is_changeable }) => is_changeable);
   const granted = changeable.filter((user) => cells.isGranted(user, appId)).length;
   return (
-    <Checkbox
-      size="xs"
-      label={label}
-      aria-label={`${label} for all people`}
-      checked={granted > 0 && granted === changeable.length}
-      indeterminate={granted > 0 && granted < changeable.length}
-      onChange={async ({ currentTarget: { checked } }) => cells.set(await onAll(), [appId], checked)}
-    />
+    // biome-ignore lint/a11y/noLabelWithoutControl: the box is inside
+    <label className={classes.all}>
+      <RowCheckbox
+        aria-label={`${label} for all people`}
+        checked={granted > 0 && granted === changeable.length}
+        isMixed={granted > 0 && granted < changeable.length}
+        onChange={async ({ currentTarget: { checked } }) => cells.set(await onAll(), [appId], checked)}
+      />
+      {label}
+    </label>
   );
 };

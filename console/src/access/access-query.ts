@@ -17,10 +17,10 @@ export const accessQuery = (client: number, search: string | undefined) =>
 
 type Client = Outputs['clients']['list'][number];
 
-/** The clients whose matrix the user may change, and the one that the address names, or else the first. */
-export const clientsToShow = (all: readonly Client[], roles: Roles, filter: AccessFilter) => {
+/** The client that the address names, or else the first, of those whose matrix the user may change. */
+export const clientToShow = (all: readonly Client[], roles: Roles, filter: AccessFilter) => {
   const clients = all.filter(({ id }) => administers(roles, id));
-  return { clients, client: clients.find(({ id }) => id === filter.client) ?? clients[0] };
+  return clients.find(({ id }) => id === filter.client) ?? clients[0];
 };
 
 /** Requests the first page while the screen is loaded, as `prefetchPeople`. */
@@ -29,6 +29,6 @@ export const prefetchAccess = async (filter: AccessFilter): Promise<void> => {
   if (!session || !canAdminister(session.roles)) return;
   await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
   const all = queryClient.getQueryData(trpc.clients.list.queryKey({})) ?? [];
-  const { client } = clientsToShow(all, session.roles, filter);
+  const client = clientToShow(all, session.roles, filter);
   if (client) void queryClient.prefetchInfiniteQuery(accessQuery(client.id, filter.search));
 };

@@ -1,8 +1,9 @@
-import { Group, Select, Skeleton, TextInput } from '@mantine/core';
+import { Group, Skeleton, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -11,8 +12,9 @@ import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { AccessFilter } from './access-filter.ts';
 import { AccessMatrix } from './access-matrix.tsx';
-import { accessQuery, clientsToShow } from './access-query.ts';
-import { GroupMenu, useShownGroups } from './group-columns.tsx';
+import { accessQuery, clientToShow } from './access-query.ts';
+import { ColumnChoice } from './column-choice.tsx';
+import { useShownGroups } from './group-columns.tsx';
 import { SaveBar } from './save-bar.tsx';
 import { type AccessUser, useCells } from './use-cells.ts';
 
@@ -26,7 +28,7 @@ export const AccessScreen = () => {
   const filter = route.useSearch();
   const { roles } = useSession();
   const all = useSuspenseQuery(trpc.clients.list.queryOptions({})).data;
-  const { clients, client } = clientsToShow(all, roles, filter);
+  const client = clientToShow(all, roles, filter);
   if (!client)
     return (
       <>
@@ -35,12 +37,12 @@ export const AccessScreen = () => {
       </>
     );
   // Changes for one client must not be saved for another one.
-  return <ClientAccess key={client.id} client={client} clients={clients} />;
+  return <ClientAccess key={client.id} client={client} />;
 };
 
 type Client = { id: number; name: string };
 
-const ClientAccess = ({ client, clients }: { client: Client; clients: readonly Client[] }) => {
+const ClientAccess = ({ client }: { client: Client }) => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const cells = useCells();
@@ -66,8 +68,15 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
     TYPING_MS,
   );
 
-  const users = usersIn(matrix.data);
-  const apps = matrix.data?.pages[0]?.apps ?? [];
+  const [isReview, setReview] = useState(false);
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const loaded = usersIn(matrix.data);
+  const allApps = matrix.data?.pages[0]?.apps ?? [];
+  const { changes } = cells;
+  const reviews = isReview && changes.length > 0;
+  const changed = new Set(reviews ? changes.flatMap(({ email, app_id }) => [email, app_id]) : []);
+  const users = reviews ? loaded.filter(({ email }) => changed.has(email)) : loaded;
+  const apps = allApps.filter(({ id }) => (reviews ? changed.has(id) : !hidden.has(id)));
   const groups = matrix.data?.pages[0]?.groups ?? [];
   const columns = useShownGroups(groups);
   return (
@@ -78,18 +87,6 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
         lead={`Who may open which app of ${client.name}. “Why?” beside a box, or the key ?, explains it.`}
       />
       <Group mb="md">
-        {clients.length > 1 && (
-          <Select
-            aria-label="Client"
-            flex="1 1 9rem"
-            maw={320}
-            allowDeselect={false}
-            searchable
-            data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
-            value={String(client.id)}
-            onChange={(id) => change({ client: Number(id) })}
-          />
-        )}
         <TextInput
           type="search"
           aria-label="Search people"
@@ -99,22 +96,33 @@ const ClientAccess = ({ client, clients }: { client: Client; clients: readonly C
           defaultValue={filter.search}
           onChange={({ currentTarget: { value } }) => search(value)}
         />
-        <GroupMenu groups={groups} ids={columns.ids} onChoose={columns.choose} />
+        <ColumnChoice
+          name="Apps"
+          options={allApps.map(({ id, label }) => ({ value: id, label }))}
+          chosen={allApps.flatMap(({ id }) => (hidden.has(id) ? [] : [id]))}
+          onChoose={(ids) => setHidden(new Set(allApps.flatMap(({ id }) => (ids.includes(id) ? [] : [id]))))}
+        />
+        <ColumnChoice
+          name="Groups"
+          options={groups.map(({ id, name }) => ({ value: String(id), label: name }))}
+          chosen={columns.ids.map(String)}
+          onChoose={(ids) => columns.choose(ids.map(Number))}
+        />
       </Group>
-      <SaveBar clientId={client.id} cells={cells} />
+      <SaveBar clientId={client.id} cells={cells} isReview={reviews} onReview={setReview} />
       <ProblemAlert error={matrix.error} />
       {matrix.isPending && <Skeleton height={400} />}
-      {matrix.isSuccess && users.length === 0 && (
+      {matrix.isSuccess && loaded.length === 0 && (
         <EmptyState title="No one matches">Change the search, or invite someone.</EmptyState>
       )}
       {users.length > 0 && (
         <AccessMatrix
           users={users}
           apps={apps}
-          groups={columns.shown}
+          groups={reviews ? [] : columns.shown}
           client={client.id}
           cells={cells}
-          hasMore={matrix.hasNextPage && !matrix.isFetchingNextPage}
+          hasMore={!reviews && matrix.hasNextPage && !matrix.isFetchingNextPage}
           onMore={() => void matrix.fetchNextPage()}
           onAll={loadAll}
         />

@@ -1,4 +1,5 @@
 import { dateOf, shortDateOf } from '../components/date-text.tsx';
+import { RowCheckbox } from '../components/row-checkbox.tsx';
 import classes from './access-matrix.module.css';
 import { type AccessUser, isByGroup } from './use-cells.ts';
 
@@ -14,20 +15,15 @@ type Props = {
   onExplain: () => void;
 };
 
-/**
- * Whether a person has an app, until when, and why. What groups give is shown and cannot be taken out here. Plain elements: the styled
- * ones of Mantine take most of the time of a matrix.
- */
+/** Whether a person has an app, until when, and why. What groups give is shown and cannot be taken out here. */
 export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, onExplain }: Props) => {
   const isLocked = isByGroup(user, app.id);
   const isChanged = isGranted !== user.apps.includes(app.id);
   const end = isGranted && !isChanged ? user.ends.find((one) => one.app === app.id) : undefined;
   return (
-    <div className={classes.cell}>
-      <input
-        type="checkbox"
-        className={classes.box}
-        aria-label={`${app.label} for ${user.email}`}
+    <div className={classes.cell} data-changed={isChanged || undefined}>
+      <RowCheckbox
+        aria-label={`${app.label} for ${user.email}${isChanged ? ', not saved' : ''}`}
         data-cell={position}
         title={reason}
         disabled={!user.is_changeable}
@@ -41,7 +37,6 @@ export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, o
         }}
       />
       <div className={classes.facts}>
-        {isChanged && <span className={classes.changed}>not saved</span>}
         {end && (
           <span className={classes.end} title={`Ends ${dateOf(end.expires_at)}`}>
             to {shortDateOf(end.expires_at)}

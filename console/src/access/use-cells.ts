@@ -22,6 +22,16 @@ export const useCells = () => {
     changes: [...changes.values()],
     isGranted,
     clear: (): void => setChanges(new Map()),
+    /** Forgets what was saved, but not what was changed since. */
+    settle: (saved: readonly Cell[]): void =>
+      setChanges((current) => {
+        const next = new Map(current);
+        for (const { email, app_id, granted } of saved) {
+          const key = keyOf(email, app_id);
+          if (next.get(key)?.granted === granted) next.delete(key);
+        }
+        return next;
+      }),
     /** Sets all combinations. A cell that is as it was saved is no longer changed. */
     set: (users: readonly AccessUser[], appIds: readonly string[], granted: boolean): void => {
       setChanges((current) => {

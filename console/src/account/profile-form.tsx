@@ -6,7 +6,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { changed, joined } from '../components/form-fields.ts';
-import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useDraft } from '../components/use-draft.ts';
 import { useSession } from '../layout/use-session.ts';
 
@@ -65,7 +64,6 @@ export const ProfileForm = () => {
         <Title order={2} size="h3" id="profile">
           Profile
         </Title>
-        {!isFieldError && <ProblemAlert error={update.error} />}
         <Group grow align="flex-start">
           <TextInput
             label="First name"
@@ -92,7 +90,12 @@ export const ProfileForm = () => {
           />
           <Avatar src={avatar.startsWith('https://') ? avatar : user.profile_avatar} alt="" size={56} />
         </Group>
-        <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={discard} />
+        <FormButtons
+          isDirty={form.isDirty()}
+          isSaving={update.isPending}
+          problem={isFieldError ? null : update.error}
+          onDiscard={discard}
+        />
       </Stack>
     </form>
   );

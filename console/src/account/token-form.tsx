@@ -2,10 +2,10 @@ import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { trpc } from '../api.ts';
+import { steward, trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
-import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
@@ -13,20 +13,21 @@ import { SecretField } from '../components/secret-field.tsx';
 /** Creates a named token and shows it once. */
 export const TokenForm = () => {
   const queryClient = useQueryClient();
+  const [name, setName] = useState('');
   // A repeat of the same name, after a lost response, shows the token that was created.
-  const [{ name, idempotencyKey }, setRequest] = useState(() => requestOf(''));
+  const keys = useIdempotencyKeys();
   const { onError, prompt } = usePasswordConfirmation();
-  const create = useMutation(
-    trpc.tokens.createNamed.mutationOptions({
-      trpc: { context: { idempotencyKey } },
-      onSuccess: () => {
-        setRequest(requestOf(''));
-        void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
-        void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-      },
-      onError: (error, input) => onError(error, () => create.mutate(input)),
-    }),
-  );
+  const create = useMutation({
+    mutationFn: (input: { name: string }) =>
+      steward.api.tokens.createNamed.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } }),
+    onSuccess: () => {
+      keys.forget();
+      setName('');
+      void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
+      void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
+    },
+    onError: (error, input) => onError(error, () => create.mutate(input)),
+  });
   const invalid = joined(fieldErrors(create.error)).name;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -43,7 +44,7 @@ export const TokenForm = () => {
               flex={1}
               maxLength={100}
               value={name}
-              onChange={({ currentTarget }) => setRequest(requestOf(currentTarget.value))}
+              onChange={({ currentTarget }) => setName(currentTarget.value)}
               error={invalid}
             />
             <Button type="submit" disabled={name.trim() === ''} loading={create.isPending}>
@@ -73,5 +74,3 @@ export const TokenForm = () => {
     </>
   );
 };
-
-const requestOf = (name: string) => ({ name, idempotencyKey: newIdempotencyKey() });

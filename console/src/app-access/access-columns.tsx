@@ -38,6 +38,7 @@ export const accessColumns = (onExplain: (person: Person) => void): Column<Perso
   {
     heading: 'By',
     width: 'minmax(12rem, 3fr)',
+    onPhone: 'plain',
     cell: (person) => <span title={waysOf(person)}>{waysOf(person)}</span>,
   },
   {
@@ -55,6 +56,7 @@ export const accessColumns = (onExplain: (person: Person) => void): Column<Perso
   {
     heading: 'Why?',
     width: '5rem',
+    onPhone: 'corner',
     cell: (person) => (
       <Button
         variant="default"

@@ -1,6 +1,6 @@
-import { Alert } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { Notice } from '../components/notice.tsx';
 import { useSession } from '../layout/use-session.ts';
 
 /** Says that an app cannot be opened yet: without an address and without APP_URL, there is nothing to open. */
@@ -9,9 +9,9 @@ export const AddressNotice = ({ id }: { id: string }) => {
   const status = useQuery(trpc.apps.status.queryOptions({ app_id: id }, { enabled: isApi }));
   // Other parts of the screen read the status too.
   return isApi && status.data?.launch_url === '' ? (
-    <Alert role="note" color="orange" variant="light" mb="md">
+    <Notice>
       This app has no address yet: people who open it see a page that says so. Ask staff to load a version
       whose package names the address (launch_url in app.yaml), or the operator to set APP_URL.
-    </Alert>
+    </Notice>
   ) : null;
 };

@@ -1,6 +1,7 @@
-import { Stack, Switch, Title } from '@mantine/core';
+import { Stack, Title } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { FlagField } from '../components/flag-field.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { PendingRequests } from '../requests/pending-requests.tsx';
 
@@ -28,13 +29,14 @@ export const AppRequests = ({ id, isReadOnly }: Props) => {
           Access requests
         </Title>
         <ProblemAlert error={status.error ?? update.error} />
-        <Switch
+        <FlagField
           label="People may ask for this app"
           description="Members of the client who do not have it see it on Home, and ask its admins."
           checked={
             update.isPending ? update.variables.is_requestable : (status.data?.is_requestable ?? false)
           }
-          disabled={isReadOnly || !status.data}
+          isReadOnly={isReadOnly}
+          disabled={!status.data}
           onChange={({ currentTarget }) =>
             update.mutate({ app_id: id, is_requestable: currentTarget.checked })
           }

@@ -1,4 +1,4 @@
-import { Badge, Group, SimpleGrid, Stack } from '@mantine/core';
+import { Badge, Group, Menu, SimpleGrid, Stack } from '@mantine/core';
 import { useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
@@ -16,20 +16,27 @@ import { APP_WINDOWS } from './app-search.ts';
 import { AppStacks } from './app-stacks.tsx';
 import { AppVersions } from './app-versions.tsx';
 import { MaintenanceForm } from './maintenance-form.tsx';
+import { MemberApp } from './member-app.tsx';
 import { TextsForm } from './texts-form.tsx';
 
 const route = getRouteApi('/apps/$id');
 
 export const AppScreen = () => {
   const { id } = route.useParams();
-  const { days = APP_WINDOWS[0] } = route.useSearch();
-  const navigate = route.useNavigate();
   const [{ data: app }, { data: may }] = useSuspenseQueries({
     queries: [trpc.apps.get.queryOptions({ app_id: id }), trpc.apps.permissions.queryOptions({ app_id: id })],
   });
+  if (!showsUsage(app)) return <MemberApp app={app} />;
+  return <ManagedApp app={app} isReadOnly={!may.can_update} />;
+};
+
+type ManagedProps = { app: App; isReadOnly: boolean };
+
+const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
+  const { id } = app;
+  const { days = APP_WINDOWS[0] } = route.useSearch();
+  const navigate = route.useNavigate();
   const { roles } = useSession();
-  const isViewer = showsUsage(app);
-  const isReadOnly = !may.can_update;
   const version = versionOf(app);
   return (
     <>
@@ -38,59 +45,57 @@ export const AppScreen = () => {
         procedures={['apps.get']}
         lead={
           <Group component="span" gap="sm">
-            {isViewer && <ClientOfApp app={app} />}
+            <ClientOfApp app={app} />
             <span>{version === undefined ? `${app.slug}, no version yet` : `${app.slug} ${version}`}</span>
             {app.in_maintenance && <Badge variant="default">In maintenance</Badge>}
           </Group>
         }
         actions={
-          isViewer && (
-            <>
-              <Link
-                className="action-link"
-                to="/apps/$id/views"
-                params={{ id }}
-                title="Links that open the app without a login"
-              >
-                Access views
-              </Link>
-              <Link className="action-link" to="/apps/$id/access" params={{ id }}>
-                People with access
-              </Link>
-              {canAdminister(roles) && (
-                <Link className="action-link" to="/audit" search={{ target: app.slug }}>
-                  History
-                </Link>
-              )}
-            </>
+          <>
+            <Link
+              className="action-link"
+              to="/apps/$id/views"
+              params={{ id }}
+              title="Links that open the app without a login"
+            >
+              Share links
+            </Link>
+            <Link className="action-link" to="/apps/$id/access" params={{ id }}>
+              People with access
+            </Link>
+          </>
+        }
+        menu={
+          canAdminister(roles) && (
+            <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ target: app.slug }} />}>
+              History
+            </Menu.Item>
           )
         }
       />
-      {isViewer && <AddressNotice id={id} />}
+      <AddressNotice id={id} />
       <SimpleGrid cols={{ base: 1, md: 2 }} mb="md">
         <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />
         <Stack>
-          {isViewer && <AppRequests key={`requests of ${id}`} id={id} isReadOnly={isReadOnly} />}
+          <AppRequests key={`requests of ${id}`} id={id} isReadOnly={isReadOnly} />
           <AppStacks id={id} />
-          {isViewer && <TopUsers appId={id} days={days} />}
+          <TopUsers appId={id} days={days} />
         </Stack>
       </SimpleGrid>
       <TextsForm key={`texts of ${id}`} app={app} isReadOnly={isReadOnly} />
       {roles.is_superuser && <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />}
-      {isViewer && <AppVersions app={app} isOperator={canOperate(roles)} />}
-      {isViewer && (
-        <UsageByDay
-          subject={{ app_id: id }}
-          days={days}
-          windows={APP_WINDOWS}
-          actions={
-            <Link className="action-link" to="/usage" search={{ app: id }}>
-              Entries and CSV
-            </Link>
-          }
-          onDays={(window) => void navigate({ search: { days: window }, replace: true, resetScroll: false })}
-        />
-      )}
+      <AppVersions app={app} isOperator={canOperate(roles)} />
+      <UsageByDay
+        subject={{ app_id: id }}
+        days={days}
+        windows={APP_WINDOWS}
+        actions={
+          <Link className="action-link" to="/usage" search={{ app: id }}>
+            Entries and CSV
+          </Link>
+        }
+        onDays={(window) => void navigate({ search: { days: window }, replace: true, resetScroll: false })}
+      />
     </>
   );
 };

@@ -79,7 +79,7 @@ export const AppVersions = ({ app, isOperator }: Props) => {
         onClose={asking.close}
       >
         <Text>
-          The texts and stacks of {label} become those of this version. Edits to its texts are lost.
+          The texts and page groups of {label} become those of this version. Edits to its texts are lost.
         </Text>
       </ConfirmModal>
     </Stack>

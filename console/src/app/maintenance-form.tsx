@@ -1,9 +1,10 @@
-import { Stack, Switch, Text, Textarea, Title } from '@mantine/core';
+import { Stack, Text, Textarea, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { App } from '../apps/app-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { FlagField } from '../components/flag-field.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
-import { ProblemAlert } from '../components/problem-alert.tsx';
+import { asText } from '../components/form-fields.ts';
 import { MaintenancePreview } from './maintenance-preview.tsx';
 import { useAppForm } from './use-app-form.ts';
 
@@ -16,7 +17,7 @@ type Props = { app: App; isReadOnly: boolean };
 
 export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
   const [isAsking, asking] = useDisclosure();
-  const { form, update, problem, buttons, dialog } = useAppForm('maintenance', app, LABELS);
+  const { form, update, buttons, dialog } = useAppForm('maintenance', app, LABELS);
   const values = form.getValues();
   const save = (): void => update.mutate(values);
   const isStarting = values.in_maintenance && !app.in_maintenance;
@@ -30,17 +31,16 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
         <Title order={2} size="h3" id="maintenance">
           Maintenance
         </Title>
-        <ProblemAlert error={problem} />
-        <Switch
+        <FlagField
           label="In maintenance"
-          disabled={isReadOnly}
+          isReadOnly={isReadOnly}
           {...form.getInputProps('in_maintenance', { type: 'checkbox' })}
         />
         <Textarea
           label="Message (HTML)"
           rows={4}
           classNames={{ input: 'html-input' }}
-          readOnly={isReadOnly}
+          {...asText(isReadOnly)}
           {...form.getInputProps('maintenance_message')}
         />
         {!isReadOnly && <MaintenancePreview appId={app.id} message={values.maintenance_message} />}

@@ -1,9 +1,10 @@
-import { SimpleGrid, Stack, Switch, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { SimpleGrid, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { App } from '../apps/app-of.ts';
+import { FlagField } from '../components/flag-field.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
+import { asText } from '../components/form-fields.ts';
 import { HtmlPreview } from '../components/html-preview.tsx';
-import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useAppForm } from './use-app-form.ts';
 
 const LABELS = [
@@ -20,7 +21,7 @@ type Texts = Pick<App, (typeof LABELS)[number][0]>;
 type Props = { app: App; isReadOnly: boolean };
 
 export const TextsForm = ({ app, isReadOnly }: Props) => {
-  const { form, update, problem, buttons, dialog } = useAppForm('texts', app, LABELS);
+  const { form, update, buttons, dialog } = useAppForm('texts', app, LABELS);
   return (
     <form
       className="card"
@@ -31,13 +32,12 @@ export const TextsForm = ({ app, isReadOnly }: Props) => {
         <Title order={2} size="h3" id="texts">
           Texts
         </Title>
-        <ProblemAlert error={problem} />
-        <TextInput label="Label" readOnly={isReadOnly} {...form.getInputProps('label')} />
+        <TextInput label="Label" {...asText(isReadOnly)} {...form.getInputProps('label')} />
         <Textarea
           label="Description"
           autosize
           minRows={2}
-          readOnly={isReadOnly}
+          {...asText(isReadOnly)}
           {...form.getInputProps('description')}
         />
         <HtmlField form={form} html="help_html" show="show_help" name="Help" isReadOnly={isReadOnly} />
@@ -65,7 +65,7 @@ const HtmlField = ({ form, html, show, name, isReadOnly }: FieldProps) => (
         label={`${name} (HTML)`}
         rows={5}
         classNames={{ input: 'html-input' }}
-        readOnly={isReadOnly}
+        {...asText(isReadOnly)}
         {...form.getInputProps(html)}
       />
       <Stack gap={4}>
@@ -75,9 +75,9 @@ const HtmlField = ({ form, html, show, name, isReadOnly }: FieldProps) => (
         <HtmlPreview title={`Preview of the ${name.toLowerCase()}`} html={form.getValues()[html]} />
       </Stack>
     </SimpleGrid>
-    <Switch
+    <FlagField
       label={`Show the ${name.toLowerCase()}`}
-      disabled={isReadOnly}
+      isReadOnly={isReadOnly}
       {...form.getInputProps(show, { type: 'checkbox' })}
     />
   </Stack>

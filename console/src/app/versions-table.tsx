@@ -60,6 +60,7 @@ const LoadCell = ({ loads: [last] }: Pick<Version, 'loads'>) =>
 const actionColumn = ({ onLoad, onRollback, isBusy }: Actions): Column<Version> => ({
   heading: 'Change',
   width: '8rem',
+  onPhone: 'corner',
   cell: ({ version, is_current, is_staged, loads }) => {
     if (is_current) return null;
     const canLoad = is_staged;

@@ -1,17 +1,21 @@
-import { Checkbox, Group } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
-import { ClientSelect, useClients } from '../components/client-select.tsx';
-import { DebouncedInput } from '../components/debounced-input.tsx';
+import { useClients } from '../components/client-select.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { FilterChip } from '../components/filter-chip.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import type { AppsFilter } from './apps-filter.ts';
+import { type AppsFilter, USES } from './apps-filter.ts';
 import { appColumns } from './apps-table.tsx';
 import { useDailyUsage } from './use-daily-usage.ts';
 
 const PAGE_SIZE = 100;
+const MAINTENANCE = [
+  { value: 'true', label: 'On' },
+  { value: 'false', label: 'Off' },
+];
 const route = getRouteApi('/apps');
 
 /** The apps that the user may see, oldest first. */
@@ -39,15 +43,32 @@ export const AppsScreen = () => {
         lead="Texts, maintenance, versions and usage of each app."
         procedures={['apps.list', 'usage.dailyByApp']}
       />
-      <Group mb="md">
-        <DebouncedInput label="Search apps" value={filter.search} onChange={(search) => change({ search })} />
-        <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
-        <Checkbox
-          label="In maintenance"
-          checked={filter.in_maintenance === true}
-          onChange={({ currentTarget }) => change({ in_maintenance: currentTarget.checked || undefined })}
+      <FilterBar
+        search={{
+          label: 'Search apps',
+          value: filter.search,
+          onChange: (search) => change({ search }),
+        }}
+      >
+        <FilterChip
+          label="Maintenance"
+          choices={MAINTENANCE}
+          value={filter.in_maintenance === undefined ? undefined : String(filter.in_maintenance)}
+          onChange={(value) => change({ in_maintenance: value === undefined ? undefined : value === 'true' })}
         />
-      </Group>
+        <FilterChip
+          label="Used"
+          choices={USES}
+          value={
+            USES.find((use) => use.is_unused === filter.is_unused && use.never_used === filter.never_used)
+              ?.value
+          }
+          onChange={(value) => {
+            const { is_unused, never_used } = USES.find((use) => use.value === value) ?? {};
+            change({ is_unused, never_used });
+          }}
+        />
+      </FilterBar>
       <PagedTable
         label="Apps"
         columns={appColumns(clients, daily)}

@@ -2,32 +2,47 @@ import { Group, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
+import { Sparkline } from '../charts/sparkline.tsx';
 import { AppLink } from '../components/app-link.tsx';
-import { Sparkline } from '../components/sparkline.tsx';
 import type { Column } from '../components/virtual-table.tsx';
+import { DAYS_OF } from '../idle/idle-filter.ts';
+import { serverNow } from '../server-clock.ts';
 import { type App, showsUsage, versionOf } from './app-of.ts';
 import type { DailyUsage } from './use-daily-usage.ts';
+
+const DAY_MS = 86_400_000;
 
 /** @param clients those that the user may see: the column is shown if there are several */
 export const appColumns = (
   clients: { id: number; name: string }[],
   daily: ReadonlyMap<string, DailyUsage>,
 ): Column<App>[] => [
-  { heading: 'App', width: 'minmax(9rem, 2fr)', cell: (app) => <AppLink app={app} /> },
+  {
+    heading: 'App',
+    width: 'minmax(9rem, 2fr)',
+    cell: (app) => <AppLink app={app} isNew={isNew(app, daily.get(app.id))} />,
+  },
   ...(clients.length > 1
     ? [
         {
           heading: 'Client',
           width: 'minmax(8rem, 1fr)',
+          onPhone: 'half' as const,
           cell: ({ id }: App) => clients.find((client) => client.id === daily.get(id)?.client)?.name ?? '',
         },
       ]
     : []),
-  { heading: 'Version', width: '6.5rem', cell: (app) => versionOf(app) ?? 'none yet' },
-  { heading: 'People with access', width: '7.5rem', cell: (app) => <AccessCell app={app} /> },
+  { heading: 'Version', width: '6.5rem', onPhone: 'half', cell: (app) => versionOf(app) ?? 'none yet' },
+  {
+    heading: 'People with access',
+    width: '7.5rem',
+    onPhone: 'half',
+    cell: (app) => <AccessCell app={app} />,
+  },
   {
     heading: 'People, 30 days',
     width: '7.5rem',
+    onPhone: 'half',
     cell: ({ usage }) => usage['30']?.users.toLocaleString() ?? '–',
   },
   {
@@ -41,6 +56,12 @@ export const appColumns = (
     ),
   },
 ];
+
+/** Added in the days after which it would count as unused, and without use on record. */
+const isNew = ({ usage }: App, daily: DailyUsage | undefined): boolean =>
+  daily !== undefined &&
+  usage['90']?.actions === 0 &&
+  serverNow() - daily.created_at.getTime() < DAYS_OF.apps * DAY_MS;
 
 /** The calls of all visible rows share one request. */
 const AccessCell = ({ app }: { app: App }) => {

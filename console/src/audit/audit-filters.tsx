@@ -1,46 +1,39 @@
-import { Select, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { ClientSelect } from '../components/client-select.tsx';
-import { ACTION_OPTIONS, isAction } from './audit-actions.ts';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { FilterChip } from '../components/filter-chip.tsx';
+import { ACTION_OPTIONS } from './audit-actions.ts';
 import type { AuditFilter } from './audit-filter.ts';
 import { daysOf, OTHER_DAYS, PERIOD_LABELS, periodOf } from './audit-periods.ts';
-import { SubjectSelect } from './subject-select.tsx';
+import { SubjectChip } from './subject-chip.tsx';
 
 type Props = { filter: AuditFilter; onChange: (changes: Partial<AuditFilter>) => void };
 
+const PERIOD_CHOICES = PERIOD_LABELS.map((label) => ({ value: label, label }));
+
 export const AuditFilters = ({ filter, onChange }: Props) => (
-  <>
-    <Select
-      aria-label="Action"
-      placeholder="All actions"
-      clearable
-      flex="1 1 8rem"
-      maw={320}
-      searchable
-      data={ACTION_OPTIONS}
-      value={filter.action ?? null}
-      onChange={(action) => onChange({ action: isAction(action) ? action : undefined })}
+  <FilterBar>
+    <SubjectChip label="Actor" isPerson value={filter.actor} onChange={(actor) => onChange({ actor })} />
+    <FilterChip
+      label="Action"
+      choices={ACTION_OPTIONS}
+      value={filter.action}
+      onChange={(action) => onChange({ action })}
     />
-    <SubjectSelect label="Actor" isPerson value={filter.actor} onChange={(actor) => onChange({ actor })} />
-    <SubjectSelect label="Target" value={filter.target} onChange={(target) => onChange({ target })} />
-    <ClientSelect value={filter.client} onChange={(client) => onChange({ client })} />
-    <PeriodFilter filter={filter} onChange={onChange} />
-  </>
+    <SubjectChip label="Target" value={filter.target} onChange={(target) => onChange({ target })} />
+    <PeriodChip filter={filter} onChange={onChange} />
+  </FilterBar>
 );
 
 /** Usual periods, or a first and a last day. */
-const PeriodFilter = ({ filter, onChange }: Props) => {
+const PeriodChip = ({ filter, onChange }: Props) => {
   const [isChoosing, setChoosing] = useState(false);
   const period = isChoosing ? OTHER_DAYS : periodOf(filter);
   return (
     <>
-      <Select
-        aria-label="Period"
-        placeholder="Any time"
-        clearable
-        flex="1 1 8rem"
-        maw={200}
-        data={PERIOD_LABELS}
+      <FilterChip
+        label="Period"
+        choices={PERIOD_CHOICES}
         value={period}
         onChange={(chosen) => {
           setChoosing(chosen === OTHER_DAYS);
@@ -62,9 +55,11 @@ type DayProps = { label: string; value: string | undefined; onChange: (day: stri
 const DayField = ({ label, value, onChange }: DayProps) => (
   <TextInput
     type="date"
+    size="xs"
+    radius="xl"
     aria-label={label}
     leftSection={label}
-    leftSectionWidth={56}
+    leftSectionWidth={52}
     value={value ?? ''}
     onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}
   />

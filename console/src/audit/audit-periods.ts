@@ -1,4 +1,5 @@
 import dayjs from 'dayjs';
+import { isAction } from './audit-actions.ts';
 import type { AuditFilter } from './audit-filter.ts';
 
 type Days = Pick<AuditFilter, 'from' | 'to'>;
@@ -18,17 +19,31 @@ export const PERIOD_LABELS = [...PERIODS.map(({ label }) => label), OTHER_DAYS];
 const dayAgo = (days: number): string => dayjs().subtract(days, 'day').format('YYYY-MM-DD');
 
 /** Undefined if it has no fixed days. */
-export const daysOf = (chosen: string | null): Days | undefined => {
+export const daysOf = (chosen: string | undefined): Days | undefined => {
   const period = PERIODS.find(({ label }) => label === chosen);
   return period && { from: dayAgo(period.first), to: dayAgo(period.last) };
 };
 
-/** The period of these days; null without any. */
-export const periodOf = ({ from, to }: Days): string | null => {
-  if (from === undefined && to === undefined) return null;
+/** The period of these days; undefined without any. */
+export const periodOf = ({ from, to }: Days): string | undefined => {
+  if (from === undefined && to === undefined) return undefined;
   const isThis = (label: string): boolean => {
     const days = daysOf(label);
     return days?.from === from && days?.to === to;
   };
   return PERIODS.find(({ label }) => isThis(label))?.label ?? OTHER_DAYS;
+};
+
+/** The filter of the API: times instead of the user's days, and an action that it has. */
+export const withTimes = ({ from, to, action, ...filter }: AuditFilter) => ({
+  ...filter,
+  action: isAction(action) ? action : undefined,
+  from: from === undefined ? undefined : new Date(`${from}T00:00:00`),
+  to: to === undefined ? undefined : dayAfter(to),
+});
+
+const dayAfter = (day: string): Date => {
+  const date = new Date(`${day}T00:00:00`);
+  date.setDate(date.getDate() + 1);
+  return date;
 };

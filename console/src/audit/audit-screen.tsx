@@ -1,4 +1,5 @@
-import { Anchor, Group, Text, UnstyledButton } from '@mantine/core';
+import { Menu, Text, UnstyledButton } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -12,9 +13,10 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { queryOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
 import { isOfMembership, labelOf } from './audit-actions.ts';
-import { type AuditFilter, withTimes } from './audit-filter.ts';
+import type { AuditFilter } from './audit-filter.ts';
 import { AuditFilters } from './audit-filters.tsx';
 import { ActorLink, type Entry, TargetLink } from './audit-links.tsx';
+import { withTimes } from './audit-periods.ts';
 import { EntryModal } from './entry-modal.tsx';
 
 const PAGE_SIZE = 100;
@@ -45,11 +47,9 @@ export const AuditScreen = () => {
         title="Audit trail"
         procedures={['audit.list']}
         lead="Who changed what, newest first."
-        actions={<CsvLink filter={filter} />}
+        menu={<CsvItem filter={filter} />}
       />
-      <Group mb="md">
-        <AuditFilters filter={filter} onChange={change} />
-      </Group>
+      <AuditFilters filter={filter} onChange={change} />
       <PagedTable
         label="Audit trail"
         columns={columnsOf(setOpened)}
@@ -63,17 +63,24 @@ export const AuditScreen = () => {
 };
 
 const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
-  { heading: 'Time', width: '9rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
+  {
+    heading: 'Time',
+    width: '9rem',
+    onPhone: 'plain',
+    cell: ({ timestamp }) => <DateText date={timestamp} />,
+  },
   { heading: 'Actor', width: '1.6fr', cell: (entry) => <ActorLink entry={entry} /> },
   {
     heading: 'Action',
     width: '1.6fr',
+    onPhone: 'title',
     cell: ({ action }) => <span title={labelOf(action)}>{labelOf(action)}</span>,
   },
-  { heading: 'Target', width: '2.4fr', cell: (entry) => <TargetLink entry={entry} /> },
+  { heading: 'Target', width: '2fr', cell: (entry) => <TargetLink entry={entry} /> },
   {
     heading: 'Change',
-    width: '1.8fr',
+    width: '3fr',
+    onPhone: 'plain',
     cell: (entry) => <ChangeButton entry={entry} onOpen={() => open(entry)} />,
   },
 ];
@@ -99,13 +106,19 @@ const ChangeButton = ({ entry, onOpen }: { entry: Entry; onOpen: () => void }) =
 };
 
 /** Matching entries, not only those that were loaded. */
-const CsvLink = ({ filter }: { filter: AuditFilter }) => {
+const CsvItem = ({ filter }: { filter: AuditFilter }) => {
   const { from, to, ...others } = withTimes(filter);
   const times = { from: from?.toISOString(), to: to?.toISOString() };
   const query = queryOf({ ...others, ...times, page_size: MAX_CSV_ROWS, format: 'csv' });
   return (
-    <Anchor href={`/api/v1/jb/audit/?${query}`} download="audit.csv" title="The newest 10,000 entries">
+    <Menu.Item
+      component="a"
+      href={`/api/v1/jb/audit/?${query}`}
+      download="audit.csv"
+      title="The newest 10,000 entries"
+      leftSection={<IconDownload size={16} stroke={1.6} aria-hidden />}
+    >
       Download CSV
-    </Anchor>
+    </Menu.Item>
   );
 };

@@ -7,6 +7,7 @@ import { fieldLabel, fieldText, isChange, isUnrecorded, knownText } from '../com
 import { Dialog } from '../components/dialog.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { UndoOf } from '../people/undo.tsx';
+import { serverNow } from '../server-clock.ts';
 import { labelOf } from './audit-actions.ts';
 import { ActorLink, type Entry, TargetLink } from './audit-links.tsx';
 
@@ -60,7 +61,7 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
 const UNDO_MS = 10 * 60_000;
 
 const mayUndoAs = (email: string, { actor, timestamp, details }: Entry): boolean =>
-  actor === email && !operationOf(details).isUndo && Date.now() - timestamp.getTime() < UNDO_MS;
+  actor === email && !operationOf(details).isUndo && serverNow() - timestamp.getTime() < UNDO_MS;
 
 const Details = ({ details }: { details: Record<string, unknown> }) => {
   const fields = Object.entries(details);

@@ -5,6 +5,7 @@ import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
 import { FormButtons } from '../components/form-buttons.tsx';
+import { asText } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 
@@ -52,15 +53,19 @@ const GateForm = ({ id, isReadOnly, gate }: Props & { gate: Gate }) => {
           description="One address on each line, such as https://portal.example.com."
           autosize
           minRows={3}
-          readOnly={isReadOnly}
+          {...asText(isReadOnly)}
           {...form.getInputProps('origins')}
           error={invalid || undefined}
         />
-        {invalid === '' && <ProblemAlert error={update.error} />}
         {isReadOnly ? (
           <Text c="dimmed">Client admins and superusers change this.</Text>
         ) : (
-          <FormButtons isDirty={form.isDirty()} isSaving={update.isPending} onDiscard={form.reset} />
+          <FormButtons
+            isDirty={form.isDirty()}
+            isSaving={update.isPending}
+            problem={invalid === '' ? update.error : null}
+            onDiscard={form.reset}
+          />
         )}
       </Stack>
     </form>

@@ -1,4 +1,4 @@
-import { Badge, Group, Tabs } from '@mantine/core';
+import { Badge, Group, Menu, Tabs } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
@@ -43,13 +43,17 @@ export const ClientScreen = () => {
             <Link className="action-link" to="/apps" search={{ client: id }}>
               Apps
             </Link>
-            <Link className="action-link" to="/usage" search={{ client: id }}>
+          </>
+        }
+        menu={
+          <>
+            <Menu.Item renderRoot={(item) => <Link {...item} to="/usage" search={{ client: id }} />}>
               Usage
-            </Link>
+            </Menu.Item>
             {!props.isReadOnly && (
-              <Link className="action-link" to="/audit" search={{ client: id }}>
+              <Menu.Item renderRoot={(item) => <Link {...item} to="/audit" search={{ client: id }} />}>
                 History
-              </Link>
+              </Menu.Item>
             )}
           </>
         }
@@ -64,7 +68,7 @@ export const ClientScreen = () => {
         keepMountedMode="display-none"
       >
         <Tabs.List mb="md">
-          <Tabs.Tab value="texts">Texts</Tabs.Tab>
+          <Tabs.Tab value="texts">General</Tabs.Tab>
           <Tabs.Tab value="passwords">Passwords</Tabs.Tab>
           <Tabs.Tab value="admins">Admins</Tabs.Tab>
           <Tabs.Tab value="gate">Opening apps</Tabs.Tab>

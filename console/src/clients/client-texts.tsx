@@ -1,7 +1,6 @@
 import { SimpleGrid, Stack, Textarea, TextInput, Title } from '@mantine/core';
 import { FormButtons } from '../components/form-buttons.tsx';
-import type { FieldLabels } from '../components/form-fields.ts';
-import { ProblemAlert } from '../components/problem-alert.tsx';
+import { asText, type FieldLabels } from '../components/form-fields.ts';
 import { InvitationPreview, LoginPreview } from './text-previews.tsx';
 import { type Client, useClientForm } from './use-client-form.ts';
 
@@ -59,14 +58,13 @@ export const ClientTexts = ({ client, isReadOnly }: Props) => {
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
       <form className="card" onSubmit={form.onSubmit((values) => update.mutate(values))} aria-label="Texts">
         <Stack>
-          <ProblemAlert error={update.error} />
           {GROUPS.map(({ title, fields }) => (
             <Stack key={title} gap="sm">
               <Title order={2} size="h4">
                 {title}
               </Title>
               {fields.map(([field, label]) => {
-                const props = { label, readOnly: isReadOnly, ...form.getInputProps(field) };
+                const props = { label, ...asText(isReadOnly), ...form.getInputProps(field) };
                 return LONG.includes(field) ? (
                   <Textarea key={field} autosize minRows={3} maxRows={12} {...props} />
                 ) : (

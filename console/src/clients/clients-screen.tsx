@@ -21,7 +21,7 @@ const COLUMNS: Column<Client>[] = [
       </Link>
     ),
   },
-  { heading: 'Site', width: '2fr', cell: ({ site }) => site.domain },
+  { heading: 'Site', width: '2fr', onPhone: 'plain', cell: ({ site }) => site.domain },
   {
     heading: 'Sender of mails',
     width: '2fr',

@@ -1,12 +1,15 @@
-import { Anchor, Skeleton, Text } from '@mantine/core';
+import { Anchor, Button, Skeleton, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useSession } from '../layout/use-session.ts';
 
 const SHOWN = 5;
+/** The most that the service lists. */
+const MAX_SHOWN = 1_000;
 const TYPING_MS = 200;
 
 type Props = { clientId: number; days: number };
@@ -17,10 +20,11 @@ export const ExpiryPreview = ({ clientId, days }: Props) => {
   const effect = roles.is_superuser
     ? 'would have to renew their password now'
     : 'would get a mail and have to renew their password within seven days';
+  const [isWhole, setWhole] = useState(false);
   const [settled] = useDebouncedValue(days, TYPING_MS);
   const preview = useQuery(
     trpc.passwords.previewExpiry.queryOptions(
-      { id: clientId, days: settled, limit: SHOWN },
+      { id: clientId, days: settled, limit: isWhole ? MAX_SHOWN : SHOWN },
       { enabled: Number.isInteger(settled), placeholderData: keepPreviousData },
     ),
   );
@@ -28,7 +32,7 @@ export const ExpiryPreview = ({ clientId, days }: Props) => {
   if (!preview.data) return <ProblemAlert error={preview.error} />;
   const { total, users } = preview.data;
   return (
-    <Text size="sm" aria-live="polite">
+    <Text size="sm" aria-live="polite" className="day-table">
       {total === 0 ? `No one ${effect}.` : `${countOf(total)} ${effect}: `}
       {users.map(({ email }, index) => (
         <span key={email}>
@@ -38,7 +42,14 @@ export const ExpiryPreview = ({ clientId, days }: Props) => {
           </Anchor>
         </span>
       ))}
-      {total > users.length && ' and others.'}
+      {total > users.length &&
+        (isWhole ? (
+          ' and others.'
+        ) : (
+          <Button variant="subtle" size="compact-sm" onClick={() => setWhole(true)}>
+            Show all {total.toLocaleString()}
+          </Button>
+        ))}
     </Text>
   );
 };

@@ -1,6 +1,7 @@
-import { Checkbox, NumberInput, Stack, Title } from '@mantine/core';
+import { Checkbox, NumberInput, Stack, Text, Title } from '@mantine/core';
+import { FlagText } from '../components/flag-field.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
-import { ProblemAlert } from '../components/problem-alert.tsx';
+import { asText } from '../components/form-fields.ts';
 import { ExpiryPreview } from './expiry-preview.tsx';
 import { type Client, useClientForm } from './use-client-form.ts';
 
@@ -13,7 +14,7 @@ const RULES = [
 ] as const;
 
 const LABELS = [
-  ['password_min_length', 'Shortest length'],
+  ['password_min_length', 'Minimum length'],
   ...RULES,
   ['password_expiration_days', 'Passwords expire after this many days'],
 ] as const;
@@ -32,22 +33,23 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
         <Title order={2} size="h4">
           New passwords
         </Title>
-        <ProblemAlert error={update.error} />
         <NumberInput
-          label="Shortest length"
+          label="Minimum length"
           min={8}
           max={128}
-          readOnly={isReadOnly}
+          {...asText(isReadOnly)}
           {...form.getInputProps('password_min_length')}
         />
-        {RULES.map(([field, label]) => (
-          <Checkbox
-            key={field}
-            label={label}
-            disabled={isReadOnly}
-            {...form.getInputProps(field, { type: 'checkbox' })}
-          />
-        ))}
+        {RULES.map(([field, label]) =>
+          isReadOnly ? (
+            <FlagText key={field} label={label} isOn={client[field]} />
+          ) : (
+            <Checkbox key={field} label={label} {...form.getInputProps(field, { type: 'checkbox' })} />
+          ),
+        )}
+        <Text size="sm" c="dimmed">
+          These rules concern no one until they set a password: those of today stay valid.
+        </Text>
         <Title order={2} size="h4">
           Expiry
         </Title>
@@ -56,7 +58,7 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
           description="0: they do not expire."
           min={0}
           max={3650}
-          readOnly={isReadOnly}
+          {...asText(isReadOnly)}
           {...form.getInputProps('password_expiration_days')}
         />
         <ExpiryPreview clientId={client.id} days={form.values.password_expiration_days} />

@@ -8,7 +8,10 @@ export type Procedure = {
 }[keyof Inputs & string];
 
 /** The procedures with the same input that scripts call instead of those that are for screens only. */
-const PUBLIC: Partial<Record<Procedure, Procedure>> = { 'users.people': 'users.list' };
+const PUBLIC: Partial<Record<Procedure, Procedure>> = {
+  'accessViews.screen': 'accessViews.list',
+  'users.people': 'users.list',
+};
 
 /** The calls of these procedures whose results are on the screen, with the input that they were sent with. */
 export const callsOf = (queryClient: QueryClient, procedures: readonly Procedure[]): Call[] => {

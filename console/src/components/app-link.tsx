@@ -1,14 +1,23 @@
 import { Badge, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 
-type Props = { app: { id: string; label: string; in_maintenance: boolean } };
+type Props = {
+  app: { id: string; label: string; in_maintenance: boolean };
+  /** Whether it was added lately, and not used yet. */
+  isNew?: boolean;
+};
 
 /** The label of an app in a table, which leads to its screen. */
-export const AppLink = ({ app: { id, label, in_maintenance } }: Props) => (
+export const AppLink = ({ app: { id, label, in_maintenance }, isNew = false }: Props) => (
   <Group gap="sm" wrap="nowrap">
     <Link className="text-link" to="/apps/$id" params={{ id }}>
       {label}
     </Link>
+    {isNew && (
+      <span className="tag" title="New, not used yet">
+        New, not used yet
+      </span>
+    )}
     {in_maintenance && (
       <Badge variant="default" tt="none" flex="none">
         In maintenance

@@ -1,6 +1,6 @@
-import { Button, Group, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Dialog } from './dialog.tsx';
+import { Dialog, DialogButtons } from './dialog.tsx';
 
 type Props = {
   isOpen: boolean;
@@ -18,19 +18,14 @@ export const ConfirmModal = ({ isOpen, title, children, action, onConfirm, onClo
   <Dialog isOpen={isOpen} onClose={onClose} title={title}>
     <Stack>
       {children}
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose} data-autofocus>
-          Cancel
-        </Button>
-        <Button
-          onClick={() => {
-            onConfirm();
-            onClose();
-          }}
-        >
-          {action}
-        </Button>
-      </Group>
+      <DialogButtons
+        action={action}
+        onAction={() => {
+          onConfirm();
+          onClose();
+        }}
+        onClose={onClose}
+      />
     </Stack>
   </Dialog>
 );

@@ -34,3 +34,36 @@ const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 's
 /** `22 Nov` in the time zone of the browser, with the year if it is another one. */
 export const shortDateOf = (date: Date, now = new Date()): string =>
   date.getFullYear() === now.getFullYear() ? DAY_OF_YEAR.format(date) : dateOf(date);
+
+const HOUR_MS = 3_600_000;
+const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const WEEKDAY = new Intl.DateTimeFormat('en-GB', { weekday: 'long' });
+
+/** Midnights between two times, in the time zone of the browser. */
+const daysBetween = (from: Date, to: Date): number => {
+  const dayOf = (date: Date): number => Date.UTC(date.getFullYear(), date.getMonth(), date.getDate());
+  return (dayOf(to) - dayOf(from)) / (24 * HOUR_MS);
+};
+
+/** `today`, `yesterday`, `Monday` or `3 Nov`. */
+const recentDayOf = (date: Date, now: Date): string => {
+  const days = daysBetween(date, now);
+  if (days <= 0) return 'today';
+  if (days === 1) return 'yesterday';
+  return days < 7 ? WEEKDAY.format(date) : shortDateOf(date, now);
+};
+
+/** `12 min ago`, `today, 08:14`, `yesterday`, `Monday` or `3 Nov` in the time zone of the browser. */
+export const agoOf = (date: Date, now = new Date()): string => {
+  const minutes = Math.max(0, Math.floor((now.getTime() - date.getTime()) / 60_000));
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes} min ago`;
+  const day = recentDayOf(date, now);
+  return day === 'today' ? `today, ${TIME.format(date)}` : day;
+};
+
+/** `today`, `yesterday`, `Monday` or `3 Nov` for a day such as `2026-11-03`. */
+export const dayAgoOf = (day: string, now = new Date()): string => recentDayOf(new Date(`${day}T00:00`), now);
+
+/** `22 Nov 2026, 21:36:04 CET` */
+export const exactTimeOf = (date: Date): string => EXACT.format(date);

@@ -1,17 +1,28 @@
 import { TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
 
 const TYPING_MS = 250;
 
-type Props = {
+export type SearchProps = {
   label: string;
   value: string | undefined;
   onChange: (value: string | undefined) => void;
+  /** By default the label. */
+  placeholder?: string;
+  /** How long the user pauses. */
+  pauseMs?: number;
 };
 
 /** A filter that reports its text when the user pauses typing; undefined if it is empty. */
-export const DebouncedInput = ({ label, value, onChange }: Props) => {
+export const DebouncedInput = ({
+  label,
+  value,
+  onChange,
+  placeholder = label,
+  pauseMs = TYPING_MS,
+}: SearchProps) => {
   const [text, setText] = useState(value ?? '');
   const [known, setKnown] = useState(value);
   const [reported, setReported] = useState(value);
@@ -19,7 +30,7 @@ export const DebouncedInput = ({ label, value, onChange }: Props) => {
     const next = entered.trim() || undefined;
     setReported(next);
     onChange(next);
-  }, TYPING_MS);
+  }, pauseMs);
   // The address was changed elsewhere, such as by a link: show its value. What was typed since a report stays.
   if (value !== known) {
     setKnown(value);
@@ -29,9 +40,10 @@ export const DebouncedInput = ({ label, value, onChange }: Props) => {
     <TextInput
       type="search"
       aria-label={label}
-      placeholder={label}
-      flex="1 1 8rem"
-      maw={320}
+      placeholder={placeholder}
+      leftSection={<IconSearch size={16} stroke={1.6} aria-hidden />}
+      flex="1 1 14rem"
+      maw={{ sm: 300 }}
       value={text}
       onChange={({ currentTarget }) => {
         setText(currentTarget.value);

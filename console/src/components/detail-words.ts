@@ -2,7 +2,7 @@ import { timeText } from './date-text.tsx';
 
 /** The fields in details of the audit trail whose names do not say what they are. */
 const FIELD_LABELS: Record<string, string> = {
-  access_view: 'Number of the access view',
+  access_view: 'Number of the share link',
   allowed_uses_cnt: 'Allowed uses',
   app_id: 'ID of the app',
   autorotate: 'Change the link after each use',

@@ -1,5 +1,5 @@
-import { Group, Modal } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { Button, Group, Modal } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
 import { FocusReturn } from './focus-return.tsx';
 
 type Props = {
@@ -12,28 +12,72 @@ type Props = {
   isSticky?: boolean;
 };
 
-/** A modal window. Its title is no `header` element, which would be a second banner of the page. */
-export const Dialog = ({ isOpen, title, children, onClose, size = 'md', isSticky = false }: Props) => (
-  <>
-    {isOpen && <FocusReturn />}
-    <Modal.Root
-      opened={isOpen}
-      onClose={onClose}
-      size={size}
-      centered
-      returnFocus={false}
-      closeOnClickOutside={!isSticky}
-    >
-      <Modal.Overlay />
-      <Modal.Content>
-        <Modal.Body pt="md">
-          <Group justify="space-between" align="flex-start" wrap="nowrap" mb="md">
-            <Modal.Title fw={600}>{title}</Modal.Title>
-            <Modal.CloseButton aria-label="Close" />
-          </Group>
-          {children}
-        </Modal.Body>
-      </Modal.Content>
-    </Modal.Root>
-  </>
+/**
+ * A modal window. Its title is no `header` element, which would be a second banner of the page. Screens have many dialogs: one is not
+ * rendered before it is opened.
+ */
+export const Dialog = ({ isOpen, title, children, onClose, size = 'md', isSticky = false }: Props) => {
+  const [isMounted, setMounted] = useState(false);
+  // Closed at first, so that it is animated when it opens.
+  useEffect(() => {
+    if (isOpen) setMounted(true);
+  }, [isOpen]);
+  if (!isOpen && !isMounted) return null;
+  return (
+    <>
+      {isOpen && <FocusReturn />}
+      <Modal.Root
+        opened={isOpen && isMounted}
+        onClose={onClose}
+        size={size}
+        centered
+        returnFocus={false}
+        closeOnClickOutside={!isSticky}
+      >
+        <Modal.Overlay />
+        <Modal.Content>
+          <Modal.Body pt="md">
+            <Group justify="space-between" align="flex-start" wrap="nowrap" mb="md">
+              <Modal.Title fw={600}>{title}</Modal.Title>
+              <Modal.CloseButton aria-label="Close" />
+            </Group>
+            {children}
+          </Modal.Body>
+        </Modal.Content>
+      </Modal.Root>
+    </>
+  );
+};
+
+type ButtonsProps = {
+  /** The label of the button that goes ahead. */
+  action: string;
+  /** The label of the button that does not. */
+  dismiss?: string | undefined;
+  onAction: () => void;
+  onClose: () => void;
+  isPending?: boolean;
+  isDisabled?: boolean;
+  /** Whether it takes something away for good. */
+  isDanger?: boolean;
+};
+
+/** The buttons of a question. The focus is on the one that changes nothing. */
+export const DialogButtons = ({
+  action,
+  dismiss = 'Cancel',
+  onAction,
+  onClose,
+  isPending = false,
+  isDisabled = false,
+  isDanger = false,
+}: ButtonsProps) => (
+  <Group justify="flex-end">
+    <Button variant="default" onClick={onClose} data-autofocus>
+      {dismiss}
+    </Button>
+    <Button {...(isDanger && { color: 'red' })} loading={isPending} disabled={isDisabled} onClick={onAction}>
+      {action}
+    </Button>
+  </Group>
 );

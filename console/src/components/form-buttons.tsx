@@ -1,8 +1,13 @@
-import { Button, Group } from '@mantine/core';
+import { Alert, Button, Group, Stack } from '@mantine/core';
+import { isUnreachable } from '@steward/client';
+import { useIsReachable } from '../connection.ts';
+import { ProblemAlert } from './problem-alert.tsx';
 
 export type FormButtonsProps = {
   isDirty: boolean;
   isSaving: boolean;
+  /** Why the last save failed, if it is not shown at a field. */
+  problem: unknown;
   onDiscard: () => void;
 };
 
@@ -11,14 +16,29 @@ type Props = FormButtonsProps & {
   save?: string;
 };
 
-/** Saves or discards the changes of a form. */
-export const FormButtons = ({ save = 'Save', isDirty, isSaving, onDiscard }: Props) => (
-  <Group>
-    <Button type="submit" loading={isSaving} disabled={!isDirty}>
-      {save}
-    </Button>
-    <Button variant="default" onClick={onDiscard} disabled={!isDirty}>
-      Discard
-    </Button>
-  </Group>
+/** Saves or discards the changes of a form, and says why a save failed. */
+export const FormButtons = ({ save = 'Save', isDirty, isSaving, problem, onDiscard }: Props) => (
+  <Stack gap="xs">
+    {!isSaving && <SaveProblem problem={problem} isDirty={isDirty} save={save} />}
+    <Group>
+      <Button type="submit" loading={isSaving} disabled={!isDirty}>
+        {save}
+      </Button>
+      <Button variant="default" onClick={onDiscard} disabled={!isDirty}>
+        Discard
+      </Button>
+    </Group>
+  </Stack>
 );
+
+/** After an outage, what could not be saved is offered again. */
+const SaveProblem = ({ problem, isDirty, save }: Pick<Props, 'problem' | 'isDirty' | 'save'>) => {
+  const isReachable = useIsReachable();
+  if (!isUnreachable(problem) || !isReachable) return <ProblemAlert error={problem} />;
+  if (!isDirty) return null;
+  return (
+    <Alert color="blue" variant="light" role="alert" title="The service can be reached again">
+      Your changes are still here, but may not be saved. {save} again?
+    </Alert>
+  );
+};

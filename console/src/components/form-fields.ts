@@ -20,3 +20,7 @@ export const changed = <T extends object>(values: T, opened: T): Partial<T> => {
 /** One message for each field, as form libraries take them. */
 export const joined = (errors: Record<string, string[]>): Record<string, string> =>
   Object.fromEntries(Object.entries(errors).map(([field, messages]) => [field, messages.join(' ')]));
+
+/** Props of an input that shows its value as text, if the user may not change it. */
+export const asText = (isReadOnly: boolean) =>
+  isReadOnly ? ({ readOnly: true, variant: 'unstyled', placeholder: '–' } as const) : {};

@@ -1,6 +1,7 @@
-import { Skeleton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ProblemAlert } from './problem-alert.tsx';
+import type { Card } from './row-card.tsx';
+import { TableSkeleton } from './table-skeleton.tsx';
 import { type Column, VirtualTable } from './virtual-table.tsx';
 
 /** The result of an infinite query, as far as a table needs it. */
@@ -19,24 +20,25 @@ type Props<Row> = {
   columns: readonly Column<Row>[];
   pages: Pages<Row>;
   keyOf: (row: Row) => string | number;
+  card?: Card<Row>;
+  isSelected?: ((row: Row) => boolean) | undefined;
   /** Shown if there are no rows. */
   empty: ReactNode;
 };
 
 /** A list that is loaded page by page while it is scrolled. */
-export const PagedTable = <Row,>({ label, columns, pages, keyOf, empty }: Props<Row>) => {
+export const PagedTable = <Row,>({ pages, empty, ...table }: Props<Row>) => {
   const rows = pages.data?.pages.flat() ?? [];
   return (
     <>
       <ProblemAlert error={pages.error} />
-      {pages.isPending && <Skeleton height={400} />}
+      {pages.isPending && <TableSkeleton columns={table.columns} card={table.card} />}
       {pages.isSuccess && rows.length === 0 && empty}
       {rows.length > 0 && (
         <VirtualTable
-          label={label}
-          columns={columns}
+          {...table}
           rows={rows}
-          keyOf={keyOf}
+          total={pages.hasNextPage ? 'unknown' : rows.length}
           hasMore={pages.hasNextPage && !pages.isFetchingNextPage}
           onMore={() => void pages.fetchNextPage()}
         />

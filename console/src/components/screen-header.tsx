@@ -1,31 +1,42 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import { CallFromCode } from '../code/call-from-code.tsx';
 import type { Procedure } from '../code/calls-of.ts';
+import { useFocusedHeading } from './focused-heading.ts';
+import { HeaderMenu } from './header-menu.tsx';
 
 type Props = {
   title: string;
+  /** Beside the title: how many there are. */
+  count?: ReactNode;
   /** One line below the title. */
   lead?: ReactNode;
-  /** Buttons at the right. */
+  /** At most two buttons at the right. */
   actions?: ReactNode;
+  /** What there is besides, as items of a menu. */
+  menu?: ReactNode;
   /** The procedures whose results the screen shows. */
   procedures?: readonly Procedure[];
 };
 
 /** The heading of a screen, which is also the title of the tab. */
-export const ScreenHeader = ({ title, lead, actions, procedures = [] }: Props) => {
+export const ScreenHeader = ({ title, count, lead, actions, menu, procedures = [] }: Props) => {
   useDocumentTitle(`${title} – Steward`);
+  const heading = useFocusedHeading();
   return (
-    <Group justify="space-between" align="center" mb="md">
+    <Group justify="space-between" align="center" mb="sm" gap="sm" wrap={actions ? 'wrap' : 'nowrap'}>
       <Stack gap={2}>
-        <Title order={1}>{title}</Title>
+        <Group gap="xs" align="baseline">
+          <Title order={1} ref={heading} tabIndex={-1} className="screen-title">
+            {title}
+          </Title>
+          {count}
+        </Group>
         {lead !== undefined && <Text c="dimmed">{lead}</Text>}
       </Stack>
-      <Group gap="sm">
-        {procedures.length > 0 && <CallFromCode procedures={procedures} />}
+      <Group gap="xs">
         {actions}
+        <HeaderMenu procedures={procedures}>{menu}</HeaderMenu>
       </Group>
     </Group>
   );

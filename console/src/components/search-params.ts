@@ -15,6 +15,12 @@ export const dayOf = (value: unknown): string | undefined =>
     ? value
     : undefined;
 
+/** A time in ISO 8601, such as `2026-01-31T12:00:00.000Z`. */
+export const timeOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value))
+    ? value
+    : undefined;
+
 /** Query parameters of a REST path, without those that are not set. */
 export const queryOf = (values: Record<string, string | number | boolean | undefined>): URLSearchParams =>
   new URLSearchParams(

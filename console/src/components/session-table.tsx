@@ -43,6 +43,7 @@ const columnsOf = (revoke: (session: Session) => void): Column<Session>[] => [
   {
     heading: 'Revoke',
     width: '6rem',
+    onPhone: 'corner',
     cell: (session) =>
       !session.is_current && (
         <Button

@@ -39,6 +39,7 @@ const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
   {
     heading: 'Revoke',
     width: '6rem',
+    onPhone: 'corner',
     cell: (token) => (
       <Button
         variant="default"

@@ -98,15 +98,15 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
   );
   /** Shows the current record, which may be newer than the form. */
   const discard = (): void => show(form, pick(record, labels));
+  /** Errors of fields are at the fields. */
+  const faults = fieldErrors(update.error);
   const buttons: FormButtonsProps = {
     isDirty: form.isDirty(),
     isSaving: update.isPending,
+    problem: labels.some(([field]) => field in faults) ? null : update.error,
     onDiscard: discard,
   };
-  /** Errors of fields are at the fields. */
-  const faults = fieldErrors(update.error);
-  const problem = labels.some(([field]) => field in faults) ? null : update.error;
-  return { form, update, problem, buttons, dialog };
+  return { form, update, buttons, dialog };
 };
 
 const show = <Values extends object>(form: UseFormReturnType<Values>, values: Values): void => {

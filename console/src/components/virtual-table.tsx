@@ -1,10 +1,13 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the roles of table elements that are displayed as grids
 import { UnstyledButton } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type ReactNode, useEffect, useRef } from 'react';
+import { memo, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react';
+import { type Card, titleOf, useCard } from './row-card.tsx';
 import classes from './virtual-table.module.css';
 
-const ROW_HEIGHT = 40;
+export const ROW_HEIGHT = 40;
+/** Of the heading and the border. */
+const FRAME_HEIGHT = 38;
 /** Rows before the end of the table at which the next page is requested. */
 const AHEAD = 30;
 
@@ -22,6 +25,11 @@ export type Column<Row, Sort extends string = never> = {
   /** A track of a CSS grid, such as `minmax(8rem, 1fr)`. */
   width: string;
   cell: (row: Row) => ReactNode;
+  /**
+   * Where a card has it on phones: as its title (else the first column), beside the title, in half a line, or in a line without
+   * the heading. By default in a line with the heading.
+   */
+  onPhone?: 'title' | 'corner' | 'half' | 'plain' | 'plain-half';
 };
 
 type Props<Row, Sort extends string> = {
@@ -30,8 +38,15 @@ type Props<Row, Sort extends string> = {
   sort?: Order<Sort> | undefined;
   onSort?: ((sort: Order<Sort>) => void) | undefined;
   rows: readonly Row[];
+  /** The number of all rows, also of those that are not loaded; by default `rows` are all, unless there are more. */
+  total?: number | 'unknown';
+  /** Of rows with fields to fill in. */
   rowHeight?: number;
+  /** By default made of the columns; `none` for a table that is scrolled sideways on phones, too. */
+  card?: Card<Row> | 'none' | undefined;
   keyOf: (row: Row) => string | number;
+  /** Selected rows have another background. Leaves room below the table for the bar of their actions. */
+  isSelected?: ((row: Row) => boolean) | undefined;
   /** Whether another page can be requested now. */
   hasMore: boolean;
   onMore: () => void;
@@ -42,7 +57,15 @@ type Props<Row, Sort extends string> = {
  * with explicit roles, because browsers drop the roles of table elements that are displayed otherwise.
  */
 export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row, Sort>) => {
-  const { label, columns, rows, rowHeight = ROW_HEIGHT, keyOf, hasMore, onMore } = props;
+  const { label, rows, keyOf, hasMore, onMore, isSelected } = props;
+  const { total = hasMore ? 'unknown' : rows.length } = props;
+  const card = useCard(props.columns, props.card, props.rowHeight !== undefined);
+  const columns = card
+    ? [{ id: 'card', heading: card.heading ?? label, width: '1fr', cell: card.content }]
+    : props.columns;
+  // Fields to fill in name no row.
+  const title = card || props.rowHeight !== undefined ? undefined : titleOf(columns);
+  const rowHeight = card?.height ?? props.rowHeight ?? ROW_HEIGHT;
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -50,25 +73,39 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
     estimateSize: () => rowHeight,
     overscan: 5,
   });
+  // It keeps the heights of rows, which change when a phone is turned, or when cards get another line.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what was measured
+  useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
   const items = virtualizer.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
     if (hasMore && last >= rows.length - AHEAD) onMore();
   }, [hasMore, last, rows.length, onMore]);
 
-  const gridTemplateColumns = columns.map(({ width }) => width).join(' ');
-  const minWidth = `${minRemOf(columns.map(({ width }) => width))}rem`;
+  const { gridTemplateColumns, minWidth } = gridOf(columns);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section ref={scroller} className={classes.scroller} aria-label={label} tabIndex={0}>
+    <section
+      ref={scroller}
+      className={classes.scroller}
+      aria-label={`${label}, scrollable`}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+      tabIndex={0}
+      // In a low window the page scrolls, too.
+      style={{ minHeight: `min(20rem, ${virtualizer.getTotalSize() + FRAME_HEIGHT}px)` }}
+      data-selectable={isSelected !== undefined || undefined}
+    >
       <table
         role="table"
         aria-label={label}
-        aria-rowcount={rows.length + 1}
+        aria-rowcount={total === 'unknown' ? -1 : total + 1}
         className={classes.table}
         style={{ minWidth }}
       >
-        <thead role="rowgroup" className={classes.head}>
+        <thead
+          role="rowgroup"
+          className={classes.head}
+          data-unseen={(card && card.heading === undefined) || undefined}
+        >
           <tr role="row" className={classes.row} style={{ gridTemplateColumns }}>
             {columns.map((column) => (
               <Heading key={keyOfColumn(column)} column={column} sort={props.sort} onSort={props.onSort} />
@@ -80,7 +117,8 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
             const row = rows[index];
             if (row === undefined) return null;
             const position = { gridTemplateColumns, height: rowHeight, top: start };
-            return <TableRow key={keyOf(row)} row={row} index={index} columns={columns} {...position} />;
+            const isMarked = isSelected?.(row) ?? false;
+            return <TableRow key={keyOf(row)} {...{ row, index, columns, title, isMarked }} {...position} />;
           })}
         </tbody>
       </table>
@@ -88,7 +126,12 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
   );
 };
 
-/** So wide that addresses and names can be recognized: narrower screens scroll the table. */
+/** The tracks of the columns, and a width in which addresses and names can be recognized: narrower screens scroll the table. */
+export const gridOf = (columns: readonly { width: string }[]) => ({
+  gridTemplateColumns: columns.map(({ width }) => width).join(' '),
+  minWidth: `${columns.length === 1 ? 0 : minRemOf(columns.map(({ width }) => width))}rem`,
+});
+
 const minRemOf = (widths: readonly string[]): number => {
   const columns = widths.map((width) => {
     const [number = 0] = /[\d.]+/.exec(width)?.map(Number) ?? [];
@@ -98,27 +141,43 @@ const minRemOf = (widths: readonly string[]): number => {
   return columns.reduce((sum, column) => sum + column + 1, 1);
 };
 
+type RowColumn<Row> = Pick<Column<Row>, 'heading' | 'id' | 'cell' | 'sticky'>;
+
 type RowProps<Row> = {
   row: Row;
   index: number;
-  columns: readonly Pick<Column<Row>, 'heading' | 'id' | 'cell' | 'sticky'>[];
+  columns: readonly RowColumn<Row>[];
+  /** The column that names the row for screen readers. */
+  title: RowColumn<Row> | undefined;
+  isMarked: boolean;
   gridTemplateColumns: string;
   height: number;
   top: number;
 };
 
 /** Memoized: a row is not rendered again while those of a new filter are loaded. */
-const TableRow = memo(<Row,>({ row, index, columns, ...style }: RowProps<Row>) => (
-  <tr role="row" aria-rowindex={index + 2} className={classes.row} style={style}>
+const TableRow = memo(<Row,>({ row, index, columns, title, isMarked, ...style }: RowProps<Row>) => (
+  <tr
+    role="row"
+    aria-rowindex={index + 2}
+    className={classes.row}
+    style={style}
+    data-selected={isMarked || undefined}
+  >
     {columns.map((column) => (
-      <td key={keyOfColumn(column)} role="cell" data-sticky={column.sticky}>
+      <td
+        key={keyOfColumn(column)}
+        role={column === title ? 'rowheader' : 'cell'}
+        data-sticky={column.sticky}
+      >
         {column.cell(row)}
       </td>
     ))}
   </tr>
 )) as <Row>(props: RowProps<Row>) => ReactNode;
 
-const keyOfColumn = ({ id, heading }: { id?: string; heading: ReactNode }): string => id ?? String(heading);
+export const keyOfColumn = ({ id, heading }: { id?: string; heading: ReactNode }): string =>
+  id ?? String(heading);
 
 type HeadingProps<Row, Sort extends string> = Pick<Props<Row, Sort>, 'sort' | 'onSort'> & {
   column: Column<Row, Sort>;

@@ -4,7 +4,6 @@ import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { steward, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
-import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useRecordForm } from '../components/use-record-form.tsx';
 import { GroupApps } from './group-apps.tsx';
 import type { GroupScreenData } from './group-screen.tsx';
@@ -19,7 +18,7 @@ type Props = { group: GroupScreenData; isReadOnly: boolean };
 
 /** The name and the apps of a group. */
 export const GroupForm = ({ group, isReadOnly }: Props) => {
-  const { form, update, problem, buttons, dialog } = useGroupForm(group);
+  const { form, update, buttons, dialog } = useGroupForm(group);
   return (
     <form
       className="card"
@@ -30,7 +29,6 @@ export const GroupForm = ({ group, isReadOnly }: Props) => {
         <Title order={2} size="h3" id="apps-of-group">
           {isReadOnly ? 'Apps' : 'Name and apps'}
         </Title>
-        <ProblemAlert error={problem} />
         {isReadOnly ? (
           <AppNames apps={group.apps} />
         ) : (

@@ -123,6 +123,7 @@ const columnsOf = (remove: ((email: string) => void) | null): Column<Member>[] =
         {
           heading: 'Remove',
           width: '6rem',
+          onPhone: 'corner' as const,
           cell: ({ email }: Member) => (
             <Button
               variant="default"

@@ -1,4 +1,4 @@
-import { Button, Group, Select } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
@@ -23,7 +23,6 @@ type GroupRow = Outputs['groups']['list'][number];
 /** The teams of a client, with their apps. */
 export const GroupsScreen = () => {
   const filter = route.useSearch();
-  const navigate = route.useNavigate();
   const { roles } = useSession();
   const clients = useClients();
   const [isCreating, { open, close }] = useDisclosure();
@@ -44,20 +43,6 @@ export const GroupsScreen = () => {
         lead={`Teams of ${client.name}. Members have the apps of their groups.`}
         actions={mayChange && <Button onClick={open}>New group</Button>}
       />
-      {clients.length > 1 && (
-        <Group mb="md">
-          <Select
-            aria-label="Client"
-            flex="1 1 9rem"
-            maw={320}
-            allowDeselect={false}
-            searchable
-            data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
-            value={String(client.id)}
-            onChange={(id) => void navigate({ search: { client: Number(id) }, replace: true })}
-          />
-        </Group>
-      )}
       <GroupTable key={client.id} client={client.id} mayChange={mayChange} />
       {isCreating && <NewGroup client={client.id} onClose={close} />}
     </>
@@ -103,7 +88,12 @@ const columnsOf = (appLabels: ReadonlyMap<string, string>): Column<GroupRow>[] =
       </Link>
     ),
   },
-  { heading: 'Members', width: '6rem', cell: ({ member_count: count }) => count.toLocaleString() },
+  {
+    heading: 'Members',
+    width: '6rem',
+    onPhone: 'corner',
+    cell: ({ member_count: count }) => count.toLocaleString(),
+  },
   {
     heading: 'Apps',
     width: 'minmax(9rem, 3fr)',

@@ -1,6 +1,6 @@
-import { Button, Group, List, Stack, Text } from '@mantine/core';
+import { List, Stack, Text } from '@mantine/core';
 import { useAppLabels } from '../components/changes.tsx';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import type { GroupScreenData } from './group-screen.tsx';
 
 type Props = {
@@ -16,20 +16,15 @@ export const RemoveGroupModal = ({ group, isOpen, onConfirm, onClose }: Props) =
     <Stack>
       <Losses losses={group.losses} />
       <Text>The people themselves, their own grants and other groups stay as they are.</Text>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose} data-autofocus>
-          Cancel
-        </Button>
-        <Button
-          color="red"
-          onClick={() => {
-            onClose();
-            onConfirm();
-          }}
-        >
-          Delete group
-        </Button>
-      </Group>
+      <DialogButtons
+        action="Delete group"
+        isDanger
+        onAction={() => {
+          onClose();
+          onConfirm();
+        }}
+        onClose={onClose}
+      />
     </Stack>
   </Dialog>
 );

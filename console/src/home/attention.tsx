@@ -1,104 +1,229 @@
-import { List, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { trpc } from '../api.ts';
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import {
+  type Icon,
+  IconAppWindow,
+  IconClockExclamation,
+  IconKey,
+  IconMailX,
+  IconMoon,
+  IconSparkles,
+  IconTool,
+} from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { createLink, Link } from '@tanstack/react-router';
+import { Fragment, type ReactNode } from 'react';
+import { type Outputs, steward, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
+import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { messageOf } from '../components/screen-error.tsx';
+import { DAYS_OF } from '../idle/idle-filter.ts';
+import { canAdminister } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 
-/** The days after which `attention.get` counts people as idle and apps as unused. */
-const IDLE_DAYS = 90;
-const UNUSED_DAYS = 30;
+type Attention = Outputs['attention']['get'];
 
-/** What superusers, staff and client admins should look at: a card for each kind of which there is something. */
-export const AttentionCards = () => {
+/** What superusers, staff and client admins should look at: a line for each kind of which there is something. */
+export const AttentionList = () => {
   const attention = useQuery(trpc.attention.get.queryOptions());
   if (attention.isPending) return <Skeleton height={140} />;
   if (!attention.data) return <ProblemAlert error={attention.error} />;
-  const {
-    failed_mails,
-    expiring_invitations,
-    unused_apps,
-    apps_in_maintenance,
-    idle_users,
-    expired_passwords,
-  } = attention.data;
-  const cards = [
-    <Topic key="mails" count={failed_mails.count} title="Failed mails">
-      {failed_mails.items.map(({ id, recipient }) => (
-        <Link key={id} className="text-link" to="/mails/$id" params={{ id: String(id) }}>
-          {recipient}
-        </Link>
+  const topics = topicsOf(attention.data).filter(({ count }) => count > 0);
+  if (topics.length === 0) {
+    return (
+      <EmptyState title="Nothing has failed, expired or gone unused">
+        Failed mails and the like appear here.
+      </EmptyState>
+    );
+  }
+  return (
+    <Stack component="ul" m={0} className="card divided triage" gap="xs">
+      {topics.map((topic) => (
+        <TopicRow key={topic.title} {...topic} />
       ))}
-      <Link className="action-link" to="/mails" search={{ status: 'failed' }}>
-        All failed mails
-      </Link>
-    </Topic>,
-    <Topic
-      key="invitations"
-      count={expiring_invitations.count}
-      title="Invitations that expire within three days"
-    >
-      {expiring_invitations.items.map(({ id, email }) => (
-        <Link key={id} className="text-link" to="/invitations" search={{ search: email, status: 'pending' }}>
-          {email}
-        </Link>
-      ))}
-      <Link className="action-link" to="/invitations" search={{ status: 'pending' }}>
-        All pending invitations
-      </Link>
-    </Topic>,
-    <Topic key="unused" count={unused_apps.count} title={`Apps not used for ${UNUSED_DAYS} days`}>
-      {unused_apps.items.map(appLink)}
-      <Link className="action-link" to="/idle" search={{ kind: 'apps', days: UNUSED_DAYS }}>
-        All of them
-      </Link>
-    </Topic>,
-    <Topic key="maintenance" count={apps_in_maintenance.count} title="Apps in maintenance">
-      {apps_in_maintenance.items.map(appLink)}
-      <Link className="action-link" to="/apps" search={{ in_maintenance: true }}>
-        All of them
-      </Link>
-    </Topic>,
-    <Topic key="idle" count={idle_users.count} title={`People without a login for ${IDLE_DAYS} days`}>
-      {idle_users.items.map(personLink)}
-      <Link className="action-link" to="/people" search={{ is_active: true, idle_days: IDLE_DAYS }}>
-        All of them
-      </Link>
-    </Topic>,
-    <Topic key="passwords" count={expired_passwords.count} title="People with an expired password">
-      {expired_passwords.items.map(personLink)}
-      <Link className="action-link" to="/people" search={{ password_expired: true }}>
-        All of them
-      </Link>
-    </Topic>,
-  ].filter(({ props }) => props.count > 0);
-  return cards.length === 0 ? (
-    <EmptyState title="Nothing has failed, expired or gone unused">
-      Failed mails and the like appear here.
-    </EmptyState>
-  ) : (
-    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>{cards}</SimpleGrid>
+    </Stack>
   );
 };
 
-type TopicProps = { count: number; title: string; children: ReactNode[] };
+type Topic = {
+  count: number;
+  /** What the count is of: `failed mails`. */
+  title: string;
+  icon: Icon;
+  isUrgent?: boolean;
+  names: ReactNode[];
+  action: ReactNode;
+};
 
-const Topic = ({ count, title, children }: TopicProps) => (
-  <section className="card" aria-label={title}>
-    <Title order={3} size="h2">
-      {count.toLocaleString()}
-    </Title>
-    <Text mb="xs">{title}</Text>
-    <List listStyleType="none" size="sm">
-      {children.flat().map((item, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the items are replaced together
-        <List.Item key={index}>{item}</List.Item>
-      ))}
-    </List>
-  </section>
+const topicsOf = (attention: Attention): Topic[] => [
+  {
+    count: attention.failed_mails.count,
+    title: wordsOf(attention.failed_mails, 'failed mail'),
+    icon: IconMailX,
+    isUrgent: true,
+    names: attention.failed_mails.items.map(({ id, recipient }) => (
+      <Link key={id} className="text-link" to="/mails/$id" params={{ id: String(id) }}>
+        {recipient}
+      </Link>
+    )),
+    action: (
+      <ReviewLink to="/mails" search={{ status: 'failed' }} aria-label="Review failed mails">
+        Review
+      </ReviewLink>
+    ),
+  },
+  {
+    count: attention.expiring_invitations.count,
+    title: `${wordsOf(attention.expiring_invitations, 'invitation')} about to expire`,
+    icon: IconClockExclamation,
+    names: attention.expiring_invitations.items.map(({ id, email }) => (
+      <Link key={id} className="text-link" to="/invitations" search={{ search: email, status: 'pending' }}>
+        {email}
+      </Link>
+    )),
+    action: <ResendInvitations invitations={attention.expiring_invitations} />,
+  },
+  {
+    count: attention.apps_in_maintenance.count,
+    title: `${wordsOf(attention.apps_in_maintenance, 'app')} in maintenance`,
+    icon: IconTool,
+    names: attention.apps_in_maintenance.items.map(appLink),
+    action: (
+      <ReviewLink to="/apps" search={{ in_maintenance: true }} aria-label="Review apps in maintenance">
+        Review
+      </ReviewLink>
+    ),
+  },
+  {
+    count: attention.unused_apps.count,
+    title: `${wordsOf(attention.unused_apps, 'app')} not used for ${DAYS_OF.apps} days`,
+    icon: IconAppWindow,
+    names: attention.unused_apps.items.map(appLink),
+    action: (
+      <ReviewLink to="/idle" search={{ kind: 'apps', days: DAYS_OF.apps }} aria-label="Review unused apps">
+        Review
+      </ReviewLink>
+    ),
+  },
+  {
+    count: attention.new_apps.count,
+    title: `${wordsOf(attention.new_apps, 'new app')} without use yet`,
+    icon: IconSparkles,
+    names: attention.new_apps.items.map(appLink),
+    action: (
+      <ReviewLink
+        to="/apps"
+        search={{ never_used: true, is_unused: false }}
+        aria-label="Review new apps without use"
+      >
+        Review
+      </ReviewLink>
+    ),
+  },
+  {
+    count: attention.idle_users.count,
+    title: `${wordsOf(attention.idle_users, 'person', 'people')} without a login for ${DAYS_OF.people} days`,
+    icon: IconMoon,
+    names: attention.idle_users.items.map(personLink),
+    action: (
+      <ReviewLink
+        to="/people"
+        search={{ is_active: true, idle_days: DAYS_OF.people }}
+        aria-label="Review people without a login"
+      >
+        Review
+      </ReviewLink>
+    ),
+  },
+  {
+    count: attention.expired_passwords.count,
+    title: `${wordsOf(attention.expired_passwords, 'person', 'people')} with an expired password`,
+    icon: IconKey,
+    names: attention.expired_passwords.items.map(personLink),
+    action: (
+      <ReviewLink to="/people" search={{ password_expired: true }} aria-label="Review expired passwords">
+        Review
+      </ReviewLink>
+    ),
+  },
+];
+
+const wordsOf = ({ count }: { count: number }, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString()} ${count === 1 ? one : many}`;
+
+const ReviewLink = createLink((props: { children: ReactNode; 'aria-label': string; href?: string }) => (
+  <Button component="a" variant="default" size="compact-sm" {...props} />
+));
+
+/** One line, which is cut if the window is too narrow for all names. */
+const TopicRow = ({ count, title, icon: TopicIcon, isUrgent = false, names, action }: Topic) => (
+  <Group component="li" gap="sm" wrap="nowrap">
+    <TopicIcon
+      size={18}
+      stroke={1.75}
+      aria-hidden
+      color={`var(--mantine-color-${isUrgent ? 'red' : 'orange'}-6)`}
+    />
+    <div className="triage-text">
+      <Text component="span" fw={600}>
+        {title}
+      </Text>
+      <Text component="span" size="sm" c="dimmed" className="triage-names">
+        {names.map((name, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the names are replaced together
+          <Fragment key={index}>
+            {index > 0 && ', '}
+            {name}
+          </Fragment>
+        ))}
+        {count > names.length && ` and ${(count - names.length).toLocaleString()} more`}
+      </Text>
+    </div>
+    {action}
+  </Group>
 );
+
+/** Sends all of them again with one click; of more than are shown, leads to the list. */
+const ResendInvitations = ({ invitations }: { invitations: Attention['expiring_invitations'] }) => {
+  const { roles } = useSession();
+  const queryClient = useQueryClient();
+  const { items, count } = invitations;
+  const resend = useMutation({
+    mutationFn: () =>
+      steward.api.invitations.bulkUpdate.mutate(
+        { ids: items.map(({ id }) => id), action: 'resend' },
+        { context: { idempotencyKey: newIdempotencyKey() } },
+      ),
+    onSuccess: async ({ results }) => {
+      const failed = results.find(({ status }) => status === 'failed');
+      const sent = results.filter(({ status }) => status !== 'failed').length;
+      notifications.show({
+        message: [`${sent} of ${results.length} sent again.`, failed?.problem?.detail]
+          .filter(Boolean)
+          .join(' '),
+      });
+      await queryClient.invalidateQueries();
+    },
+    onError: (error) => notifications.show({ color: 'red', message: messageOf(error) }),
+  });
+  return count > items.length || !canAdminister(roles) ? (
+    <ReviewLink to="/invitations" search={{ status: 'pending' }} aria-label="Review pending invitations">
+      Review
+    </ReviewLink>
+  ) : (
+    <Button
+      variant="default"
+      size="compact-sm"
+      loading={resend.isPending}
+      aria-label="Send again: expiring invitations"
+      onClick={() => resend.mutate()}
+    >
+      Send again
+    </Button>
+  );
+};
 
 const appLink = ({ id, label }: { id: string; label: string }) => (
   <Link key={id} className="text-link" to="/apps/$id" params={{ id }}>

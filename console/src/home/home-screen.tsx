@@ -1,5 +1,6 @@
 import { Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
@@ -8,9 +9,14 @@ import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
 import { OwnRequests } from '../requests/own-requests.tsx';
 import { PendingRequests } from '../requests/pending-requests.tsx';
-import { AttentionCards } from './attention.tsx';
+import { reportOf } from '../usage/usage-filter.ts';
+import { UsageReport } from '../usage/usage-report.tsx';
+import { AttentionList } from './attention.tsx';
 import { EndingGrants } from './ending-grants.tsx';
-import { RecentUsage } from './recent-usage.tsx';
+import { COMPARED_DAYS, Figures } from './figures.tsx';
+
+/** Of all apps whose usage the user may see. */
+const LAST_DAYS = reportOf({ interval: 'day', periods: COMPARED_DAYS });
 
 type App = Extract<Outputs['apps']['list'], readonly unknown[]>[number];
 
@@ -24,7 +30,7 @@ export const HomeScreen = () => {
       <ScreenHeader
         title={`Hello ${user.first_name}`.trim()}
         lead={`You are logged in as ${user.email}.`}
-        procedures={['apps.list', 'attention.get', 'requests.list', 'usage.report']}
+        procedures={['apps.list', 'attention.get', 'requests.list', 'usage.summary', 'usage.report']}
       />
       {canView(roles) && (
         <>
@@ -35,9 +41,23 @@ export const HomeScreen = () => {
           <Stack>
             {canAdminister(roles) && <PendingRequests />}
             <EndingGrants />
-            <AttentionCards />
+            <AttentionList />
           </Stack>
-          <RecentUsage />
+          <Title order={2} mt="lg" mb="sm">
+            Last {COMPARED_DAYS} days
+          </Title>
+          <Figures />
+          <UsageReport
+            title="Actions by day"
+            order={3}
+            report={LAST_DAYS}
+            height={160}
+            actions={
+              <Link className="action-link" to="/usage">
+                All usage
+              </Link>
+            }
+          />
         </>
       )}
       {(own.length > 0 || !canView(roles)) && <OwnApps apps={own} />}
@@ -54,9 +74,11 @@ const OwnApps = ({ apps }: { apps: App[] }) => (
     {apps.length === 0 ? (
       <EmptyState title="You have no apps yet">Ask an admin of your client for access.</EmptyState>
     ) : (
-      <SimpleGrid cols={{ base: 1, xs: 2, md: 3, xl: 4 }}>
+      <SimpleGrid component="ul" className="plain-list" cols={{ base: 1, xs: 2, md: 3, xl: 4 }}>
         {apps.map((app) => (
-          <AppCard key={app.id} app={app} />
+          <li key={app.id}>
+            <AppCard app={app} />
+          </li>
         ))}
       </SimpleGrid>
     )}
@@ -65,7 +87,7 @@ const OwnApps = ({ apps }: { apps: App[] }) => (
 
 /** Leads to the app; during maintenance to its message. */
 const AppCard = ({ app }: { app: App }) => (
-  <Card withBorder component="a" href={`/launch/${app.slug}/`}>
+  <Card withBorder component="a" h="100%" href={`/launch/${app.slug}/`}>
     <Group justify="space-between">
       <Title order={3} size="h4">
         {app.label}

@@ -37,8 +37,13 @@ export const IdleApps = ({ days, client }: Props) => {
 
 const columnsOf = (nameOfClient: (id: number) => string): Column<App>[] => [
   { heading: 'App', width: '2fr', cell: (app) => <AppLink app={app} /> },
-  { heading: 'Client', width: '1fr', cell: ({ client }) => nameOfClient(client) },
-  { heading: 'Last use', width: '1fr', cell: ({ last_used_day }) => last_used_day ?? 'never' },
+  { heading: 'Client', width: '1fr', onPhone: 'half', cell: ({ client }) => nameOfClient(client) },
+  {
+    heading: 'Last use',
+    width: '1fr',
+    onPhone: 'half',
+    cell: ({ last_used_day }) => last_used_day ?? 'never',
+  },
   { heading: 'Added', width: '1fr', cell: ({ created_at }) => <DateText date={created_at} /> },
   {
     heading: 'People with access',

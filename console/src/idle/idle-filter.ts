@@ -3,6 +3,12 @@ import { idOf, oneOf } from '../components/search-params.ts';
 export const IDLE_KINDS = ['people', 'apps'] as const;
 export const IDLE_DAYS = [30, 90, 180, 365] as const;
 
+/** After how many days without use they count as idle: the same on Home, whose numbers `attention.get` counts. */
+export const DAYS_OF = { people: 90, apps: 30 } as const satisfies Record<
+  (typeof IDLE_KINDS)[number],
+  number
+>;
+
 /** What is listed, as the address states it. */
 export type IdleFilter = {
   kind?: (typeof IDLE_KINDS)[number] | undefined;

@@ -22,7 +22,7 @@ const COLUMNS: Column<Person>[] = [
       </Link>
     ),
   },
-  { heading: 'Email address', width: '2fr', cell: ({ email }) => email },
+  { heading: 'Email address', width: '2fr', onPhone: 'plain', cell: ({ email }) => email },
   { heading: 'Last login', width: '1fr', cell: ({ last_login }) => <DateText date={last_login} /> },
   {
     heading: 'Last use',

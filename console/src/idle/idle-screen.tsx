@@ -1,20 +1,19 @@
 import { Group, SegmentedControl } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
-import { ClientSelect } from '../components/client-select.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import { IdleApps } from './idle-apps.tsx';
-import { IDLE_DAYS, IDLE_KINDS, type IdleFilter } from './idle-filter.ts';
+import { DAYS_OF, IDLE_DAYS, IDLE_KINDS, type IdleFilter } from './idle-filter.ts';
 import { IdlePeople, PeopleLink } from './idle-people.tsx';
 
 const LABELS = { people: 'People', apps: 'Apps' };
-const DEFAULT_DAYS = IDLE_DAYS[1];
 const route = getRouteApi('/idle');
 
 /** People and apps without any use for a number of days. */
 export const IdleScreen = () => {
   const filter = route.useSearch();
-  const { kind = 'people', days = DEFAULT_DAYS, client } = filter;
+  const { kind = 'people', client } = filter;
+  const { days = DAYS_OF[kind] } = filter;
   const navigate = route.useNavigate();
   const change = (changes: Partial<IdleFilter>): void => {
     void navigate({ search: { ...filter, ...changes }, replace: true });
@@ -44,7 +43,6 @@ export const IdleScreen = () => {
           value={String(days)}
           onChange={(value) => change({ days: Number(value) })}
         />
-        <ClientSelect value={client} onChange={(selected) => change({ client: selected })} />
       </Group>
       {kind === 'people' ? (
         <IdlePeople days={days} client={client} />

@@ -1,12 +1,12 @@
 import { Button, Menu, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { steward, trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { Dialog } from '../components/dialog.tsx';
-import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
 import { useSession } from '../layout/use-session.ts';
@@ -22,16 +22,14 @@ export const useInvitationActions = () => {
     for (const router of [trpc.invitations, trpc.mail, trpc.audit])
       void queryClient.invalidateQueries(router.pathFilter());
   };
-  // Until a resend has succeeded, a repeat has its key: after a lost response it sends no second mail.
-  const resendKeys = useRef(new Map<number, string>()).current;
+  const keys = useIdempotencyKeys();
   const resend = useMutation({
     mutationFn: ({ id }: Target) => {
-      const idempotencyKey = resendKeys.get(id) ?? newIdempotencyKey();
-      resendKeys.set(id, idempotencyKey);
-      return steward.api.invitations.resend.mutate({ id }, { context: { idempotencyKey } });
+      const context = { idempotencyKey: keys.keyOf({ id }) };
+      return steward.api.invitations.resend.mutate({ id }, { context });
     },
-    onSuccess: ({ id, email }) => {
-      resendKeys.delete(id);
+    onSuccess: ({ email }) => {
+      keys.forget();
       reload();
       notifications.show({ message: `The invitation of ${email} is queued again.` });
     },

@@ -1,12 +1,14 @@
-import { Button, Group, Select } from '@mantine/core';
+import { Button } from '@mantine/core';
+import { IconUserPlus } from '@tabler/icons-react';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
-import { ClientSelect, useClientName, useClients } from '../components/client-select.tsx';
+import { useClientName, useClients } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
-import { DebouncedInput } from '../components/debounced-input.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { FilterChip } from '../components/filter-chip.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
@@ -19,10 +21,10 @@ import { reasonColumn, reasonOf } from '../mails/mail-reason.tsx';
 import { isWaiting } from '../mails/mails-filter.ts';
 import { nameOf } from '../people/name-of.ts';
 import { useInvitationActions } from './invitation-actions.tsx';
-import { InvitationBulkBar } from './invitation-bulk-bar.tsx';
 import { InvitationStatus, STATUS_LABELS } from './invitation-status.tsx';
 import { type InvitationsFilter, STATUS_FILTERS } from './invitations-filter.ts';
 import { selectColumn } from './select-column.tsx';
+import { useInvitationBulkBar } from './use-invitation-bulk-bar.tsx';
 import { MAX_SELECTED, useInvitationSelection } from './use-invitation-selection.ts';
 
 type Invitation = Extract<Outputs['invitations']['search'], readonly unknown[]>[number];
@@ -40,9 +42,9 @@ export const InvitationsScreen = () => {
   const { roles } = useSession();
   const isAdmin = canAdminister(roles);
   const { menuOf, panels } = useInvitationActions();
-  const selection = useInvitationSelection();
+  const selection = useInvitationSelection(JSON.stringify(filter));
+  const { bar, results } = useInvitationBulkBar(selection);
   const change = (changes: Partial<InvitationsFilter>): void => {
-    selection.clear();
     void navigate({ search: { ...filter, ...changes }, replace: true });
   };
   const invitations = useInfiniteQuery(
@@ -69,31 +71,36 @@ export const InvitationsScreen = () => {
         title="Invitations"
         procedures={['invitations.search']}
         actions={
-          isAdmin && <Button renderRoot={(props) => <Link {...props} to="/invite" />}>Invite people</Button>
+          isAdmin && (
+            <Button
+              leftSection={<IconUserPlus size={16} stroke={1.6} aria-hidden />}
+              renderRoot={(props) => <Link {...props} to="/invite" />}
+            >
+              Invite people
+            </Button>
+          )
         }
       />
-      <Group mb="md">
-        <DebouncedInput
-          label="Search by email address"
-          value={filter.search}
-          onChange={(search) => change({ search })}
+      <FilterBar
+        search={{
+          label: 'Search by email address',
+          value: filter.search,
+          onChange: (search) => change({ search }),
+        }}
+      >
+        <FilterChip
+          label="Status"
+          choices={STATUS_CHOICES}
+          value={statusOf(filter)}
+          onChange={(value) => change({ status: oneOf(value, STATUS_FILTERS) ?? 'all' })}
         />
-        <Select
-          aria-label="Status"
-          flex="1 1 8rem"
-          maw={320}
-          allowDeselect={false}
-          data={STATUS_FILTERS.map((value) => ({ value, label: STATUS_LABELS[value] }))}
-          value={filter.status ?? 'pending'}
-          onChange={(value) => change({ status: oneOf(value, STATUS_FILTERS) })}
-        />
-        <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
-      </Group>
+      </FilterBar>
       <MailNotice />
       {panels}
-      <InvitationBulkBar selection={selection} />
+      {results}
       <PagedTable
         label="Invitations"
+        isSelected={isAdmin ? ({ id }) => selection.selected.has(id) : undefined}
         columns={columnsOf({
           select: isAdmin
             ? selectColumn({ selection, onSelectAll: () => void selectAll(), canSelect: canChange })
@@ -108,9 +115,18 @@ export const InvitationsScreen = () => {
         keyOf={({ id }) => id}
         empty={<EmptyState title="No invitations">Change the filter, or invite someone.</EmptyState>}
       />
+      {isAdmin && bar}
     </>
   );
 };
+
+const STATUS_CHOICES = STATUS_FILTERS.filter((value) => value !== 'all').map((value) => ({
+  value,
+  label: STATUS_LABELS[value],
+}));
+
+/** Undefined for all. */
+const statusOf = ({ status = 'pending' }: InvitationsFilter) => (status === 'all' ? undefined : status);
 
 type ColumnOptions = {
   select: Column<Invitation> | undefined;
@@ -126,8 +142,13 @@ const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions):
   ...(nameOfClient
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Invitation) => nameOfClient(client) }]
     : []),
-  { heading: 'Status', width: '6.5rem', cell: ({ status }) => <InvitationStatus status={status} /> },
-  { heading: 'Mail', width: '6.5rem', cell: ({ mail }) => <MailLink mail={mail} /> },
+  {
+    heading: 'Status',
+    width: '6.5rem',
+    onPhone: 'half',
+    cell: ({ status }) => <InvitationStatus status={status} />,
+  },
+  { heading: 'Mail', width: '6.5rem', onPhone: 'half', cell: ({ mail }) => <MailLink mail={mail} /> },
   ...(hasReasons ? [reasonColumn<Invitation>(({ mail }) => mail)] : []),
   {
     heading: 'Invited',
@@ -145,6 +166,7 @@ const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions):
           heading: 'Actions',
           width: '6rem',
           sticky: 'end' as const,
+          onPhone: 'corner' as const,
           cell: (invitation: Invitation) => (isOpen(invitation) ? menuOf(invitation) : null),
         },
       ]

@@ -1,4 +1,5 @@
 import { Checkbox } from '@mantine/core';
+import { RowCheckbox } from '../components/row-checkbox.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import type { InvitationSelection } from './use-invitation-selection.ts';
 
@@ -27,7 +28,7 @@ export const selectColumn = <Row extends { id: number; email: string }>({
   width: '1.5rem',
   cell: (row) =>
     canSelect(row) && (
-      <Checkbox
+      <RowCheckbox
         aria-label={`Select ${row.email}`}
         checked={selected.has(row.id)}
         onChange={() => toggle(row)}

@@ -7,14 +7,22 @@ type Invitation = { id: number; email: string };
 
 export type InvitationSelection = ReturnType<typeof useInvitationSelection>;
 
-/** The invitations that a bulk action changes, as email addresses by id. It stays while the list loads more pages. */
-export const useInvitationSelection = () => {
+/**
+ * The invitations that a bulk action changes, as email addresses by id. It stays while the list loads more pages.
+ * @param list names what is listed: another list begins with an empty selection
+ */
+export const useInvitationSelection = (list: string) => {
   const [selected, setSelected] = useState<ReadonlyMap<number, string>>(new Map());
   const [isAll, setAll] = useState(false);
+  const [known, setKnown] = useState(list);
   const set = (invitations: Iterable<readonly [number, string]>, all: boolean): void => {
     setSelected(new Map([...invitations].slice(0, MAX_SELECTED)));
     setAll(all);
   };
+  if (list !== known) {
+    setKnown(list);
+    set([], false);
+  }
   return {
     selected,
     isAll,

@@ -1,16 +1,18 @@
-import { Alert } from '@mantine/core';
+import { Alert, Button } from '@mantine/core';
 import { shortList } from '../components/short-list.ts';
 import type { Added } from './invite-rows.ts';
 
 const MAX_SHOWN = 5;
 
-export type Outcome = Pick<Added, 'added' | 'updated' | 'repeated'> & {
+export type Outcome = Pick<Added, 'added' | 'updated' | 'removed' | 'repeated'> & {
   /** Columns of a file that are not read. */
   ignored: readonly string[];
 };
 
+type Props = { outcome: Outcome; onKeep: () => void; onClose: () => void };
+
 /** What became of the addresses or the file that were added last. */
-export const AddNotice = ({ outcome, onClose }: { outcome: Outcome; onClose: () => void }) => (
+export const AddNotice = ({ outcome, onKeep, onClose }: Props) => (
   <Alert
     role="status"
     mb="md"
@@ -20,12 +22,25 @@ export const AddNotice = ({ outcome, onClose }: { outcome: Outcome; onClose: () 
     closeButtonLabel="Close"
     onClose={onClose}
   >
-    {sentencesOf(outcome).join(' ')}
+    {sentencesOf(outcome).join(' ')}{' '}
+    {outcome.removed.length > 0 && (
+      <Button variant="default" size="compact-sm" onClick={onKeep}>
+        Keep them
+      </Button>
+    )}
   </Alert>
 );
 
-const sentencesOf = ({ added, updated, repeated, ignored }: Outcome): string[] => [
+const sentencesOf = ({ added, updated, removed, repeated, ignored }: Outcome): string[] => [
   updated > 0 ? `${added} added, ${updated} updated.` : `${added} added.`,
+  ...(removed.length > 0
+    ? [
+        `Removed, because the new file does not have them: ${shortList(
+          removed.map(({ email }) => email),
+          MAX_SHOWN,
+        )}.`,
+      ]
+    : []),
   ...(repeated.length > 0
     ? [`Left out, because they are in the list already: ${shortList(repeated, MAX_SHOWN)}.`]
     : []),

@@ -2,12 +2,12 @@ import '@mantine/dropzone/styles.css';
 import { Alert, Button, Group, SimpleGrid, Stack, Switch, Text, Textarea, Title } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { useDisclosure } from '@mantine/hooks';
-import { useState } from 'react';
+import { type RefObject, useState } from 'react';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { AppChoice, type AppOption } from './app-choice.tsx';
 import type { InviteRow, NewRow } from './invite-rows.ts';
-import { parseAddresses } from './parse-addresses.ts';
+import { type Addressee, parsePeople } from './parse-addresses.ts';
 import type { ImportedCsv } from './parse-csv.ts';
 import { SampleLink } from './sample-link.tsx';
 
@@ -28,6 +28,8 @@ type Props = {
   /** What is wrong with the file that was chosen last. */
   problem: string | null;
   onProblem: (problem: string) => void;
+  /** Opens the choice of a file. */
+  openFile: RefObject<(() => void) | null>;
   /** How many people are in the list. */
   listed: number;
   /** Applies the apps and the demo flag to everyone in the list. */
@@ -36,17 +38,19 @@ type Props = {
 
 /** Adds people by address or from a file, with the apps and the flag that apply to them. */
 export const AddPeople = ({ apps, defaults, onDefaults, onAdd, listed, onApply, ...file }: Props) => (
-  <Stack className="card" mb="md">
-    <Title order={2} size="h3">
+  <Stack component="section" className="card" mb="md" aria-labelledby="who">
+    <Title order={2} size="h3" id="who">
       Who
     </Title>
     <SimpleGrid cols={{ base: 1, md: 2 }}>
-      <AddressForm onAdd={(emails) => onAdd(emails.map((email) => ({ ...defaults, email, errors: {} })))} />
+      <AddressForm
+        onAdd={(people) => onAdd(people.map((person) => ({ ...defaults, ...person, errors: {} })))}
+      />
       <CsvFile apps={apps} defaults={defaults} {...file} />
     </SimpleGrid>
     <Group align="flex-end">
       <Stack gap={4} w={280}>
-        <Text size="sm" fw={500}>
+        <Text size="sm" fw={500} aria-hidden>
           Apps
         </Text>
         <AppChoice
@@ -95,15 +99,15 @@ const ApplyToAll = ({ apps, defaults, listed, onApply }: ApplyProps) => {
   );
 };
 
-const AddressForm = ({ onAdd }: { onAdd: (emails: string[]) => void }) => {
+const AddressForm = ({ onAdd }: { onAdd: (people: Addressee[]) => void }) => {
   const [text, setText] = useState('');
   useUnsavedWork(text.trim() !== '');
-  const emails = parseAddresses(text);
+  const people = parsePeople(text);
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        onAdd(emails);
+        onAdd(people);
         setText('');
       }}
     >
@@ -114,16 +118,16 @@ const AddressForm = ({ onAdd }: { onAdd: (emails: string[]) => void }) => {
         value={text}
         onChange={({ currentTarget }) => setText(currentTarget.value)}
       />
-      <Button type="submit" mt="sm" variant="default" disabled={emails.length === 0}>
+      <Button type="submit" mt="sm" variant="default" disabled={people.length === 0}>
         Add to the list
       </Button>
     </form>
   );
 };
 
-type FileProps = Pick<Props, 'apps' | 'defaults' | 'onFile' | 'problem' | 'onProblem'>;
+type FileProps = Pick<Props, 'apps' | 'defaults' | 'onFile' | 'problem' | 'onProblem' | 'openFile'>;
 
-const CsvFile = ({ apps, defaults, onFile, problem, onProblem }: FileProps) => {
+const CsvFile = ({ apps, defaults, onFile, problem, onProblem, openFile }: FileProps) => {
   const read = async (file: File): Promise<void> => {
     const { parseCsv, UnreadableCsv } = await import('./parse-csv.ts');
     try {
@@ -139,6 +143,7 @@ const CsvFile = ({ apps, defaults, onFile, problem, onProblem }: FileProps) => {
         accept={CSV_FILES}
         maxSize={MAX_FILE_BYTES}
         multiple={false}
+        openRef={openFile}
         onDrop={([file]) => file && void read(file)}
         onReject={() => onProblem('Drop one CSV file of at most 4 MiB.')}
         aria-label="Choose a CSV file"
@@ -147,8 +152,8 @@ const CsvFile = ({ apps, defaults, onFile, problem, onProblem }: FileProps) => {
         <Stack align="center" gap={4} py="lg">
           <Text fw={600}>Drop a CSV file here, or click to choose one</Text>
           <Text size="sm" c="dimmed" ta="center">
-            Its first line names the columns: email, apps, is_demo_user. Apps are named by label or slug,
-            between semicolons or commas.
+            Its first line names the columns: email, first_name, last_name, apps, is_demo_user. Apps are named
+            by label or slug, between semicolons or commas.
           </Text>
         </Stack>
       </Dropzone>

@@ -23,6 +23,7 @@ export const AppChoice = ({ label, options, value, onChange, isInvalid = false }
           variant="default"
           fullWidth
           fw={400}
+          px="sm"
           justify="flex-start"
           aria-label={`${label}: ${names || 'No apps'}`}
           {...(isInvalid && { bd: '1px solid var(--mantine-color-error)' })}

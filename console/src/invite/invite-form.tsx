@@ -1,99 +1,183 @@
-import { Button, Group, Title } from '@mantine/core';
+import { Button, Group, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useSuspenseQuery } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { type Ref, useRef, useState } from 'react';
 import { trpc } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { dateOf } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { endOf } from '../components/end-choice.tsx';
+import { shortList } from '../components/short-list.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { AddNotice } from './add-notice.tsx';
 import { AddPeople } from './add-people.tsx';
-import type { SentInvitations } from './delivery.tsx';
+import type { AppOption } from './app-choice.tsx';
 import { InviteGrid } from './invite-grid.tsx';
 import { changed, hasErrors, type InviteRow } from './invite-rows.ts';
 import { ListStatus } from './list-status.tsx';
 import { SharedAccessForm } from './shared-access-form.tsx';
-import { MAX_ROWS, peopleOf, useInviteList } from './use-invite-list.ts';
+import { MAX_ROWS, type OnSent, peopleOf, type SharedAccess, useInviteList } from './use-invite-list.ts';
 
-type Props = { client: number; onSent: (sent: SentInvitations) => void };
+type Props = { client: number; kept: readonly InviteRow[]; onSent: OnSent };
 
-/** The list of people to invite. All of them are invited, or none. */
-export const InviteForm = ({ client, onSent }: Props) => {
+/** The list of people to invite. Those with errors stay in it. Once a file is loaded, the form above makes room for the rows. */
+export const InviteForm = ({ client, kept, onSent }: Props) => {
   const apps = useSuspenseQuery(trpc.clients.apps.queryOptions({ id: client })).data;
   const [defaults, setDefaults] = useState<Pick<InviteRow, 'apps' | 'isDemo'>>({ apps: [], isDemo: false });
-  const list = useInviteList(client, onSent);
+  const list = useInviteList(client, kept, onSent);
   const { rows, change, outcome } = list;
   useUnsavedWork(rows.length > 0);
   const [fileProblem, setFileProblem] = useState<string | null>(null);
-  const [isClearing, clearing] = useDisclosure();
+  const [isFolded, folding] = useDisclosure(kept.length > 0);
+  const openFile = useRef<() => void>(null);
   const top = useRef<HTMLDivElement>(null);
   /** The rows are below the form. */
   const check = (unchecked: readonly InviteRow[]): void => {
     list.checkAll(unchecked);
     top.current?.scrollIntoView({ block: 'start' });
   };
-  const isFaulty = list.hasUnchecked || rows.some(hasErrors);
-  const isBlocked = rows.length === 0 || rows.length > MAX_ROWS || endOf(list.access.end) === undefined;
   return (
     <>
-      <AddPeople
-        apps={apps}
-        defaults={defaults}
-        onDefaults={setDefaults}
-        onAdd={(added) => list.add(added, [])}
-        onFile={(file) => {
-          setFileProblem(null);
-          check(list.add(file.rows, file.ignored));
-        }}
-        problem={fileProblem}
-        onProblem={setFileProblem}
-        listed={rows.length}
-        onApply={() => change((current) => current.map((row) => changed(row, defaults)))}
-      />
-      <SharedAccessForm client={client} access={list.access} onChange={list.changeAccess} />
-      <Group ref={top} className="scroll-target" justify="space-between" mb="sm">
-        <Title order={2} size="h3">
-          {peopleOf(rows.length)}
-        </Title>
-        <Group>
-          {rows.length > 0 && (
-            <Button variant="subtle" onClick={clearing.open}>
-              Remove all
-            </Button>
-          )}
-          <Button
-            variant="default"
-            disabled={isBlocked}
-            loading={list.isChecking}
-            onClick={() => check(rows)}
-          >
-            Check only
-          </Button>
-          <Button disabled={isBlocked || isFaulty} loading={list.isSending} onClick={list.submit}>
-            Send {rows.length === 1 ? '1 invitation' : `${rows.length} invitations`}
-          </Button>
-        </Group>
-      </Group>
-      <ConfirmModal
-        isOpen={isClearing}
-        title={`Remove ${peopleOf(rows.length)} from the list?`}
-        action="Remove all"
-        onConfirm={() => {
+      {isFolded && rows.length > 0 && (
+        <Folded
+          client={client}
+          apps={apps}
+          rows={rows}
+          access={list.access}
+          onChange={folding.close}
+          onFile={() => openFile.current?.()}
+        />
+      )}
+      <div hidden={isFolded && rows.length > 0}>
+        <AddPeople
+          apps={apps}
+          defaults={defaults}
+          onDefaults={setDefaults}
+          onAdd={(added) => list.add(added, [])}
+          onFile={(file) => {
+            setFileProblem(null);
+            check(list.add(file.rows, file.ignored));
+            folding.open();
+          }}
+          problem={fileProblem}
+          onProblem={(problem) => {
+            setFileProblem(problem);
+            folding.close();
+          }}
+          openFile={openFile}
+          listed={rows.length}
+          onApply={() => change((current) => current.map((row) => changed(row, defaults)))}
+        />
+        <SharedAccessForm client={client} access={list.access} onChange={list.changeAccess} />
+      </div>
+      <ListBar
+        ref={top}
+        list={list}
+        onCheck={() => check(rows)}
+        onClear={() => {
           setFileProblem(null);
           list.clear();
         }}
-        onClose={clearing.close}
-      >
-        What you have corrected in the list is lost.
-      </ConfirmModal>
+      />
       <ListStatus rows={rows} hasUnchecked={list.hasUnchecked} error={list.error} />
-      {outcome && <AddNotice outcome={outcome} onClose={list.closeOutcome} />}
+      {outcome && <AddNotice outcome={outcome} onKeep={list.keepRemoved} onClose={list.closeOutcome} />}
       {rows.length === 0 ? (
         <EmptyState title="The list is empty">Add addresses or a CSV file above.</EmptyState>
       ) : (
         <InviteGrid rows={rows} apps={apps} onChange={change} />
       )}
     </>
+  );
+};
+
+type BarProps = {
+  ref: Ref<HTMLDivElement>;
+  list: ReturnType<typeof useInviteList>;
+  onCheck: () => void;
+  onClear: () => void;
+};
+
+/** How many are in the list, and what can be done with all of them. */
+const ListBar = ({ ref, list, onCheck, onClear }: BarProps) => {
+  const { rows } = list;
+  const [isClearing, clearing] = useDisclosure();
+  const faulty = rows.filter(hasErrors).length;
+  const ready = rows.length - faulty;
+  const isBlocked = rows.length === 0 || rows.length > MAX_ROWS || endOf(list.access.end) === undefined;
+  return (
+    <Group ref={ref} className="scroll-target" justify="space-between" mb="sm">
+      <Title order={2} size="h3">
+        {peopleOf(rows.length)}
+      </Title>
+      <Group>
+        {rows.length > 0 && (
+          <Button variant="subtle" onClick={clearing.open}>
+            Remove all
+          </Button>
+        )}
+        <Button variant="default" disabled={isBlocked} loading={list.isChecking} onClick={onCheck}>
+          Check only
+        </Button>
+        <Button
+          disabled={isBlocked || list.hasUnchecked || ready === 0}
+          loading={list.isSending}
+          onClick={list.submit}
+        >
+          {faulty > 0 && ready > 0
+            ? `Send ${ready}, keep ${faulty}`
+            : `Send ${rows.length === 1 ? '1 invitation' : `${rows.length} invitations`}`}
+        </Button>
+      </Group>
+      <ConfirmModal
+        isOpen={isClearing}
+        title={`Remove ${peopleOf(rows.length)} from the list?`}
+        action="Remove all"
+        onConfirm={onClear}
+        onClose={clearing.close}
+      >
+        What you have corrected in the list is lost.
+      </ConfirmModal>
+    </Group>
+  );
+};
+
+const MAX_NAMED = 3;
+
+type FoldedProps = {
+  client: number;
+  apps: readonly AppOption[];
+  rows: readonly InviteRow[];
+  access: SharedAccess;
+  onChange: () => void;
+  onFile: () => void;
+};
+
+/** The form in one line: `Client Acme · Apps Sales, Churn · until 3 Dec 2026`. */
+const Folded = ({ client, apps, rows, access, onChange, onFile }: FoldedProps) => {
+  const nameOfClient = useClientName();
+  const chosen = new Set(rows.flatMap((row) => row.apps));
+  const labels = apps.filter(({ id }) => chosen.has(id)).map(({ label }) => label);
+  const end = endOf(access.end);
+  const parts = [
+    `Client ${nameOfClient(client)}`,
+    labels.length === 0 ? 'No apps' : `Apps ${shortList(labels, MAX_NAMED)}`,
+    ...(access.groups.length > 0
+      ? [access.groups.length === 1 ? '1 group' : `${access.groups.length} groups`]
+      : []),
+    ...(end ? [`until ${dateOf(end)}`] : []),
+  ];
+  return (
+    <Group className="card" py="xs" mb="md" justify="space-between" gap="xs">
+      <Text size="sm">{parts.join(' · ')}</Text>
+      <Group gap="xs">
+        <Button variant="default" size="compact-sm" onClick={onFile}>
+          Load another file
+        </Button>
+        <Button variant="default" size="compact-sm" onClick={onChange}>
+          Change
+        </Button>
+      </Group>
+    </Group>
   );
 };

@@ -36,9 +36,12 @@ const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteR
       />
     ),
   },
+  nameColumn('First name', 'firstName', 'first_name', onChange),
+  nameColumn('Last name', 'lastName', 'last_name', onChange),
   {
     heading: 'Apps',
     width: '2fr',
+    onPhone: 'plain-half',
     cell: ({ key, email, apps: chosen, errors }) => (
       <AppChoice
         label={`Apps of ${email}`}
@@ -52,6 +55,7 @@ const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteR
   {
     heading: 'Demo',
     width: '3rem',
+    onPhone: 'half',
     cell: ({ key, email, isDemo }) => (
       <Checkbox
         aria-label={`${email} is a demo user`}
@@ -62,10 +66,11 @@ const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteR
       />
     ),
   },
-  { heading: 'Errors', width: '2.5fr', cell: (row) => <Errors row={row} /> },
+  { heading: 'Errors', width: '2fr', onPhone: 'plain', cell: (row) => <Errors row={row} /> },
   {
     heading: 'Remove',
     width: '5.5rem',
+    onPhone: 'corner',
     cell: ({ key, email }) => (
       <Button
         variant="default"
@@ -78,6 +83,28 @@ const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteR
     ),
   },
 ];
+
+const nameColumn = (
+  heading: string,
+  field: 'firstName' | 'lastName',
+  error: string,
+  onChange: Change,
+): Column<InviteRow> => ({
+  heading,
+  width: '1fr',
+  onPhone: 'plain-half',
+  cell: ({ key, email, errors, ...row }) => (
+    <TextInput
+      aria-label={`${heading} of ${email}`}
+      placeholder={heading}
+      value={row[field]}
+      error={errors[error] !== undefined}
+      onChange={({ currentTarget: { value } }) =>
+        onChange((rows) => changeRow(rows, key, { [field]: value }))
+      }
+    />
+  ),
+});
 
 const Errors = ({ row }: { row: InviteRow }) =>
   hasErrors(row) && (

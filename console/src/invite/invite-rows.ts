@@ -4,6 +4,8 @@ import { fieldErrors } from '@steward/client';
 export type InviteRow = {
   key: number;
   email: string;
+  firstName: string;
+  lastName: string;
   /** Ids of apps; names that are not those of an app of the client stay as they were entered. */
   apps: string[];
   isDemo: boolean;
@@ -24,19 +26,28 @@ const addressOf = ({ email }: Pick<InviteRow, 'email'>): string => email.trim().
 
 export const hasErrors = ({ errors }: InviteRow): boolean => Object.keys(errors).length > 0;
 
+/** Rows that were kept in the browser's history, with keys that no other row has. */
+export const restored = (rows: readonly InviteRow[]): InviteRow[] =>
+  rows.map((row) => {
+    lastKey += 1;
+    return { ...row, key: lastKey };
+  });
+
 /** What became of the rows that were added. */
 export type Added = {
   rows: InviteRow[];
   added: number;
   /** Rows for an address that was in the list. */
   updated: number;
+  /** Rows of the file before that the new one does not have. */
+  removed: InviteRow[];
   /** Addresses that were left out: typed ones in the list, or the same as a row before. */
   repeated: string[];
 };
 
 /**
- * Adds people. A row of a file replaces the one for the same address, so that a corrected file can be added again. A typed
- * address does not: it would replace the apps there by those chosen for new people.
+ * Adds people. A file replaces the rows of the file before, so that a corrected file can be added again. A typed address does not
+ * replace the row for the same address: it would replace the apps there by those chosen for new people.
  */
 export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): Added => {
   const byAddress = new Map(rows.map((row) => [addressOf(row), row.key]));
@@ -58,23 +69,30 @@ export const addRows = (rows: readonly InviteRow[], added: readonly NewRow[]): A
     }
     if (!first) handled.set(address, row);
   }
-  const kept = rows.map((row) => {
-    const replacement = replaced.get(row.key);
-    return replacement ? { ...replacement, key: row.key, isChecked: false } : row;
-  });
-  return { rows: [...kept, ...appended], added: appended.length, updated: replaced.size, repeated };
+  const isFile = added.some(({ line }) => line !== undefined);
+  const removed = isFile ? rows.filter(({ key, line }) => line !== undefined && !replaced.has(key)) : [];
+  const kept = rows
+    .filter((row) => !removed.includes(row))
+    .map((row) => {
+      const replacement = replaced.get(row.key);
+      return replacement ? { ...replacement, key: row.key, isChecked: false } : row;
+    });
+  const counts = { added: appended.length, updated: replaced.size };
+  return { rows: [...kept, ...appended], ...counts, removed, repeated };
 };
 
 const isSameExceptLine = (row: NewRow, other: NewRow): boolean =>
   row.isDemo === other.isDemo && row.apps.join() === other.apps.join();
 
-type Change = Partial<Pick<InviteRow, 'email' | 'apps' | 'isDemo'>>;
+type Change = Partial<Pick<InviteRow, 'email' | 'firstName' | 'lastName' | 'apps' | 'isDemo'>>;
 
 /** Changes a row. What was wrong with the changed fields is unknown until the service has checked it again. */
 export const changed = (row: InviteRow, change: Change): InviteRow => {
-  const { email, initial_apps, is_demo_user, ...others } = row.errors;
+  const { email, first_name, last_name, initial_apps, is_demo_user, ...others } = row.errors;
   const errors = {
     ...(change.email === undefined && email !== undefined && { email }),
+    ...(change.firstName === undefined && first_name !== undefined && { first_name }),
+    ...(change.lastName === undefined && last_name !== undefined && { last_name }),
     ...(change.apps === undefined && initial_apps !== undefined && { initial_apps }),
     ...(change.isDemo === undefined && is_demo_user !== undefined && { is_demo_user }),
     ...others,

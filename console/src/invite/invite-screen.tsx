@@ -1,25 +1,32 @@
 import { Select } from '@mantine/core';
-import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
+import { getRouteApi, useRouterState } from '@tanstack/react-router';
 import { useClients } from '../components/client-select.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
-import { Delivery, type SentInvitations } from './delivery.tsx';
 import { InviteForm } from './invite-form.tsx';
+import type { InviteRow } from './invite-rows.ts';
+import { SentInvitations } from './sent-invitations.tsx';
 
 const route = getRouteApi('/invite');
 
-/** Invites people: first the list, then what became of each invitation. */
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The rows with errors, which were kept when the others were sent. Survives a reload. */
+    keptRows?: InviteRow[];
+  }
+}
+
+/** Invites people: first the list, then what became of each invitation, at an address of its own. */
 export const InviteScreen = () => {
   const { roles } = useSession();
   const clients = useClients().filter(({ id }) => administers(roles, id));
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const clientId = (clients.find(({ id }) => id === search.client) ?? clients[0])?.id;
-  const [sent, setSent] = useState<SentInvitations | null>(null);
+  const kept = useRouterState({ select: ({ location }) => location.state.keptRows }) ?? [];
   if (clientId === undefined)
     return (
       <>
@@ -29,27 +36,43 @@ export const InviteScreen = () => {
         </EmptyState>
       </>
     );
-  if (sent) return <Delivery sent={sent} client={clientId} onMore={() => setSent(null)} />;
+  const { sent } = search;
   return (
     <>
-      <ScreenHeader
-        title="Invite people"
-        lead="Each person gets a mail with a link to create their account."
-        actions={
-          clients.length > 1 && (
-            <Select
-              label="Client"
-              allowDeselect={false}
-              searchable
-              data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
-              value={String(clientId)}
-              onChange={(id) => void navigate({ search: { client: Number(id) }, replace: true })}
-            />
-          )
-        }
-      />
-      <MailNotice />
-      <InviteForm key={clientId} client={clientId} onSent={setSent} />
+      {sent !== undefined ? (
+        <SentInvitations client={clientId} at={sent} kept={kept} />
+      ) : (
+        <ScreenHeader
+          title="Invite people"
+          lead="Each person gets a mail with a link to create their account."
+          actions={
+            clients.length > 1 && (
+              <Select
+                label="Client"
+                allowDeselect={false}
+                searchable
+                data={clients.map(({ id, name }) => ({ value: String(id), label: name }))}
+                value={String(clientId)}
+                onChange={(id) => void navigate({ search: { client: Number(id) }, replace: true })}
+              />
+            )
+          }
+        />
+      )}
+      {/* Stays mounted: it keeps the rows that were not sent. */}
+      <div hidden={sent !== undefined}>
+        <MailNotice />
+        <InviteForm
+          key={clientId}
+          client={clientId}
+          kept={kept}
+          onSent={async (at, keptRows) => {
+            // So that the way back is to this client, and keeps what is in the list.
+            await navigate({ search: { client: clientId }, replace: true, ignoreBlocker: true });
+            await navigate({ search: { client: clientId, sent: at }, state: { keptRows } });
+          }}
+        />
+      </div>
     </>
   );
 };

@@ -1,6 +1,9 @@
-import { idOf } from '../components/search-params.ts';
+import { idOf, timeOf } from '../components/search-params.ts';
 
-/** The client to invite to, as the address states it. */
-export type InviteSearch = { client?: number | undefined };
+/** The client to invite to, as the address states it. With a time: what became of the invitations that were sent then. */
+export type InviteSearch = { client?: number | undefined; sent?: string | undefined };
 
-export const inviteSearch = ({ client }: Record<string, unknown>): InviteSearch => ({ client: idOf(client) });
+export const inviteSearch = ({ client, sent }: Record<string, unknown>): InviteSearch => ({
+  client: idOf(client),
+  sent: timeOf(sent),
+});

@@ -15,8 +15,8 @@ export const ListStatus = ({ rows, hasUnchecked, error }: Props) => {
   if (faulty > 0)
     return (
       <Line color="red">
-        {faulty === 1 ? '1 row has' : `${faulty} rows have`} errors. No one is invited until they are fixed.
-        “Check only” lists them first.
+        {faulty === 1 ? '1 row has errors and stays' : `${faulty} rows have errors and stay`} in the list when
+        you send the others. “Check only” lists them first.
       </Line>
     );
   // Errors of fields are shown in the rows, and go with them.

@@ -1,8 +1,9 @@
 import { CsvError, parse } from 'csv-parse/browser/esm/sync';
 import type { NewRow } from './invite-rows.ts';
+import { splitName } from './parse-addresses.ts';
 
-/** The columns of `steward invite`, without free-form data. */
-const COLUMNS = ['email', 'apps', 'is_demo_user'];
+/** The columns of `steward invite`, without free-form data, and `name` for lists that do not split it. */
+const COLUMNS = ['email', 'first_name', 'last_name', 'name', 'apps', 'is_demo_user'];
 const DELIMITERS = [',', ';', '\t'];
 
 type Known = { id: string; slug: string; label: string };
@@ -21,10 +22,10 @@ export class UnreadableCsv extends Error {
  */
 export const parseCsv = (text: string, apps: readonly Known[], defaults: Defaults): ImportedCsv => {
   const [header, ...records] = readRecords(text);
-  const columns = header?.record.map((name) => name.toLowerCase()) ?? [];
+  const columns = header?.record.map((name) => name.toLowerCase().replaceAll(/[\s-]+/g, '_')) ?? [];
   if (!columns.includes('email'))
     throw new UnreadableCsv(
-      'The first line must name the columns: email, and optionally apps and is_demo_user.',
+      'The first line must name the columns: email, and optionally first_name, last_name, apps and is_demo_user.',
     );
   const appOf = appFinder(apps);
   const rows = records.map(({ record, info }): NewRow => {
@@ -33,6 +34,7 @@ export const parseCsv = (text: string, apps: readonly Known[], defaults: Default
     const flag = cell('is_demo_user').toLowerCase();
     return {
       email: cell('email'),
+      ...namesOf(cell),
       apps: names.length === 0 ? defaults.apps : names.map((name) => appOf(name) ?? name),
       isDemo: flag === '' ? defaults.isDemo : flag === 'true',
       errors: {
@@ -46,6 +48,11 @@ export const parseCsv = (text: string, apps: readonly Known[], defaults: Default
     };
   });
   return { rows, ignored: columns.filter((column) => column !== '' && !COLUMNS.includes(column)) };
+};
+
+const namesOf = (cell: (column: string) => string) => {
+  const whole = splitName(cell('name'));
+  return { firstName: cell('first_name') || whole.firstName, lastName: cell('last_name') || whole.lastName };
 };
 
 const FLAGS = ['', 'true', 'false'];

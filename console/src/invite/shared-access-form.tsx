@@ -16,7 +16,13 @@ type Props = {
 export const SharedAccessForm = ({ client, access, onChange }: Props) => {
   const groups = useQuery(trpc.groups.list.queryOptions({ id: client, limit: MAX_GROUPS }));
   return (
-    <SimpleGrid className="card" cols={{ base: 1, sm: 2 }} mb="md">
+    <SimpleGrid
+      component="section"
+      aria-label="For everyone in the list"
+      className="card"
+      cols={{ base: 1, sm: 2 }}
+      mb="md"
+    >
       <MultiSelect
         label="Groups for everyone in the list"
         description="They join these groups when they accept."

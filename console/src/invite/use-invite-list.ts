@@ -2,18 +2,19 @@ import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { trpc } from '../api.ts';
+import { type Inputs, steward, trpc } from '../api.ts';
 import { type End, endOf, NO_END } from '../components/end-choice.tsx';
-import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { Outcome } from './add-notice.tsx';
-import type { SentInvitations } from './delivery.tsx';
 import {
   addRows,
+  hasErrors,
   type InviteRow,
   markChecked,
   type NewRow,
   recheckTwice,
+  restored,
   withErrorsFirst,
 } from './invite-rows.ts';
 
@@ -25,45 +26,54 @@ export type SharedAccess = { groups: string[]; end: End };
 
 const NO_ACCESS: SharedAccess = { groups: [], end: NO_END };
 
-/** The list of people to invite to a client, which is checked and sent as a whole. */
-export const useInviteList = (client: number, onSent: (sent: SentInvitations) => void) => {
+/** @param at when they were sent, in ISO 8601 */
+export type OnSent = (at: string, kept: InviteRow[]) => Promise<void>;
+
+/**
+ * The list of people to invite to a client, which is checked and sent as a whole.
+ * @param kept with which it begins
+ */
+export const useInviteList = (client: number, kept: readonly InviteRow[], onSent: OnSent) => {
   const queryClient = useQueryClient();
   const sendsMail = useSession().sends_mail;
-  // A repeat of the same list has the same key, so that a lost response does not invite anyone twice.
-  const [{ rows, access, idempotencyKey }, setList] = useState(() => listOf([], NO_ACCESS));
+  const [rows, setRows] = useState<InviteRow[]>(() => restored(kept));
+  const [access, setAccess] = useState(NO_ACCESS);
   const change = (next: (rows: InviteRow[]) => InviteRow[]): void =>
-    setList((list) => listOf(recheckTwice(next(list.rows)), list.access));
+    setRows((current) => recheckTwice(next(current)));
+  // A repeat of the same list, after a lost response, invites no one twice.
+  const keys = useIdempotencyKeys();
   const [outcome, setOutcome] = useState<Outcome | null>(null);
-  const send = useMutation(
-    trpc.invitations.create.mutationOptions({
-      trpc: { context: { idempotencyKey } },
-      onSuccess: (invitations) => {
-        for (const router of [trpc.invitations, trpc.mail, trpc.audit])
-          void queryClient.invalidateQueries(router.pathFilter());
-        notifications.show({ message: sentMessage(invitations.length, sendsMail) });
-        onSent(invitations);
-      },
-    }),
-  );
+  const send = useMutation({
+    mutationFn: (input: Inputs['invitations']['create']) =>
+      steward.api.invitations.create.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } }),
+    onSuccess: async (invitations) => {
+      keys.forget();
+      for (const router of [trpc.invitations, trpc.mail, trpc.audit])
+        void queryClient.invalidateQueries(router.pathFilter());
+      notifications.show({ message: sentMessage(invitations.length, sendsMail) });
+      setOutcome(null);
+      await onSent(await timeOf(client, invitations[0]?.email), rows.filter(hasErrors));
+    },
+  });
   const check = useMutation(trpc.invitations.create.mutationOptions());
-  /** Marks rows. In the same order they are the same list, whose repeat keeps its key. */
-  const mark = (next: (rows: InviteRow[]) => InviteRow[]): void =>
-    setList((list) => {
-      const marked = next(list.rows);
-      const isSameList = marked.every(({ key }, index) => key === list.rows[index]?.key);
-      return isSameList ? { ...list, rows: marked } : listOf(marked, list.access);
-    });
-  const submit = (): void =>
+  /** Rows with errors stay in the list. */
+  const submit = (): void => {
+    const sent = rows.filter((row) => !hasErrors(row));
+    const isSent = new Set(sent.map(({ key }) => key));
     send.mutate(
-      { items: rows.map((row) => itemOf(row, client, access)) },
-      { onError: (error) => mark((current) => withErrorsFirst(markChecked(current, rows, error))) },
+      { items: sent.map((row) => itemOf(row, client, access)) },
+      {
+        onSuccess: () => change((current) => current.filter(({ key }) => !isSent.has(key))),
+        onError: (error) => setRows((current) => withErrorsFirst(markChecked(current, sent, error))),
+      },
     );
+  };
   /** Rows with errors are sent too, so that all errors are found at once. */
   const checkAll = (sent: readonly InviteRow[], arrange = withErrorsFirst): void => {
     if (sent.length > MAX_ROWS) return;
     check.mutate(
       { items: sent.map((row) => itemOf(row, client, access)), dry_run: true },
-      { onSettled: (_data, error) => mark((current) => arrange(markChecked(current, sent, error))) },
+      { onSettled: (_data, error) => setRows((current) => arrange(markChecked(current, sent, error))) },
     );
   };
   const hasUnchecked = rows.some(({ isChecked }) => !isChecked);
@@ -85,7 +95,7 @@ export const useInviteList = (client: number, onSent: (sent: SentInvitations) =>
     rows,
     access,
     changeAccess: (changes: Partial<SharedAccess>): void =>
-      setList((list) => listOf(list.rows, { ...list.access, ...changes })),
+      setAccess((current) => ({ ...current, ...changes })),
     change,
     add,
     clear: (): void => {
@@ -93,6 +103,11 @@ export const useInviteList = (client: number, onSent: (sent: SentInvitations) =>
       change(() => []);
     },
     outcome,
+    /** Puts back what the last file did not have. */
+    keepRemoved: (): void => {
+      if (outcome) change((current) => [...current, ...outcome.removed]);
+      setOutcome(null);
+    },
     closeOutcome: () => setOutcome(null),
     submit,
     checkAll,
@@ -103,16 +118,22 @@ export const useInviteList = (client: number, onSent: (sent: SentInvitations) =>
   };
 };
 
+/** When a list was sent, by the time of one of its mails, which all have. Invitations that were renewed have older times. */
+const timeOf = async (client: number, recipient: string | undefined): Promise<string> => {
+  const [mail] = await steward.api.mail.list.query({ client, recipient, limit: 1 });
+  return (mail?.created_at ?? new Date()).toISOString();
+};
+
 export const hasFieldErrors = (error: unknown): boolean => Object.keys(fieldErrors(error)).length > 0;
 
-const listOf = (rows: InviteRow[], access: SharedAccess) => ({
-  rows,
-  access,
-  idempotencyKey: newIdempotencyKey(),
-});
-
-const itemOf = ({ email, apps, isDemo }: InviteRow, client: number, { groups, end }: SharedAccess) => ({
+const itemOf = (
+  { email, firstName, lastName, apps, isDemo }: InviteRow,
+  client: number,
+  { groups, end }: SharedAccess,
+) => ({
   email: email.trim(),
+  first_name: firstName.trim() || undefined,
+  last_name: lastName.trim() || undefined,
   client,
   initial_apps: apps,
   groups: groups.map(Number),

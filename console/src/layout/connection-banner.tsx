@@ -1,4 +1,5 @@
 import { Alert } from '@mantine/core';
+import { IconCloudOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -21,7 +22,14 @@ export const ConnectionBanner = () => {
 
   if (isReachable) return null;
   return (
-    <Alert color="orange" role="status" mb="md" title="The service cannot be reached">
+    <Alert
+      className="sticky-banner"
+      variant="default"
+      icon={<IconCloudOff aria-hidden color="var(--mantine-color-orange-filled)" />}
+      role="status"
+      mb="md"
+      title="The service cannot be reached"
+    >
       Your changes are not saved until it is back. The page keeps trying.
     </Alert>
   );

@@ -1,4 +1,4 @@
-import { Badge, NavLink, Stack, Text } from '@mantine/core';
+import { Badge, Box, NavLink, Stack, Text } from '@mantine/core';
 import {
   type Icon,
   IconApps,
@@ -18,7 +18,9 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
 import { trpc } from '../api.ts';
+import { useClientChoice } from './client-choice.ts';
 import { canView } from './roles.ts';
 import { screensFor } from './screens.ts';
 import { useSession } from './use-session.ts';
@@ -48,36 +50,57 @@ type Props = { onNavigate: () => void };
 export const Navigation = ({ onNavigate }: Props) => {
   const { roles } = useSession();
   const failedMails = useFailedMails();
+  const { remembered } = useClientChoice();
   const sections = Map.groupBy(screensFor(roles), ({ section }) => section);
   return [...sections].map(([section, screens]) => (
-    <Stack key={section} gap={2} mb="md">
+    <Box key={section} mb="sm">
       {section !== '' && (
-        <Text size="xs" fw={600} c="dimmed" px={10} pb={2}>
+        <Text aria-hidden id={`section-${section}`} size="xs" fw={600} c="dimmed" px={10} pb={2}>
           {section}
         </Text>
       )}
-      {screens.map(({ to, label }) => (
-        <NavigationLink
-          key={to}
-          to={to}
-          label={label}
-          count={to === '/mails' ? failedMails : 0}
-          onClick={onNavigate}
-        />
-      ))}
-    </Stack>
+      <Stack
+        component="ul"
+        className="plain-list"
+        gap={1}
+        aria-labelledby={section === '' ? undefined : `section-${section}`}
+      >
+        {screens.map(({ to, label, ...screen }) => (
+          <li key={to}>
+            <NavigationLink
+              to={to}
+              label={label}
+              client={'clients' in screen ? remembered : undefined}
+              count={to === '/mails' ? failedMails : 0}
+              onClick={onNavigate}
+            />
+          </li>
+        ))}
+      </Stack>
+    </Box>
   ));
 };
 
-type LinkProps = Pick<Entry, 'to' | 'label'> & { count: number; onClick: () => void };
+type LinkProps = Pick<Entry, 'to' | 'label'> & {
+  client: number | undefined;
+  count: number;
+  onClick: () => void;
+};
 
-const NavigationLink = ({ to, label, count, onClick }: LinkProps) => {
+/** Memoized: it has many parts, and is the same on every screen. */
+const NavigationLink = memo(({ to, label, client, count, onClick }: LinkProps) => {
   const Glyph = ICONS[to];
   return (
     <NavLink
       className="nav-link"
       renderRoot={(props) => (
-        <Link {...props} to={to} activeOptions={{ exact: to === '/' }} onClick={onClick} />
+        <Link
+          {...props}
+          to={to}
+          search={client === undefined ? {} : { client }}
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+          onClick={onClick}
+        />
       )}
       label={label}
       leftSection={<Glyph size={18} stroke={1.6} aria-hidden />}
@@ -90,7 +113,7 @@ const NavigationLink = ({ to, label, count, onClick }: LinkProps) => {
       }
     />
   );
-};
+});
 
 /** Counting takes longer than most requests: a number that is a little old will do. */
 const COUNT_MS = 5 * 60_000;

@@ -1,6 +1,7 @@
 import { Button, Kbd, Text } from '@mantine/core';
 import { useDebouncedValue, useHotkeys } from '@mantine/hooks';
 import { Spotlight, type SpotlightActionData, spotlight } from '@mantine/spotlight';
+import { IconSearch } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useState } from 'react';
 import { canAdminister } from './roles.ts';
@@ -9,16 +10,26 @@ import { useSession } from './use-session.ts';
 
 const TYPING_MS = 120;
 
-export const PaletteButton = () => (
+/** @param isWide in the navigation, instead of the header of phones */
+export const PaletteButton = ({ isWide = false }: { isWide?: boolean }) => (
   <Button
     variant="default"
     onClick={spotlight.open}
+    fullWidth={isWide}
     flex="none"
-    rightSection={
-      <Kbd size="xs" visibleFrom="sm" className="nowrap">
-        Ctrl K
-      </Kbd>
-    }
+    leftSection={<IconSearch size={16} stroke={1.6} aria-hidden />}
+    {...(isWide && {
+      justify: 'flex-start',
+      px: 'sm',
+      fw: 500,
+      c: 'dimmed',
+      styles: { label: { flex: 1 } },
+      rightSection: (
+        <Kbd size="xs" className="nowrap">
+          Ctrl K
+        </Kbd>
+      ),
+    })}
   >
     Search
   </Button>

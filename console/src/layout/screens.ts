@@ -5,6 +5,8 @@ export type Screen = {
   to: string;
   label: string;
   isFor: (roles: Roles) => boolean;
+  /** Of a screen whose address names a client: whether it shows one at a time, or also all together. */
+  clients?: 'one' | 'some';
 };
 
 const everyone = (): boolean => true;
@@ -12,17 +14,17 @@ const everyone = (): boolean => true;
 /** The screens of the navigation, in its order. The heading of a section is empty for what belongs to none. */
 const NAVIGATION = [
   { to: '/', section: '', label: 'Home', isFor: everyone },
-  { to: '/people', section: 'People', label: 'People', isFor: canView },
-  { to: '/groups', section: 'People', label: 'Groups', isFor: canView },
-  { to: '/invite', section: 'People', label: 'Invite', isFor: canAdminister },
-  { to: '/invitations', section: 'People', label: 'Invitations', isFor: canView },
-  { to: '/access', section: 'People', label: 'Access', isFor: canAdminister },
-  { to: '/apps', section: 'Apps', label: 'Apps', isFor: canView },
-  { to: '/usage', section: 'Insight', label: 'Usage', isFor: canView },
-  { to: '/idle', section: 'Insight', label: 'Inactive', isFor: canView },
-  { to: '/audit', section: 'Insight', label: 'Audit trail', isFor: canAdminister },
+  { to: '/people', section: 'People', label: 'People', isFor: canView, clients: 'some' },
+  { to: '/groups', section: 'People', label: 'Groups', isFor: canView, clients: 'one' },
+  { to: '/invite', section: 'People', label: 'Invite', isFor: canAdminister, clients: 'one' },
+  { to: '/invitations', section: 'People', label: 'Invitations', isFor: canView, clients: 'some' },
+  { to: '/access', section: 'People', label: 'Access', isFor: canAdminister, clients: 'one' },
+  { to: '/apps', section: 'Apps', label: 'Apps', isFor: canView, clients: 'some' },
+  { to: '/usage', section: 'Insight', label: 'Usage', isFor: canView, clients: 'some' },
+  { to: '/idle', section: 'Insight', label: 'Inactive', isFor: canView, clients: 'some' },
+  { to: '/audit', section: 'Insight', label: 'Audit trail', isFor: canAdminister, clients: 'some' },
   { to: '/clients', section: 'Settings', label: 'Clients', isFor: canView },
-  { to: '/mails', section: 'Settings', label: 'Mails', isFor: canView },
+  { to: '/mails', section: 'Settings', label: 'Mails', isFor: canView, clients: 'some' },
   { to: '/keys', section: 'Settings', label: 'Signing keys', isFor: isSuperuser },
   { to: '/account', section: 'Settings', label: 'Account', isFor: everyone },
 ] as const satisfies (Screen & { section: string })[];
@@ -32,7 +34,7 @@ const DETAILS = [
   { to: '/people/$email', label: 'Person', isFor: canView },
   { to: '/apps/$id', label: 'App', isFor: everyone },
   { to: '/apps/$id/access', label: 'People with access', isFor: canView },
-  { to: '/apps/$id/views', label: 'Access views', isFor: canView },
+  { to: '/apps/$id/views', label: 'Share links', isFor: canView },
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/groups/$client/$group', label: 'Group', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },

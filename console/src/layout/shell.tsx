@@ -1,6 +1,7 @@
-import { Anchor, AppShell, Burger, Group, ScrollArea, Skeleton, Text } from '@mantine/core';
+import { Anchor, AppShell, Box, Burger, Group, ScrollArea, Skeleton, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Suspense } from 'react';
+import { ClientChooser } from './client-chooser.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { LeaveDialog } from './leave-dialog.tsx';
 import { Navigation } from './navigation.tsx';
@@ -21,21 +22,25 @@ const Frame = () => {
   return (
     <AppShell
       layout="alt"
-      header={{ height: 52 }}
+      header={{ height: { base: 52, sm: 0 } }}
       navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
-      padding="lg"
+      padding={{ base: 'md', sm: 'lg' }}
       transitionDuration={0}
     >
-      <AppShell.Header>
+      <Anchor href="#content" className="skip-link">
+        Skip to content
+      </Anchor>
+      <AppShell.Header hiddenFrom="sm">
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
           <Group wrap="nowrap">
-            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
-            <Anchor href="#content" className="skip-link">
-              Skip to content
-            </Anchor>
-            <Group hiddenFrom="sm">
-              <Brand />
-            </Group>
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              size="sm"
+              aria-label="Navigation"
+              aria-expanded={isOpen}
+            />
+            <Brand />
           </Group>
           <Group wrap="nowrap">
             <PaletteButton />
@@ -43,14 +48,23 @@ const Frame = () => {
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar className="navigation">
+      <AppShell.Navbar className="navigation" aria-label="Main">
         <Group h={52} px="md" justify="space-between">
           <Brand />
           <Burger opened onClick={close} hiddenFrom="sm" size="sm" aria-label="Close the navigation" />
         </Group>
-        <ScrollArea px="sm">
+        <Stack gap="xs" px="sm" pb="sm">
+          <ClientChooser />
+          <Box visibleFrom="sm">
+            <PaletteButton isWide />
+          </Box>
+        </Stack>
+        <ScrollArea px="sm" flex={1}>
           <Navigation onNavigate={close} />
         </ScrollArea>
+        <Box visibleFrom="sm" className="navigation-end">
+          <UserMenu isWide />
+        </Box>
       </AppShell.Navbar>
       <AppShell.Main id="content" className="content">
         <ConnectionBanner />

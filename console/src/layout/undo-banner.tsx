@@ -2,6 +2,7 @@ import { CloseButton, Group, Text } from '@mantine/core';
 import { useEffect } from 'react';
 import { UndoOf } from '../people/undo.tsx';
 import { endUndoOffer, type UndoOffer, useUndoOffer } from '../people/undo-offer.ts';
+import { useIsOver } from '../server-clock.ts';
 
 /** The last change that can be undone, above the screen: it covers nothing, and dialogs cover it. */
 export const UndoBanner = () => {
@@ -10,12 +11,12 @@ export const UndoBanner = () => {
 };
 
 const Banner = ({ title, operation, until }: UndoOffer) => {
+  const isOver = useIsOver(until);
   useEffect(() => {
-    const timer = setTimeout(endUndoOffer, until.getTime() - Date.now());
-    return () => clearTimeout(timer);
-  }, [until]);
+    if (isOver) endUndoOffer();
+  }, [isOver]);
   return (
-    <Group className="card undo-banner" role="status" px="md" py="xs" mb="md" gap="sm" wrap="nowrap">
+    <Group className="card sticky-banner" role="status" px="md" py="xs" mb="md" gap="sm" wrap="nowrap">
       <Group flex={1} gap="sm">
         <Text size="sm" fw={600} className="break-words">
           {title}

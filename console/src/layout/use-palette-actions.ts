@@ -2,8 +2,9 @@ import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import type { SpotlightActionData } from '@mantine/spotlight';
 import { useNavigate } from '@tanstack/react-router';
 import { nameOf } from '../people/name-of.ts';
+import { useClientChoice } from './client-choice.ts';
 import { logOut } from './log-out.ts';
-import { canAdminister } from './roles.ts';
+import { canAdminister, canView } from './roles.ts';
 import { screensFor } from './screens.ts';
 import { useFound } from './use-found.ts';
 import { useSession } from './use-session.ts';
@@ -38,17 +39,22 @@ export const usePaletteActions = (search: string): { groups: Group[]; isSearchin
     id: `app ${id}`,
     label,
     description: slug,
-    onClick: () => void navigate({ to: '/apps/$id', params: { id } }),
+    // Members have nothing to change there: they open it.
+    onClick: () =>
+      canView(roles)
+        ? void navigate({ to: '/apps/$id', params: { id } })
+        : location.assign(`/launch/${slug}/`),
   }));
   const clients = found.clients.map(({ id, name }) => ({
     id: `client ${id}`,
     label: name,
     onClick: () => void navigate({ to: '/clients/$id', params: { id: String(id) } }),
   }));
-  const screens = screensFor(roles).map(({ to, label }) => ({
+  const { remembered } = useClientChoice();
+  const screens = screensFor(roles).map(({ to, label, ...screen }) => ({
     id: `screen ${to}`,
     label,
-    onClick: () => void navigate({ to }),
+    onClick: () => void navigate({ to, search: 'clients' in screen ? { client: remembered } : {} }),
   }));
   const commands = [
     ...(canAdminister(roles)

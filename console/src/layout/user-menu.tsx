@@ -1,16 +1,29 @@
-import { Avatar, Button, Menu, useMantineColorScheme } from '@mantine/core';
+import { Avatar, Button, Menu, Text, useMantineColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { nameOf } from '../people/name-of.ts';
 import { logOut } from './log-out.ts';
 import { useSession } from './use-session.ts';
 
-export const UserMenu = () => {
+/** @param isWide at the end of the navigation, instead of the header of phones */
+export const UserMenu = ({ isWide = false }: { isWide?: boolean }) => {
   const { user } = useSession();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
-    <Menu position="bottom-end">
+    <Menu position={isWide ? 'top-start' : 'bottom-end'}>
       <Menu.Target>
-        <Button variant="subtle" px="xs" flex="none" aria-label={`Account of ${user.email}`}>
-          <Avatar src={user.profile_avatar} alt="" size={32} />
+        <Button
+          variant="subtle"
+          px="xs"
+          flex="none"
+          aria-label={isWide ? `${nameOf(user)}, account of ${user.email}` : `Account of ${user.email}`}
+          {...(isWide && { fullWidth: true, justify: 'flex-start', h: 40 })}
+        >
+          <Avatar src={user.profile_avatar} alt="" size={isWide ? 24 : 32} />
+          {isWide && (
+            <Text span ml="xs" size="sm" fw={500} c="var(--mantine-color-text)" truncate>
+              {nameOf(user)}
+            </Text>
+          )}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

@@ -1,4 +1,4 @@
-import { Alert } from '@mantine/core';
+import { Notice } from '../components/notice.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 
@@ -7,13 +7,13 @@ export const MailNotice = () => {
   const { sends_mail, roles } = useSession();
   if (sends_mail) return null;
   return (
-    <Alert role="note" color="orange" variant="light" mb="md">
+    <Notice>
       Mails are not sent and stay queued, because this service has no mail server.{' '}
       {roles.is_superuser
         ? 'The setting SMTP_URL names one.'
         : 'Ask the operator of this service to set one up.'}
       {canAdminister(roles) &&
         ' Until then, “Show the link” in the actions of an invitation shows what you can pass on yourself.'}
-    </Alert>
+    </Notice>
   );
 };

@@ -12,6 +12,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from './mail-notice.tsx';
+import { wordsOf } from './mail-reason.tsx';
 import classes from './mail-screen.module.css';
 import { MailStatus } from './mail-status.tsx';
 
@@ -84,17 +85,22 @@ const RetryButton = ({ mail }: { mail: Mail }) => {
   );
 };
 
-const Reason = ({ mail: { status, last_error: reason } }: { mail: Mail }) =>
-  reason === null || status === 'sent' ? null : (
+/** In words, and what the mail server said. */
+const Reason = ({ mail: { status, last_error: reason } }: { mail: Mail }) => {
+  if (reason === null || status === 'sent') return null;
+  const words = wordsOf(reason);
+  const what = status === 'failed' ? 'This mail failed' : 'The last attempt failed';
+  return (
     <Alert
       mb="md"
       variant="light"
       color={status === 'failed' ? 'red' : 'orange'}
-      title={status === 'failed' ? 'This mail failed' : 'The last attempt failed'}
+      title={words === reason ? what : `${what}: ${words}`}
     >
       {reason}
     </Alert>
   );
+};
 
 const Facts = ({ mail }: { mail: Mail }) => {
   const nameOfClient = useClientName();
@@ -126,22 +132,27 @@ const Facts = ({ mail }: { mail: Mail }) => {
 const nextAttempt = (date: Date) => (date > new Date() ? <DateText key="next" date={date} /> : 'Due now');
 
 /** The mail as it was or will be sent. The frame runs no scripts and has no access to this page. */
-const Preview = ({ mail: { html, text } }: { mail: Mail }) => (
+const Preview = ({ mail }: { mail: Mail }) => (
   <Stack className="card">
     <Title order={2} size="h3">
-      Preview
+      {mail.is_as_sent ? 'As it was sent' : 'Preview'}
     </Title>
+    {mail.status === 'sent' && !mail.is_as_sent && (
+      <Text size="sm" c="dimmed">
+        The texts with which this mail was sent were not kept. The preview has those of today.
+      </Text>
+    )}
     <Tabs defaultValue="html">
       <Tabs.List>
         <Tabs.Tab value="html">HTML</Tabs.Tab>
         <Tabs.Tab value="text">Text</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="html" pt="md">
-        <iframe className={classes.frame} title="HTML of the mail" sandbox="" srcDoc={html} />
+        <iframe className={classes.frame} title="HTML of the mail" sandbox="" srcDoc={mail.html} />
       </Tabs.Panel>
       <Tabs.Panel value="text" pt="md">
         <Text component="pre" className={classes.text}>
-          {text}
+          {mail.text}
         </Text>
       </Tabs.Panel>
     </Tabs>

@@ -1,4 +1,4 @@
-import { idOf, oneOf, textOf } from '../components/search-params.ts';
+import { idOf, oneOf, textOf, timeOf } from '../components/search-params.ts';
 
 export const MAIL_STATUSES = ['queued', 'retrying', 'sent', 'failed'] as const;
 
@@ -13,10 +13,18 @@ export type MailsFilter = {
   search?: string | undefined;
   status?: MailStatus | undefined;
   client?: number | undefined;
+  /** The time of one request, such as that of a list of invitations. */
+  created_at?: string | undefined;
 };
 
-export const mailsFilter = ({ search, status, client }: Record<string, unknown>): MailsFilter => ({
+export const mailsFilter = ({
+  search,
+  status,
+  client,
+  created_at,
+}: Record<string, unknown>): MailsFilter => ({
   search: textOf(search),
   status: oneOf(status, MAIL_STATUSES),
   client: idOf(client),
+  created_at: timeOf(created_at),
 });

@@ -1,11 +1,11 @@
-import { Group, Select } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
-import { ClientSelect, useClientName, useClients } from '../components/client-select.tsx';
-import { DateText } from '../components/date-text.tsx';
-import { DebouncedInput } from '../components/debounced-input.tsx';
+import { useClientName, useClients } from '../components/client-select.tsx';
+import { DateText, timeText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
@@ -32,7 +32,11 @@ export const MailsScreen = () => {
   };
   const mails = useInfiniteQuery(
     trpc.mail.list.infiniteQueryOptions(
-      { ...filter, limit: PAGE_SIZE },
+      {
+        ...filter,
+        created_at: filter.created_at ? new Date(filter.created_at) : undefined,
+        limit: PAGE_SIZE,
+      },
       {
         getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
         placeholderData: keepPreviousData,
@@ -47,24 +51,25 @@ export const MailsScreen = () => {
         lead="Invitations and password mails, newest first."
         procedures={['mail.list']}
       />
-      <Group mb="md">
-        <DebouncedInput
-          label="Search by email address"
-          value={filter.search}
-          onChange={(search) => change({ search })}
-        />
-        <Select
-          aria-label="Status"
-          flex="1 1 8rem"
-          maw={320}
-          placeholder="All statuses"
-          clearable
-          data={MAIL_STATUSES.map((value) => ({ value, label: STATUS_LABELS[value] }))}
-          value={filter.status ?? null}
+      <FilterBar
+        search={{
+          label: 'Search by email address',
+          value: filter.search,
+          onChange: (search) => change({ search }),
+        }}
+      >
+        <FilterChip
+          label="Status"
+          choices={STATUS_CHOICES}
+          value={filter.status}
           onChange={(value) => change({ status: oneOf(value, MAIL_STATUSES) })}
         />
-        <ClientSelect value={filter.client} onChange={(client) => change({ client })} />
-      </Group>
+        {filter.created_at !== undefined && (
+          <FixedChip label="Created" onClear={() => change({ created_at: undefined })}>
+            Created: {timeText(new Date(filter.created_at))}
+          </FixedChip>
+        )}
+      </FilterBar>
       <MailNotice />
       <PagedTable
         label="Mails"
@@ -80,6 +85,8 @@ export const MailsScreen = () => {
   );
 };
 
+const STATUS_CHOICES = MAIL_STATUSES.map((value) => ({ value, label: STATUS_LABELS[value] }));
+
 const hasWaiting = (mails: Mail[]): boolean => mails.some(({ status }) => isWaiting(status));
 
 /** @param nameOfClient for users who see several clients */
@@ -91,6 +98,7 @@ const columnsOf = (
   {
     heading: 'Subject',
     width: '2fr',
+    onPhone: 'plain',
     cell: ({ id, subject }) => (
       <Link className="text-link" to="/mails/$id" params={{ id: String(id) }}>
         {subject}
@@ -100,7 +108,12 @@ const columnsOf = (
   ...(nameOfClient
     ? [{ heading: 'Client', width: '1fr', cell: ({ client }: Mail) => nameOfClient(client) }]
     : []),
-  { heading: 'Status', width: '8rem', cell: ({ status }) => <MailStatus status={status} /> },
+  {
+    heading: 'Status',
+    width: '8rem',
+    onPhone: 'corner',
+    cell: ({ status }) => <MailStatus status={status} />,
+  },
   ...(hasReasons ? [reasonColumn<Mail>((mail) => mail)] : []),
   { heading: 'Created', width: '9.5rem', cell: ({ created_at: date }) => <DateText date={date} /> },
 ];

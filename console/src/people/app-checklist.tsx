@@ -45,7 +45,7 @@ export const AppChecklist = ({ client, without = NONE, value, onChange }: Props)
         <Text c="dimmed">{search === '' ? 'There is no app to choose.' : 'No app matches.'}</Text>
       )}
       <ScrollArea.Autosize mah="40vh">
-        <Checkbox.Group aria-label="Apps" value={value} onChange={onChange}>
+        <Checkbox.Group label="Apps" value={value} onChange={onChange}>
           <Stack gap="xs" p={4}>
             {shown.map((app) => (
               <Checkbox key={app.id} value={app.id} label={app.label} />

@@ -4,6 +4,7 @@ import { useExtendGrants } from '../access/use-extend-grants.ts';
 import { trpc } from '../api.ts';
 import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useIsOver } from '../server-clock.ts';
 import { Undo } from './undo.tsx';
 import { useUndoElsewhere } from './undo-offer.ts';
 import { type BulkChange, type BulkOutcome, type BulkRow, useUndo } from './use-bulk-update.ts';
@@ -16,6 +17,7 @@ const DONE = {
   'add-to-groups': 'Added to groups',
   deactivate: 'Deactivated',
   reactivate: 'Reactivated',
+  offboard: 'Offboarded',
   'send-password-link': 'Sent password links',
 } satisfies Record<BulkChange['action'], string>;
 
@@ -26,6 +28,7 @@ const UNCHANGED = {
   'add-to-groups': 'is a member already',
   deactivate: 'is inactive already',
   reactivate: 'is active already',
+  offboard: 'had nothing left',
   'send-password-link': 'got none',
 } satisfies Record<BulkChange['action'], string>;
 
@@ -55,7 +58,8 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
   const labels = apps.filter(({ id }) => change.apps?.includes(id)).map(({ label }) => label);
   const until = change.expires_at ? `until ${dateOf(change.expires_at)}` : '';
   const title = `${[DONE[change.action], labels.join(', '), until].filter(Boolean).join(' ')}: ${counts.join(', ')}`;
-  const canUndo = undoUntil !== null && changed > 0;
+  const isOver = useIsOver(undoUntil);
+  const canUndo = undoUntil !== null && changed > 0 && (!isOver || undo.isPending || undo.isSuccess);
   useUndoElsewhere(title, operation, canUndo && !undo.data ? undoUntil : null);
   return (
     <Alert

@@ -1,19 +1,32 @@
 import { Button, Checkbox, Popover, Stack } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
+import { IconColumns3 } from '@tabler/icons-react';
+import { useMemo } from 'react';
 import { COLUMN_NAMES, type ColumnName, DEFAULT_COLUMNS, isColumnName } from './people-columns.tsx';
 
 type Columns = { shown: ColumnName[]; setShown: (shown: ColumnName[]) => void };
 
 /** The columns that the user has chosen, kept in this browser. */
 export const useColumns = (): Columns => {
-  const [shown, setShown] = useLocalStorage({ key: 'people-columns', defaultValue: DEFAULT_COLUMNS });
-  return { shown, setShown };
+  const [shown, setShown] = useLocalStorage({
+    key: 'people-table',
+    defaultValue: DEFAULT_COLUMNS,
+    getInitialValueInEffect: false,
+  });
+  // The browser may have kept the name of a column that is gone.
+  return { shown: useMemo(() => shown.filter(isColumnName), [shown]), setShown };
 };
 
 export const ColumnMenu = ({ shown, setShown }: Columns) => (
   <Popover position="bottom-end">
     <Popover.Target>
-      <Button variant="default">Columns</Button>
+      <Button
+        variant="default"
+        visibleFrom="sm"
+        leftSection={<IconColumns3 size={16} stroke={1.6} aria-hidden />}
+      >
+        Columns
+      </Button>
     </Popover.Target>
     <Popover.Dropdown>
       <Checkbox.Group

@@ -1,21 +1,16 @@
-import { Avatar, Badge, Checkbox, Group } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
 import type { Outputs } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
+import { FirstName } from '../components/tags.tsx';
 import type { Column } from '../components/virtual-table.tsx';
-import { nameOf } from './name-of.ts';
 import type { Sort } from './people-filter.ts';
-import type { Selection } from './use-selection.ts';
+import { AppsCell, LastSeen, NameCell, PersonStatus } from './person-cells.tsx';
+import { type Selecting, selectColumn } from './select-people.tsx';
 
 export type Person = Outputs['users']['people'][number];
 
-/** Admins can open all apps of their clients, without grants. */
-const AppCount = ({ apps, clientadmin_of: clients }: Pick<Person, 'apps' | 'clientadmin_of'>) =>
-  clients.length > 0 ? <span title="Has all apps of the client as its admin">all</span> : apps.length;
-
 const NAME: Column<Person, Sort> = {
   heading: 'Name',
-  width: 'minmax(12rem, 2.1fr)',
+  width: 'minmax(18rem, 3fr)',
   sort: 'name',
   cell: (person) => <NameCell person={person} />,
 };
@@ -26,27 +21,42 @@ type Choice = Column<Person, Sort> & { field?: string; isDefault?: boolean };
 /** The columns that a user may choose. */
 export const CHOICES = {
   email: {
-    field: 'email',
     heading: 'Email address',
     width: '2fr',
     sort: 'email',
-    isDefault: true,
     cell: ({ email }) => <span title={email}>{email}</span>,
   },
   handle: { field: 'handle', heading: 'Handle', width: '1fr', cell: ({ handle }) => handle },
   apps: {
     field: 'apps',
     heading: 'Apps',
-    width: '4rem',
+    width: 'minmax(10rem, 1.7fr)',
     isDefault: true,
-    cell: (person) => <AppCount {...person} />,
+    cell: (person) => <AppsCell person={person} />,
+  },
+  groups: {
+    heading: 'Groups',
+    width: 'minmax(6rem, 1fr)',
+    isDefault: true,
+    cell: ({ groups }) => <FirstName names={groups} />,
+  },
+  status: {
+    heading: 'Status',
+    width: '5rem',
+    isDefault: true,
+    cell: (person) => <PersonStatus person={person} />,
+  },
+  last_seen: {
+    heading: 'Last seen',
+    width: '6.5rem',
+    isDefault: true,
+    cell: (person) => <LastSeen person={person} />,
   },
   last_login: {
     field: 'last_login',
     heading: 'Last login',
     width: '9.5rem',
     sort: 'last_login',
-    isDefault: true,
     cell: ({ last_login }) => <DateText date={last_login} />,
   },
   date_joined: {
@@ -54,7 +64,6 @@ export const CHOICES = {
     heading: 'Joined',
     width: '9.5rem',
     sort: 'date_joined',
-    isDefault: true,
     cell: ({ date_joined }) => <DateText date={date_joined} />,
   },
   administers: {
@@ -76,10 +85,11 @@ const isDefault = (name: ColumnName): boolean => {
 
 export const DEFAULT_COLUMNS = Object.keys(CHOICES).filter(isColumnName).filter(isDefault);
 
-/** The fields behind the columns of the CSV file, which always begins with the name. */
+/** The fields behind the columns of the CSV file, which always begins with the name and the address. */
 export const fieldsOf = (shown: readonly ColumnName[]): string[] => [
   'first_name',
   'last_name',
+  'email',
   'is_active',
   ...shown.flatMap((name) => {
     const { field }: Choice = CHOICES[name];
@@ -91,33 +101,6 @@ export const COLUMN_NAMES = Object.fromEntries(
   Object.entries(CHOICES).map(([name, { heading }]) => [name, heading]),
 );
 
-/** People can be selected one by one, in a range, or all who match. */
-export type Selecting = {
-  selection: Selection;
-  /** The addresses that the list has loaded. */
-  listed: () => readonly string[];
-  /** Whether these are all who match. */
-  isComplete: boolean;
-};
-
-const selectColumn = ({ selection, listed, isComplete }: Selecting): Column<Person, Sort> => ({
-  heading: <SelectAll selection={selection} listed={listed} isComplete={isComplete} />,
-  id: 'select',
-  width: '1.5rem',
-  cell: ({ email }) => (
-    <Checkbox
-      aria-label={`Select ${email}`}
-      checked={selection.isSelected(email)}
-      disabled={selection.selected === 'all'}
-      onChange={({ nativeEvent }) =>
-        nativeEvent instanceof MouseEvent && nativeEvent.shiftKey
-          ? selection.extendTo(email, listed())
-          : selection.toggle(email)
-      }
-    />
-  ),
-});
-
 /** @param selecting null for users who may not change people */
 export const columnsOf = (
   shown: readonly ColumnName[],
@@ -127,29 +110,3 @@ export const columnsOf = (
   NAME,
   ...shown.map((name) => CHOICES[name]),
 ];
-
-const SelectAll = ({ selection: { selected, selectAll, clear }, listed, isComplete }: Selecting) => {
-  const isAll = selected === 'all' || (isComplete && selected.size > 0 && selected.size === listed().length);
-  return (
-    <Checkbox
-      aria-label="Select all who match"
-      checked={isAll}
-      indeterminate={!isAll && selected.size > 0}
-      onChange={() => (isAll ? clear() : selectAll(isComplete ? listed() : null))}
-    />
-  );
-};
-
-const NameCell = ({ person }: { person: Person }) => (
-  <Group gap="xs" wrap="nowrap">
-    <Avatar src={person.profile_avatar} alt="" size={28} />
-    <Link className="text-link" to="/people/$email" params={{ email: person.email }}>
-      {nameOf(person)}
-    </Link>
-    {!person.is_active && (
-      <Badge variant="default" tt="none" flex="none">
-        Inactive
-      </Badge>
-    )}
-  </Group>
-);

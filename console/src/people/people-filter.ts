@@ -6,7 +6,15 @@ type Query = Extract<Inputs['users']['list'], object>;
 /** The filter of the list of people, as the address states it. */
 export type PeopleFilter = Pick<
   Query,
-  'search' | 'is_active' | 'app' | 'client' | 'role' | 'never_logged_in' | 'password_expired' | 'sort'
+  | 'search'
+  | 'is_active'
+  | 'app'
+  | 'group'
+  | 'client'
+  | 'role'
+  | 'never_logged_in'
+  | 'password_expired'
+  | 'sort'
 > & {
   /** People who have not logged in for this many days. */
   idle_days?: number | undefined;
@@ -29,6 +37,7 @@ export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => 
   search: textOf(address.search),
   is_active: booleanOf(address.is_active),
   app: textOf(address.app),
+  group: numberOf(address.group),
   client: numberOf(address.client),
   role: oneOf(address.role, Object.keys(ROLES) as (keyof typeof ROLES)[]),
   never_logged_in: booleanOf(address.never_logged_in),

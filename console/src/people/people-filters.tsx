@@ -1,128 +1,118 @@
-import { Select, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import { trpc } from '../api.ts';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
 import { type PeopleFilter, peopleFilter, ROLES } from './people-filter.ts';
 
 /** Short, because a list that is no longer wanted is aborted. */
 const TYPING_MS = 25;
+const MAX_GROUPS = 200;
 
-const LAST_LOGINS = {
+const choicesOf = (labels: Record<string, string>) =>
+  Object.entries(labels).map(([value, label]) => ({ value, label }));
+
+const STATES = choicesOf({ true: 'Active', false: 'Inactive' });
+const ROLE_CHOICES = choicesOf(ROLES);
+const LAST_SEEN = choicesOf({
+  30: 'Over 30 days ago',
+  90: 'Over 90 days ago',
+  180: 'Over 180 days ago',
+  365: 'Over a year ago',
+});
+const LAST_LOGINS = choicesOf({
   never: 'Never',
   30: 'Over 30 days ago',
   90: 'Over 90 days ago',
   365: 'Over a year ago',
-};
-
-const LAST_SEEN = {
-  30: 'Not seen for 30 days',
-  90: 'Not seen for 90 days',
-  180: 'Not seen for 180 days',
-  365: 'Not seen for a year',
-};
+});
 
 type Props = { filter: PeopleFilter; onChange: (changes: Partial<PeopleFilter>) => void };
 
-export const PeopleFilters = ({ filter, onChange }: Props) => {
-  const apps = useQuery(trpc.apps.list.queryOptions({}));
-  const clients = useQuery(trpc.clients.list.queryOptions({}));
+/** Memoized: it does not depend on the rows that arrive. */
+export const PeopleFilters = memo(({ filter, onChange }: Props) => (
+  <FilterBar
+    search={{
+      label: 'Search people',
+      placeholder: 'Name or email address',
+      pauseMs: TYPING_MS,
+      value: filter.search,
+      onChange: (search) => onChange({ search }),
+    }}
+  >
+    <FilterChip
+      label="Status"
+      choices={STATES}
+      value={textOf(filter.is_active)}
+      onChange={(value) => onChange({ is_active: value === undefined ? undefined : value === 'true' })}
+    />
+    <AppChip filter={filter} onChange={onChange} />
+    <GroupChip filter={filter} onChange={onChange} />
+    <FilterChip
+      label="Role"
+      choices={ROLE_CHOICES}
+      value={filter.role}
+      onChange={(role) => onChange(peopleFilter({ ...filter, role }))}
+    />
+    <FilterChip
+      label="Last seen"
+      choices={LAST_SEEN}
+      value={textOf(filter.unseen_days)}
+      onChange={(value) => onChange({ unseen_days: value === undefined ? undefined : Number(value) })}
+    />
+    <FilterChip
+      label="Last login"
+      choices={LAST_LOGINS}
+      value={filter.never_logged_in ? 'never' : textOf(filter.idle_days)}
+      onChange={(value) =>
+        onChange({
+          never_logged_in: value === 'never' ? true : undefined,
+          idle_days: value === undefined || value === 'never' ? undefined : Number(value),
+        })
+      }
+    />
+    {filter.password_expired !== undefined && (
+      <FixedChip label="Password" onClear={() => onChange({ password_expired: undefined })}>
+        Password: {filter.password_expired ? 'expired' : 'valid'}
+      </FixedChip>
+    )}
+  </FilterBar>
+));
+
+const textOf = (value: number | boolean | undefined): string | undefined =>
+  value === undefined ? undefined : String(value);
+
+/** The apps are loaded when they are wanted. */
+const AppChip = ({ filter, onChange }: Props) => {
+  const [isOpened, setOpened] = useState(false);
+  const enabled = isOpened || filter.app !== undefined;
+  const apps = useQuery(trpc.apps.list.queryOptions({ client: filter.client }, { enabled }));
   return (
-    <>
-      <SearchInput search={filter.search} onSearch={(search) => onChange({ search })} />
-      <Choice
-        label="State"
-        placeholder="Any state"
-        choices={{ true: 'Active', false: 'Inactive' }}
-        value={filter.is_active}
-        onChange={(value) => onChange({ is_active: value === undefined ? undefined : value === 'true' })}
-      />
-      <Choice
-        label="App"
-        placeholder="All apps"
-        choices={Object.fromEntries((apps.data ?? []).map(({ slug, label }) => [slug, label]))}
-        value={filter.app}
-        onChange={(app) => onChange({ app })}
-      />
-      {clients.data && clients.data.length > 1 && (
-        <Choice
-          label="Client"
-          placeholder="All clients"
-          choices={Object.fromEntries(clients.data.map(({ id, name }) => [id, name]))}
-          value={filter.client}
-          onChange={(id) => onChange({ client: id === undefined ? undefined : Number(id) })}
-        />
-      )}
-      <Choice
-        label="Role"
-        placeholder="All roles"
-        choices={ROLES}
-        value={filter.role}
-        onChange={(role) => onChange(peopleFilter({ ...filter, role }))}
-      />
-      <Choice
-        label="Last login"
-        placeholder="Any last login"
-        choices={LAST_LOGINS}
-        value={filter.never_logged_in ? 'never' : filter.idle_days}
-        onChange={(value) =>
-          onChange({
-            never_logged_in: value === 'never' ? true : undefined,
-            idle_days: value === undefined || value === 'never' ? undefined : Number(value),
-          })
-        }
-      />
-      <Choice
-        label="Last seen"
-        placeholder="Seen any time"
-        choices={LAST_SEEN}
-        value={filter.unseen_days}
-        onChange={(value) => onChange({ unseen_days: value === undefined ? undefined : Number(value) })}
-      />
-    </>
+    <FilterChip
+      label="App"
+      choices={apps.data?.map(({ slug, label }) => ({ value: slug, label }))}
+      value={filter.app}
+      onChange={(app) => onChange({ app })}
+      onOpen={() => setOpened(true)}
+    />
   );
 };
 
-type ChoiceProps = {
-  label: string;
-  placeholder: string;
-  /** Value → what the user reads. */
-  choices: Record<string, string>;
-  value: string | number | boolean | undefined;
-  onChange: (value: string | undefined) => void;
-};
-
-/** A filter that is off while nothing is selected. */
-const Choice = ({ label, placeholder, choices, value, onChange }: ChoiceProps) => (
-  <Select
-    aria-label={label}
-    placeholder={placeholder}
-    clearable
-    searchable
-    flex="1 1 9rem"
-    maw={240}
-    data={Object.entries(choices).map(([key, text]) => ({ value: key, label: text }))}
-    value={value === undefined ? null : String(value)}
-    onChange={(selected) => onChange(selected ?? undefined)}
-  />
-);
-
-type SearchProps = { search: string | undefined; onSearch: (search: string | undefined) => void };
-
-const SearchInput = ({ search, onSearch }: SearchProps) => {
-  const [text, setText] = useState(search ?? '');
-  const report = useDebouncedCallback((value: string) => onSearch(value.trim() || undefined), TYPING_MS);
+/** Groups belong to a client: the one of the filter, or the only one. */
+const GroupChip = ({ filter, onChange }: Props) => {
+  const [isOpened, setOpened] = useState(false);
+  const clients = useQuery(trpc.clients.list.queryOptions({})).data ?? [];
+  const client = filter.client ?? (clients.length === 1 ? clients[0]?.id : undefined);
+  const enabled = client !== undefined && (isOpened || filter.group !== undefined);
+  const groups = useQuery(trpc.groups.list.queryOptions({ id: client ?? 0, limit: MAX_GROUPS }, { enabled }));
+  if (client === undefined && filter.group === undefined) return null;
   return (
-    <TextInput
-      type="search"
-      aria-label="Search people"
-      placeholder="Name or email address"
-      flex="2 1 11rem"
-      value={text}
-      onChange={({ currentTarget: { value } }) => {
-        setText(value);
-        report(value);
-      }}
+    <FilterChip
+      label="Group"
+      choices={groups.data?.map(({ id, name }) => ({ value: String(id), label: name }))}
+      value={textOf(filter.group)}
+      onChange={(group) => onChange({ group: group === undefined ? undefined : Number(group) })}
+      onOpen={() => setOpened(true)}
     />
   );
 };

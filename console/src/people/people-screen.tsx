@@ -1,20 +1,23 @@
-import { Button, Group, Skeleton, Text } from '@mantine/core';
+import { Button } from '@mantine/core';
+import { IconUserPlus } from '@tabler/icons-react';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { useCallback } from 'react';
 import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { RowCount } from '../components/row-count.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { BulkBar } from './bulk-bar.tsx';
 import { ColumnMenu, useColumns } from './column-menu.tsx';
-import { CsvLink } from './csv-link.tsx';
+import { CsvItem } from './csv-item.tsx';
 import { InvitedNotice } from './invited-notice.tsx';
 import { conditionsOf, type PeopleFilter } from './people-filter.ts';
 import { PeopleFilters } from './people-filters.tsx';
 import { peopleQuery } from './people-query.ts';
-import { PeopleTable } from './people-table.tsx';
+import { PeopleSkeleton, PeopleTable } from './people-table.tsx';
+import { useBulkBar } from './use-bulk-bar.tsx';
 import { useSelection } from './use-selection.ts';
 
 const route = getRouteApi('/people');
@@ -24,12 +27,14 @@ export const PeopleScreen = () => {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const columns = useColumns();
-  const selection = useSelection();
+  const { sort, ...list } = filter;
+  const selection = useSelection(JSON.stringify(list));
   const isAdmin = canAdminister(useSession().roles);
-  const change = (changes: Partial<PeopleFilter>): void => {
-    if (!('sort' in changes)) selection.clear();
-    void navigate({ search: { ...filter, ...changes }, replace: true });
-  };
+  const change = useCallback(
+    (changes: Partial<PeopleFilter>): void =>
+      void navigate({ search: (previous) => ({ ...previous, ...changes }), replace: true }),
+    [navigate],
+  );
   const conditions = conditionsOf(filter);
   const people = useInfiniteQuery(peopleQuery(filter));
   // After the rows: counting the matches of a short word takes longer than finding the first ones.
@@ -40,30 +45,34 @@ export const PeopleScreen = () => {
       placeholderData: keepPreviousData,
       trpc: { abortOnUnmount: true },
     }),
-  ).data;
+  ).data?.count;
   const rows = people.data?.pages.flat() ?? [];
+  const { bar, panels } = useBulkBar({ selection, filter: conditions, total: total ?? 0 });
   return (
     <>
       <ScreenHeader
         title="People"
         procedures={['users.people']}
-        lead={<Count total={total?.count} />}
+        count={<RowCount total={total} one="person" many="people" />}
         actions={
           <>
             <ColumnMenu {...columns} />
-            <CsvLink filter={filter} shown={columns.shown} />
             {isAdmin && (
-              <Button renderRoot={(props) => <Link {...props} to="/invite" />}>Invite people</Button>
+              <Button
+                leftSection={<IconUserPlus size={16} stroke={1.6} aria-hidden />}
+                renderRoot={(props) => <Link {...props} to="/invite" />}
+              >
+                Invite people
+              </Button>
             )}
           </>
         }
+        menu={<CsvItem filter={filter} shown={columns.shown} />}
       />
-      <Group mb="md" gap="sm">
-        <PeopleFilters filter={filter} onChange={change} />
-      </Group>
-      {isAdmin && <BulkBar selection={selection} filter={conditions} total={total?.count ?? 0} />}
+      <PeopleFilters filter={filter} onChange={change} />
+      {panels}
       <ProblemAlert error={people.error} />
-      {people.isPending && <Skeleton height={400} />}
+      {people.isPending && <PeopleSkeleton shown={columns.shown} />}
       {people.isSuccess && rows.length === 0 && (
         <>
           <EmptyState title="No one matches">Change the filter, or invite someone.</EmptyState>
@@ -75,23 +84,15 @@ export const PeopleScreen = () => {
           people={rows}
           shown={columns.shown}
           selection={isAdmin ? selection : null}
-          isComplete={people.data !== undefined && !people.hasNextPage}
-          sort={filter.sort}
-          onSort={(sort) => change({ sort })}
+          total={hasRows ? total : undefined}
+          isComplete={hasRows && !people.hasNextPage}
+          sort={sort}
+          onSort={(chosen) => change({ sort: chosen })}
           hasMore={people.hasNextPage && !people.isFetchingNextPage}
           onMore={() => void people.fetchNextPage()}
         />
       )}
+      {isAdmin && bar}
     </>
   );
 };
-
-const Count = ({ total }: { total: number | undefined }) => (
-  <Text component="span" aria-live="polite">
-    {total === undefined ? (
-      <Skeleton component="span" display="inline-block" width={80} height={16} />
-    ) : (
-      `${total.toLocaleString()} ${total === 1 ? 'person' : 'people'}`
-    )}
-  </Text>
-);

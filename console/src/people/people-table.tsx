@@ -1,13 +1,19 @@
 import { useEffect, useMemo, useRef } from 'react';
+import type { Card } from '../components/row-card.tsx';
+import { TableSkeleton } from '../components/table-skeleton.tsx';
 import { VirtualTable } from '../components/virtual-table.tsx';
 import { type ColumnName, columnsOf, type Person } from './people-columns.tsx';
 import type { PeopleFilter } from './people-filter.ts';
+import { CARD_HEIGHT, PersonCard } from './person-card.tsx';
+import { SelectAll, type Selecting } from './select-people.tsx';
 import type { Selection } from './use-selection.ts';
 
 type Props = {
   people: Person[];
   shown: ColumnName[];
   selection: Selection | null;
+  /** The number of all who match; undefined until it is known. */
+  total: number | undefined;
   /** Whether these are all who match. */
   isComplete: boolean;
   sort: PeopleFilter['sort'];
@@ -16,35 +22,49 @@ type Props = {
   onMore: () => void;
 };
 
-export const PeopleTable = ({
-  people,
-  shown,
-  selection,
-  isComplete,
-  sort,
-  onSort,
-  hasMore,
-  onMore,
-}: Props) => {
+export const PeopleTable = ({ people, shown, selection, isComplete, total, ...table }: Props) => {
+  const selecting = useSelecting(people, selection, isComplete);
+  const columns = useMemo(() => columnsOf(shown, selecting), [shown, selecting]);
+  const card = useMemo(() => cardOf(selecting), [selecting]);
+  return (
+    <VirtualTable
+      label="People"
+      columns={columns}
+      card={card}
+      rows={people}
+      total={total ?? (isComplete ? people.length : 'unknown')}
+      keyOf={({ email }) => email}
+      isSelected={selection ? ({ email }) => selection.isSelected(email) : undefined}
+      {...table}
+    />
+  );
+};
+
+const useSelecting = (
+  people: Person[],
+  selection: Selection | null,
+  isComplete: boolean,
+): Selecting | null => {
   // Read when a person is selected, so that the columns stay the same while pages are added.
   const listed = useRef<readonly string[]>([]);
   useEffect(() => {
     listed.current = people.map(({ email }) => email);
   }, [people]);
-  const columns = useMemo(
-    () => columnsOf(shown, selection && { selection, listed: () => listed.current, isComplete }),
-    [shown, selection, isComplete],
-  );
-  return (
-    <VirtualTable
-      label="People"
-      columns={columns}
-      rows={people}
-      keyOf={({ email }) => email}
-      sort={sort}
-      onSort={onSort}
-      hasMore={hasMore}
-      onMore={onMore}
-    />
+  return useMemo(
+    () => selection && { selection, listed: () => listed.current, isComplete },
+    [selection, isComplete],
   );
 };
+
+const cardOf = (selecting: Selecting | null): Card<Person> => ({
+  height: CARD_HEIGHT,
+  heading: selecting ? <SelectAll {...selecting} label="All who match" /> : undefined,
+  content: (person) => <PersonCard person={person} selecting={selecting} />,
+});
+
+/** The table while it is loaded. */
+const SKELETON_CARD: Card<Person> = { height: CARD_HEIGHT, content: () => null };
+
+export const PeopleSkeleton = ({ shown }: { shown: ColumnName[] }) => (
+  <TableSkeleton columns={columnsOf(shown, null)} card={SKELETON_CARD} rows={14} />
+);

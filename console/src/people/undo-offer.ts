@@ -1,5 +1,6 @@
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useSyncExternalStore } from 'react';
+import { serverNow } from '../server-clock.ts';
 
 /** An operation that can be undone from every screen. */
 export type UndoOffer = { title: string; operation: string; until: Date };
@@ -33,7 +34,7 @@ export const useUndoElsewhere = (title: string, operation: string, until: Date |
   useEffect(() => {
     if (until === null) return;
     return router.subscribe('onBeforeNavigate', ({ pathChanged }) => {
-      if (pathChanged && until.getTime() > Date.now()) offerUndo({ title, operation, until });
+      if (pathChanged && until.getTime() > serverNow()) offerUndo({ title, operation, until });
     });
   }, [router, title, operation, until]);
 };

@@ -1,8 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
-import { useRef } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Inputs, type Outputs, steward } from '../api.ts';
-import { newIdempotencyKey } from '../components/idempotency-key.ts';
+import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import type { conditionsOf } from './people-filter.ts';
 import type { Selected } from './use-selection.ts';
 
@@ -23,23 +22,9 @@ export type BulkOutcome = {
 
 const MAX_ADDRESSES = 1_000;
 
-type KeyOf = (request: Input) => string;
-
-/** Until a change has succeeded, a repeat of a request has its key: after a lost response it sends no second mail. */
-const useKeys = () => {
-  const keys = useRef(new Map<string, string>()).current;
-  const keyOf: KeyOf = (request) => {
-    const text = JSON.stringify(request);
-    const key = keys.get(text) ?? newIdempotencyKey();
-    keys.set(text, key);
-    return key;
-  };
-  return { keyOf, forget: () => keys.clear() };
-};
-
 /** Sends one request for each thousand people. Together they are one operation. */
 const updateAll = async (
-  keyOf: KeyOf,
+  keyOf: (request: Input) => string,
   selected: Selected,
   filter: ReturnType<typeof conditionsOf>,
   change: BulkChange,
@@ -65,7 +50,7 @@ type Variables = { selected: Selected; filter: ReturnType<typeof conditionsOf>; 
 
 export const useBulkUpdate = () => {
   const refresh = useAccessRefresh();
-  const { keyOf, forget } = useKeys();
+  const { keyOf, forget } = useIdempotencyKeys();
   return useMutation({
     mutationFn: ({ selected, filter, change }: Variables) => updateAll(keyOf, selected, filter, change),
     onSuccess: forget,

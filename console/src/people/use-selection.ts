@@ -5,9 +5,17 @@ export type Selected = ReadonlySet<string> | 'all';
 
 export type Selection = ReturnType<typeof useSelection>;
 
-/** The people that a bulk action changes. It stays while the list loads more pages. */
-export const useSelection = () => {
+/**
+ * The people that a bulk action changes. It stays while the list loads more pages.
+ * @param list names what is listed: another list begins with an empty selection
+ */
+export const useSelection = (list: string) => {
   const [selected, setSelected] = useState<Selected>(new Set());
+  const [known, setKnown] = useState(list);
+  if (list !== known) {
+    setKnown(list);
+    if (selected === 'all' || selected.size > 0) setSelected(new Set());
+  }
   const lastToggled = useRef<string | null>(null);
   return useMemo(() => {
     const isAll = selected === 'all';

@@ -1,19 +1,20 @@
 import { Badge, Button, Card, Group, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
-type Props = { email: string; name: string };
+type Props = { email: string; name: string; label: string; icon: ReactNode };
 
 /** Shows an admin the home page of a person. The audit trail records each look. */
-export const HomePreview = ({ email, name }: Props) => {
+export const HomePreview = ({ email, name, label, icon }: Props) => {
   const [isOpen, { open, close }] = useDisclosure();
   return (
     <>
-      <Button variant="default" onClick={open}>
-        See their home page
+      <Button variant="default" leftSection={icon} onClick={open}>
+        {label}
       </Button>
       <Dialog isOpen={isOpen} onClose={close} size="lg" title={`What ${name} sees after login`}>
         {isOpen && <Preview email={email} />}
@@ -40,9 +41,9 @@ const Home = ({ home: { is_active, apps } }: { home: Outputs['users']['preview']
   if (!is_active) return <Text>The account is inactive: this person cannot log in.</Text>;
   if (apps.length === 0) return <Text>No apps.</Text>;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+    <SimpleGrid component="ul" className="plain-list" cols={{ base: 1, xs: 2 }}>
       {apps.map(({ id, label, description, in_maintenance }) => (
-        <Card key={id} withBorder>
+        <Card key={id} component="li" withBorder>
           <Group justify="space-between">
             <Text fw={600}>{label}</Text>
             {in_maintenance && <Badge variant="default">In maintenance</Badge>}

@@ -1,16 +1,19 @@
 import { ActionIcon, Button, Group, Menu, Stack, Text, Title } from '@mantine/core';
+import { IconAppWindow, IconDots, IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import { ExplainDialog } from '../access/explain-dialog.tsx';
 import { useClientName } from '../components/client-select.tsx';
-import { DateText } from '../components/date-text.tsx';
+import { shortDateOf, timeText } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 import { offerUndo } from '../people/undo-offer.ts';
+import { serverNow } from '../server-clock.ts';
 import { GrantDialog, GrantEndDialog } from './grant-dialogs.tsx';
+import classes from './person.module.css';
 import { hasApp, type PersonAccess, type PersonApp, useEndGrant } from './use-person-access.ts';
 import type { Person } from './use-person-form.ts';
 
@@ -42,13 +45,13 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
   const end = useEndGrant(email, (operation, appId) => {
     const label = apps.find(({ id }) => id === appId)?.label ?? appId;
     const title = `${name} no longer has ${label}`;
-    offerUndo({ title, operation, until: new Date(Date.now() + UNDO_SHOWN_MS) });
+    offerUndo({ title, operation, until: new Date(serverNow() + UNDO_SHOWN_MS) });
   });
   const explain = (app: PersonApp): void => setOpen({ kind: 'explain', app });
   return (
-    <Stack className="card" component="section" aria-labelledby="apps" align="stretch">
-      <Title order={2} size="h3" id="apps">
-        Apps
+    <Stack className="card" component="section" aria-label="Apps" align="stretch" gap="xs">
+      <Title order={2} size="h3">
+        {has.length === 0 ? 'Has no apps' : `Has ${has.length} ${has.length === 1 ? 'app' : 'apps'}`}
       </Title>
       <ProblemAlert error={end.error} />
       {person.clientadmin_of.length > 0 && (
@@ -56,17 +59,11 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
           Has all apps of {listOf.format(person.clientadmin_of.map(clientName))} as its admin.
         </Text>
       )}
-      {has.length === 0 && <Text c="dimmed">Has no apps.</Text>}
       <AppRows>
         {has.map((app) => (
           <AppRow key={app.id} app={app} client={ofClient(app)} facts={<Ways app={app} groups={groups} />}>
             <EndBadge date={app.grant?.expires_at} />
-            <Button
-              variant="default"
-              size="compact-sm"
-              aria-label={`Why? ${app.label}`}
-              onClick={() => explain(app)}
-            >
+            <Button variant="default" size="xs" aria-label={`Why? ${app.label}`} onClick={() => explain(app)}>
               Why?
             </Button>
             {!isReadOnly && app.grant && administers(roles, app.client) && (
@@ -82,8 +79,13 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
       </AppRows>
       {!isReadOnly && (
         <Group>
-          <Button variant="default" onClick={() => setOpen({ kind: 'grant', app: null })}>
-            Grant apps
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconPlus size={14} stroke={1.8} aria-hidden />}
+            onClick={() => setOpen({ kind: 'grant', app: null })}
+          >
+            Grant an app
           </Button>
         </Group>
       )}
@@ -112,11 +114,7 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
 };
 
 const AppRows = ({ children }: { children: ReactNode[] }) =>
-  children.length === 0 ? null : (
-    <Stack component="ul" m={0} p={0} className="divided" gap="sm">
-      {children}
-    </Stack>
-  );
+  children.length === 0 ? null : <ul className={classes.rows}>{children}</ul>;
 
 type RowProps = {
   app: PersonApp;
@@ -127,8 +125,9 @@ type RowProps = {
 };
 
 const AppRow = ({ app: { id, label }, client, facts, children }: RowProps) => (
-  <Group component="li" justify="space-between" gap="xs">
-    <Stack gap={0} flex="1 1 12rem" miw={0}>
+  <li className={classes.app}>
+    <IconAppWindow size={20} stroke={1.4} aria-hidden />
+    <Stack gap={0} miw={0}>
       <Group gap="xs">
         <Link className="text-link" to="/apps/$id" params={{ id }}>
           {label}
@@ -142,7 +141,7 @@ const AppRow = ({ app: { id, label }, client, facts, children }: RowProps) => (
       {facts}
     </Stack>
     <Group gap="xs">{children}</Group>
-  </Group>
+  </li>
 );
 
 const ROLES: Record<string, string> = {
@@ -151,32 +150,50 @@ const ROLES: Record<string, string> = {
   'client-admin': 'As an admin of the client',
 };
 
-/** Each way in which the person has the app, in a line. */
-const Ways = ({
-  app: { role, grant, groups: ids },
-  groups,
-}: {
-  app: PersonApp;
-  groups: PersonAccess['groups'];
-}) => {
-  const names = groups.flatMap(({ id, name }) => (ids.includes(id) ? name : []));
+type WaysProps = { app: PersonApp; groups: PersonAccess['groups'] };
+
+/** Each way in which the person has the app, and since when. */
+const Ways = ({ app: { role, grant, groups: ids }, groups }: WaysProps) => {
+  const through = groups.filter(({ id }) => ids.includes(id));
+  const ways: ReactNode[] = [];
+  if (role !== null) ways.push(ROLES[role]);
+  for (const { name, added_at: at, added_by: by } of through)
+    ways.push(
+      <>
+        Through the group {name}
+        {at && <Since date={at} />}
+        {by && `, added by ${by}`}
+      </>,
+    );
+  if (grant)
+    ways.push(
+      <>
+        Granted{grant.granted_by && ` by ${grant.granted_by}`}
+        {grant.granted_at && <Since date={grant.granted_at} />}
+      </>,
+    );
+  if (grant && grant.reason !== '') ways.push(`“${grant.reason}”`);
   return (
     <Text size="sm" c="dimmed" component="div" className="break-words">
-      {role !== null && <div>{ROLES[role]}</div>}
-      {ids.length > 0 && (
-        <div>
-          Through the {ids.length === 1 ? 'group' : 'groups'} {listOf.format(names)}
-        </div>
-      )}
-      {grant && (
-        <div>
-          Granted{grant.granted_by && ` by ${grant.granted_by}`} <DateText date={grant.granted_at} none="" />
-        </div>
-      )}
-      {grant && grant.reason !== '' && <div>“{grant.reason}”</div>}
+      {ways.map((way, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: ways have no other identity
+        <Fragment key={index}>
+          {index > 0 && ' · '}
+          {way}
+        </Fragment>
+      ))}
     </Text>
   );
 };
+
+const Since = ({ date }: { date: Date }) => (
+  <>
+    {' '}
+    <time className="nowrap" dateTime={date.toISOString()} title={timeText(date)}>
+      since {shortDateOf(date)}
+    </time>
+  </>
+);
 
 type MenuProps = { app: PersonApp; isEnding: boolean; onChangeEnd: () => void; onEnd: () => void };
 
@@ -184,8 +201,8 @@ type MenuProps = { app: PersonApp; isEnding: boolean; onChangeEnd: () => void; o
 const RowMenu = ({ app: { label, groups }, isEnding, onChangeEnd, onEnd }: MenuProps) => (
   <Menu position="bottom-end">
     <Menu.Target>
-      <ActionIcon variant="default" size={26} loading={isEnding} aria-label={`Change ${label}`}>
-        <span aria-hidden>⋯</span>
+      <ActionIcon variant="default" size={30} loading={isEnding} aria-label={`Change ${label}`}>
+        <IconDots size={16} stroke={1.6} aria-hidden />
       </ActionIcon>
     </Menu.Target>
     <Menu.Dropdown>
@@ -222,7 +239,7 @@ const Lacked = ({ apps, ofClient, onExplain }: LackedProps) => {
             <AppRow key={app.id} app={app} client={ofClient(app)}>
               <Button
                 variant="default"
-                size="compact-sm"
+                size="xs"
                 aria-label={`Why not? ${app.label}`}
                 onClick={() => onExplain(app)}
               >

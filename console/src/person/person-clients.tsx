@@ -32,7 +32,7 @@ export const PersonClients = ({ email, memberships, state, may }: Props) => {
   const { update, finishRemoval } = useChanges(email, memberships);
   const asked = question?.membership;
   return (
-    <Stack className="card" mt="md" component="section" aria-labelledby="clients">
+    <Stack className="card" component="section" aria-labelledby="clients" gap="xs">
       <Title order={2} size="h3" id="clients">
         Clients
       </Title>
@@ -162,7 +162,7 @@ const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsPr
       {may.can_update_apps && !isInactive && (
         <Button
           variant="default"
-          size="compact-sm"
+          size="xs"
           aria-label={`${is_active ? 'Suspend' : 'Reactivate'} in ${name}`}
           onClick={() => (is_active ? onAsk('suspend') : onReactivate())}
         >
@@ -173,7 +173,7 @@ const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsPr
         <Button
           variant="subtle"
           color="red"
-          size="compact-sm"
+          size="xs"
           aria-label={`Remove from ${name}`}
           onClick={() => onAsk('remove')}
         >

@@ -26,7 +26,7 @@ export const PersonCredentials = ({ email }: Props) => {
   );
   const { revokeSession, revokeToken } = useRevocation();
   return (
-    <Stack className="card" mt="md">
+    <Stack className="card">
       <Title order={2} size="h3">
         Sessions and API tokens
       </Title>

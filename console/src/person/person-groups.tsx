@@ -31,7 +31,7 @@ export const PersonGroups = ({ person, access: { apps, groups } }: Props) => {
   const labelOf = (id: string): string => apps.find((app) => app.id === id)?.label ?? id;
   const lost = toLeave ? apps.filter((app) => isOnlyBy(app, toLeave)) : [];
   return (
-    <Stack className="card" component="section" aria-labelledby="groups">
+    <Stack className="card" component="section" aria-labelledby="groups" gap="xs">
       <Title order={2} size="h3" id="groups">
         Groups
       </Title>
@@ -54,7 +54,7 @@ export const PersonGroups = ({ person, access: { apps, groups } }: Props) => {
               {administers(roles, group.client) && (
                 <Button
                   variant="default"
-                  size="compact-sm"
+                  size="xs"
                   aria-label={`Remove from ${group.name}`}
                   onClick={() => setToLeave(group)}
                 >

@@ -1,7 +1,7 @@
-import { Group, Stack, Text, Timeline, Title } from '@mantine/core';
+import { Group, Skeleton, Stack, Text, Timeline, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { trpc } from '../api.ts';
+import { type Outputs, trpc } from '../api.ts';
 import { isOfMembership, labelOf } from '../audit/audit-actions.ts';
 import { Changes } from '../components/changes.tsx';
 import { useClientName } from '../components/client-select.tsx';
@@ -13,9 +13,9 @@ const SHOWN = 20;
 /** What was changed about the person, newest first. */
 export const PersonHistory = ({ email }: { email: string }) => {
   const nameOfClient = useClientName();
-  const entries = useQuery(trpc.audit.list.queryOptions({ target: email, limit: SHOWN }));
+  const entries = useQuery(trpc.audit.list.queryOptions({ person: email, limit: SHOWN }));
   return (
-    <Stack className="card" mt="md">
+    <Stack className="card">
       <Group justify="space-between">
         <Title order={2} size="h3">
           History
@@ -25,18 +25,28 @@ export const PersonHistory = ({ email }: { email: string }) => {
         </Link>
       </Group>
       <ProblemAlert error={entries.error} />
+      {entries.isPending && <Skeleton height={160} />}
       {entries.data?.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
       <Timeline bulletSize={14}>
-        {entries.data?.map(({ id, action, actor, timestamp, details, clients }) => (
-          <Timeline.Item key={id} title={labelOf(action)}>
+        {entries.data?.map(({ id, action, actor, target, timestamp, details, clients }) => (
+          <Timeline.Item key={id} title={titleOf(email, { action, target, details })}>
             <Text size="sm" c="dimmed">
               {actor || 'the service'}, <DateText date={timestamp} />
               {isOfMembership(action) && `, in ${clients.map(nameOfClient).join(', ')}`}
             </Text>
-            <Changes details={details} />
+            {!action.startsWith('group.') && <Changes details={details} />}
           </Timeline.Item>
         ))}
       </Timeline>
     </Stack>
   );
+};
+
+type Entry = Pick<Outputs['audit']['list'][number], 'action' | 'target' | 'details'>;
+
+/** Of a change of a group, what it says about the person. */
+const titleOf = (email: string, { action, target, details }: Entry): string => {
+  if (!action.startsWith('group.')) return labelOf(action);
+  const { added = [] } = Object(details.members) as { added?: string[] }; // of the audit trail
+  return `${added.includes(email) ? 'Added to' : 'Removed from'} the group ${target}`;
 };

@@ -1,7 +1,8 @@
-import { Skeleton, Stack, Switch, Text, Title } from '@mantine/core';
+import { Skeleton, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { NamedSwitch } from '../components/flag-field.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 
@@ -35,7 +36,7 @@ export const PersonRoles = ({ email }: { email: string }) => {
       {roles.isPending && <Skeleton height={100} />}
       {roles.data &&
         ROLES.map(([role, label, description]) => (
-          <Switch
+          <NamedSwitch
             key={role}
             label={label}
             description={description}

@@ -1,29 +1,22 @@
-import { Avatar, Badge, Group, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useSuspenseQueries } from '@tanstack/react-query';
+import { Tabs, Text } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
-import { type Outputs, trpc } from '../api.ts';
-import { ScreenHeader } from '../components/screen-header.tsx';
-import { canAdminister, canView, canViewAll } from '../layout/roles.ts';
+import { useDeferredValue, useState } from 'react';
+import type { Outputs } from '../api.ts';
+import { canAdminister, canViewAll } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { nameOf } from '../people/name-of.ts';
-import { PendingRequests } from '../requests/pending-requests.tsx';
-import { UsageByDay } from '../usage/usage-by-day.tsx';
-import { HomePreview } from './home-preview.tsx';
-import { PersonAccess } from './person-access.tsx';
-import { PersonApps } from './person-apps.tsx';
-import { PersonClients } from './person-clients.tsx';
-import { PersonCredentials } from './person-credentials.tsx';
-import { PersonGroups } from './person-groups.tsx';
+import { AccessTab } from './access-tab.tsx';
+import { ActivityTab } from './activity-tab.tsx';
+import classes from './person.module.css';
+import { PersonHead } from './person-head.tsx';
 import { PersonHistory } from './person-history.tsx';
-import { PersonRoles } from './person-roles.tsx';
+import { PersonMails } from './person-mails.tsx';
+import { personSearch, type Tab } from './person-search.ts';
 import { clientNames, stateOf } from './person-state.ts';
-import { PersonTimeline } from './person-timeline.tsx';
 import { ProfileForm } from './profile-form.tsx';
+import { SecurityTab } from './security-tab.tsx';
+import { type PersonData, usePerson } from './use-person.ts';
 
 const route = getRouteApi('/people/$email');
-
-const WINDOWS = [30, 90, 365] as const;
 
 const READ_ONLY_NOTICE =
   'You cannot change this profile and these apps: only superusers change superusers and staff, and client admins can be changed when they no longer have that role.';
@@ -55,79 +48,92 @@ const changesOf = (
 
 export const PersonScreen = () => {
   const { email } = route.useParams();
-  const [{ data: person }, { data: may }, { data: memberships }, { data: access }] = useSuspenseQueries({
-    queries: [
-      trpc.users.get.queryOptions({ email }),
-      trpc.users.permissions.queryOptions({ email }),
-      trpc.memberships.list.queryOptions({ email }),
-      trpc.access.ofPerson.queryOptions({ email }),
-    ],
-  });
+  const data = usePerson(email);
+  return <PersonTabs key={email} data={data} />;
+};
+
+const PersonTabs = ({ data }: { data: PersonData }) => {
+  const { person, may, memberships } = data;
+  const { email } = person;
   const { roles, user } = useSession();
   const isAdmin = canAdminister(roles);
-  const isSelf = email === user.email;
-  const seesAccount = canViewAll(roles) || isSelf;
+  const seesAccount = canViewAll(roles) || email === user.email;
   const state = stateOf(person, memberships, seesAccount);
   const changes = changesOf(may, seesAccount);
   const clients = clientNames(memberships.filter(({ client }) => roles.admin_of.includes(client)));
-  const [days, setDays] = useState<(typeof WINDOWS)[number]>(30);
+  const tabs = tabsFor(may, isAdmin, roles.is_superuser);
+  const { tab, show } = useTab(tabs);
+  // The name and the facts are painted before the apps are rendered.
+  const isHeadShown = useDeferredValue(true, false);
+  const [hasOpenedProfile, setHasOpenedProfile] = useState(tab === 'profile');
+  if (tab === 'profile' && !hasOpenedProfile) setHasOpenedProfile(true);
   return (
     <>
-      <ScreenHeader
-        title={nameOf(person)}
-        procedures={['users.get']}
-        lead={
-          <Group component="span" gap="sm">
-            {person.email}
-            {state !== 'active' && (
-              <Badge variant="default">{state === 'inactive' ? 'Inactive' : 'Suspended'}</Badge>
-            )}
-          </Group>
-        }
-        actions={
-          <>
-            {isAdmin && !isSelf && <HomePreview email={email} name={nameOf(person)} />}
-            <Avatar src={person.profile_avatar} alt="" size={56} />
-          </>
-        }
-      />
-      {isAdmin && !may.can_update && (
-        <Text mb="md">
-          {may.is_shared ? sharedNotice(changes, may.can_update_apps, clients) : READ_ONLY_NOTICE}
-        </Text>
-      )}
-      <Stack>
-        {canView(roles) && <PendingRequests key={`requests of ${email}`} subject={{ email }} />}
-        <SimpleGrid cols={{ base: 1, md: 2 }}>
-          <ProfileForm key={person.email} person={person} state={state} changes={changes} clients={clients} />
-          <PersonApps
-            key={`apps of ${person.email}`}
-            person={person}
-            access={access}
-            isReadOnly={!may.can_update_apps}
-          />
-          <PersonGroups key={`groups of ${person.email}`} person={person} access={access} />
-          {may.can_revoke && (
-            <PersonAccess
-              email={email}
-              isSuperuser={roles.is_superuser && !isSelf}
-              mayChangeAddress={!isSelf && (roles.is_superuser || person.clientadmin_of.length === 0)}
-            />
-          )}
-          {roles.is_superuser && <PersonRoles email={email} />}
-        </SimpleGrid>
-      </Stack>
-      <PersonClients
-        key={`clients of ${email}`}
-        email={email}
-        memberships={memberships}
-        state={state}
-        may={may}
-      />
-      {may.can_revoke && <PersonCredentials key={`credentials of ${email}`} email={email} />}
-      {canView(roles) && <UsageByDay subject={{ email }} days={days} windows={WINDOWS} onDays={setDays} />}
-      {canView(roles) && <PersonTimeline email={email} />}
-      {isAdmin && <PersonHistory email={person.email} />}
+      <PersonHead data={data} state={state} />
+      <Tabs value={tab} onChange={show} keepMounted={false} keepMountedMode="display-none">
+        <Tabs.List mb="md" className={classes.tabs} aria-label="About this person">
+          {tabs.map((one) => (
+            <Tabs.Tab key={one} value={one}>
+              {LABELS[one]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {isAdmin && !may.can_update && (tab === 'access' || tab === 'profile') && (
+          <Text mb="md">
+            {may.is_shared ? sharedNotice(changes, may.can_update_apps, clients) : READ_ONLY_NOTICE}
+          </Text>
+        )}
+        <Tabs.Panel value="access">{isHeadShown && <AccessTab data={data} state={state} />}</Tabs.Panel>
+        {/* It keeps what was typed while another tab is shown. */}
+        <Tabs.Panel value="profile" keepMounted={hasOpenedProfile}>
+          <ProfileForm person={person} state={state} changes={changes} clients={clients} />
+        </Tabs.Panel>
+        <Tabs.Panel value="activity">
+          <ActivityTab email={email} />
+        </Tabs.Panel>
+        <Tabs.Panel value="mails">
+          <PersonMails email={email} />
+        </Tabs.Panel>
+        <Tabs.Panel value="security">
+          <SecurityTab data={data} isActive={state !== 'inactive'} />
+        </Tabs.Panel>
+        <Tabs.Panel value="history">
+          <PersonHistory email={email} />
+        </Tabs.Panel>
+      </Tabs>
     </>
   );
+};
+
+const LABELS: Record<Tab, string> = {
+  access: 'Access',
+  profile: 'Profile',
+  activity: 'Activity',
+  mails: 'Mails & invitations',
+  security: 'Security',
+  history: 'History',
+};
+
+const tabsFor = (
+  may: Outputs['users']['permissions'],
+  isAdmin: boolean,
+  isSuperuser: boolean,
+): readonly Tab[] => [
+  ...(['access', 'profile', 'activity', 'mails'] as const),
+  ...(may.can_revoke || isSuperuser ? (['security'] as const) : []),
+  ...(isAdmin ? (['history'] as const) : []),
+];
+
+/** The tab of the address, or the first one if it is not for the user. */
+const useTab = (tabs: readonly Tab[]) => {
+  const { tab: asked } = route.useSearch();
+  const navigate = route.useNavigate();
+  const tab = tabs.find((one) => one === asked) ?? 'access';
+  const show = (value: string | null): void =>
+    void navigate({
+      search: personSearch({ tab: value === 'access' ? undefined : value }),
+      replace: true,
+      resetScroll: false,
+    });
+  return { tab, show };
 };

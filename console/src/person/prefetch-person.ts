@@ -12,6 +12,7 @@ export const prefetchPerson = async (email: string): Promise<void> => {
     queryClient.prefetchQuery({ ...trpc.users.get.queryOptions({ email }), retry: false }),
     queryClient.prefetchQuery({ ...trpc.users.permissions.queryOptions({ email }), retry: false }),
     queryClient.prefetchQuery({ ...trpc.memberships.list.queryOptions({ email }), retry: false }),
+    queryClient.prefetchQuery({ ...trpc.users.screen.queryOptions({ email }), retry: false }),
     queryClient.prefetchQuery({ ...trpc.access.ofPerson.queryOptions({ email }), retry: false }),
   ]);
 };

@@ -1,10 +1,12 @@
-import { Stack, Switch, Text, TextInput, Title } from '@mantine/core';
+import { Stack, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { FlagField } from '../components/flag-field.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
+import { asText } from '../components/form-fields.ts';
 import { ObjectInput } from '../components/object-input.tsx';
-import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useSession } from '../layout/use-session.ts';
+import classes from './person.module.css';
 import type { PersonState } from './person-state.ts';
 import { SuspendModal } from './suspend-modal.tsx';
 import { type Person, usePersonForm } from './use-person-form.ts';
@@ -27,13 +29,10 @@ type Props = {
   clients: string;
 };
 
-/** Looks like no field to type in. */
-const READ_ONLY = { readOnly: true, variant: 'filled' } as const;
-
 export const ProfileForm = ({ person, state, changes, clients }: Props) => {
   const [isReadOnly, isShared] = [changes === 'nothing', changes === 'memberships'];
   const activeLabel = isShared ? `Active in ${clients}` : 'Active: may log in';
-  const { form, update, problem, buttons, dialog } = usePersonForm(person, {
+  const { form, update, buttons, dialog } = usePersonForm(person, {
     name: 'profile',
     labels: labelsOf(activeLabel),
     action: isShared ? 'membership.update' : 'user.update',
@@ -60,42 +59,41 @@ export const ProfileForm = ({ person, state, changes, clients }: Props) => {
         <Title order={2} size="h3" id="profile">
           Profile
         </Title>
-        <ProblemAlert error={problem} />
         {isShared && (
           <Text size="sm">Only the person, superusers, and admins of all their clients change the name.</Text>
         )}
         <TextInput
           label="First name"
-          {...(areNamesReadOnly && READ_ONLY)}
+          {...asText(areNamesReadOnly)}
           // Accepting an invitation requires it. Some people were added without one.
           required={person.first_name !== '' && !isShared}
           pattern=".*\S.*"
           {...form.getInputProps('first_name')}
         />
-        <TextInput
-          label="Last name"
-          {...(areNamesReadOnly && READ_ONLY)}
-          {...form.getInputProps('last_name')}
-        />
-        <Switch
+        <TextInput label="Last name" {...asText(areNamesReadOnly)} {...form.getInputProps('last_name')} />
+        <FlagField
           label={activeLabel}
-          disabled={isReadOnly || isSelf || (isShared && state === 'inactive')}
+          isReadOnly={isReadOnly || isSelf || (isShared && state === 'inactive')}
           description={activeHint({ isSelf, isShared, state, clients, isActive: person.is_active })}
           {...form.getInputProps('is_active', { type: 'checkbox' })}
         />
-        <Switch
+        <FlagField
           label="Demo account"
           description="Tells apps that this account is for showing them."
-          disabled={isReadOnly}
+          isReadOnly={isReadOnly}
           {...form.getInputProps('is_demo_user', { type: 'checkbox' })}
         />
         <ObjectInput
           label="Extra data"
           description="What apps learn about this person: a JSON object, such as {&quot;region&quot;: &quot;North&quot;}, or empty."
-          {...(isReadOnly && READ_ONLY)}
+          {...asText(isReadOnly)}
           {...form.getInputProps('extra')}
         />
-        {!isReadOnly && <FormButtons {...buttons} />}
+        {!isReadOnly && (
+          <div className={classes.save}>
+            <FormButtons {...buttons} />
+          </div>
+        )}
       </Stack>
       {isShared ? (
         <SuspendModal {...question} email={person.email} clients={clients} />

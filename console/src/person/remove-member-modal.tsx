@@ -1,7 +1,7 @@
-import { Button, Group, List, Skeleton, Stack, Text } from '@mantine/core';
+import { List, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import type { Membership } from './person-state.ts';
 
@@ -41,19 +41,14 @@ const Removal = ({ email, membership, onRemoved, onClose }: RemovalProps) => {
       <ProblemAlert error={preview.error ?? remove.error} />
       {preview.isPending && <Skeleton height={100} />}
       {preview.data && <Ended preview={preview.data} client={name} />}
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose} data-autofocus>
-          Cancel
-        </Button>
-        <Button
-          color="red"
-          loading={remove.isPending}
-          disabled={!preview.data}
-          onClick={() => remove.mutate({ id, email })}
-        >
-          {preview.data?.deactivates_account ? 'Remove and deactivate' : 'Remove from client'}
-        </Button>
-      </Group>
+      <DialogButtons
+        action={preview.data?.deactivates_account ? 'Remove and deactivate' : 'Remove from client'}
+        isDanger
+        isPending={remove.isPending}
+        isDisabled={!preview.data}
+        onAction={() => remove.mutate({ id, email })}
+        onClose={onClose}
+      />
     </Stack>
   );
 };
@@ -88,8 +83,8 @@ const Ended = ({
     {views > 0 && (
       <Text>
         {views === 1
-          ? '1 access view that opens an app as this person stops working.'
-          : `${views.toLocaleString()} access views that open apps as this person stop working.`}
+          ? '1 share link that opens an app as this person stops working.'
+          : `${views.toLocaleString()} share links that open apps as this person stop working.`}
       </Text>
     )}
     <Text>

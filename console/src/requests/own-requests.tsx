@@ -1,14 +1,16 @@
 import { Button, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
-import { AskDialog } from './ask-dialog.tsx';
 import { type AccessRequest, daysText, useOwnRequests } from './use-requests.ts';
 
 type RequestableApp = Outputs['requests']['requestable'][number];
+
+/** Its fields are not on Home before. */
+const AskDialog = lazy(async () => ({ default: (await import('./ask-dialog.tsx')).AskDialog }));
 
 const MAX_READ = 50;
 const DECISION_SHOWN_MS = 30 * 86_400_000;
@@ -23,7 +25,7 @@ export const OwnRequests = () => {
       <ProblemAlert error={requests.error ?? apps.error} />
       <RequestList requests={latest(requests.data ?? [])} />
       <RequestableApps apps={(apps.data ?? []).filter((app) => !app.is_pending)} onAsk={setAsking} />
-      {asking && <AskDialog app={asking} onClose={() => setAsking(null)} />}
+      <Suspense>{asking && <AskDialog app={asking} onClose={() => setAsking(null)} />}</Suspense>
     </>
   );
 };

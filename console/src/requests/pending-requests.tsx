@@ -1,13 +1,13 @@
 import { Alert, Button, Group, Kbd, Stack, Text, Title } from '@mantine/core';
 import { isProblem } from '@steward/client';
 import { Link } from '@tanstack/react-router';
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { DateText } from '../components/date-text.tsx';
 import { focusNear } from '../components/focus-return.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
 import { nameOf } from '../people/name-of.ts';
-import { DecisionDialog, type Question } from './decision-dialog.tsx';
+import type { Question } from './decision-dialog.tsx';
 import {
   type AccessRequest,
   type Decision,
@@ -17,6 +17,11 @@ import {
   useDecide,
   usePendingRequests,
 } from './use-requests.ts';
+
+/** Its fields are not on Home before. */
+const DecisionDialog = lazy(async () => ({
+  default: (await import('./decision-dialog.tsx')).DecisionDialog,
+}));
 
 type Props = { subject?: Subject };
 
@@ -74,15 +79,17 @@ export const PendingRequests = ({ subject = {} }: Props) => {
           </Button>
         </Group>
       )}
-      {question && (
-        <DecisionDialog
-          question={question}
-          isSending={decision.isPending}
-          error={decision.error}
-          onDecide={decide}
-          onClose={close}
-        />
-      )}
+      <Suspense>
+        {question && (
+          <DecisionDialog
+            question={question}
+            isSending={decision.isPending}
+            error={decision.error}
+            onDecide={decide}
+            onClose={close}
+          />
+        )}
+      </Suspense>
     </Stack>
   );
 };

@@ -77,6 +77,8 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
+    // The arrow of a choice, which says nothing.
+    ComboboxChevron: { defaultProps: { 'aria-hidden': true } },
     Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
     // Dark on mint in dark mode.
     Checkbox: Checkbox.extend({ defaultProps: { iconColor: 'var(--mantine-primary-color-contrast)' } }),
@@ -102,6 +104,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-tint': '#e6efe9',
     '--console-line': '#e6e2d8',
     '--console-nav': '#f4f2ec',
+    '--console-tag': '#f0ede5',
   },
   dark: {
     '--mantine-color-body': '#141817',
@@ -115,5 +118,6 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-tint': '#22332d',
     '--console-line': '#313a38',
     '--console-nav': '#101413',
+    '--console-tag': '#2b3331',
   },
 });

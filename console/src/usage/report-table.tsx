@@ -17,12 +17,15 @@ export const ReportTable = ({ rows, interval }: Props) => {
   const hasUsers = rows.some(({ users }) => users !== null);
   const numbers = [
     { heading: 'Actions', cell: ({ actions }: UsagePeriod) => numberOf(actions) },
-    { heading: 'Actions before', cell: ({ previous_actions }: UsagePeriod) => numberOf(previous_actions) },
-    { heading: 'Change of actions', cell: ({ actions_change }: UsagePeriod) => changeOf(actions_change) },
+    { heading: 'Previous period', cell: ({ previous_actions }: UsagePeriod) => numberOf(previous_actions) },
+    { heading: 'Change', cell: ({ actions_change }: UsagePeriod) => changeOf(actions_change) },
     ...(hasUsers
       ? [
           { heading: 'People', cell: ({ users }: UsagePeriod) => numberOf(users) },
-          { heading: 'People before', cell: ({ previous_users }: UsagePeriod) => numberOf(previous_users) },
+          {
+            heading: 'People, previous period',
+            cell: ({ previous_users }: UsagePeriod) => numberOf(previous_users),
+          },
           { heading: 'Change of people', cell: ({ users_change }: UsagePeriod) => changeOf(users_change) },
         ]
       : []),

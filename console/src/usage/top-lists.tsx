@@ -41,5 +41,5 @@ export const TopStacks = (props: Props) => {
     key: stack,
     cells: [label, actions.toLocaleString()],
   }));
-  return <Ranking title="Top stacks" headings={['Stack', 'Actions']} rows={rows} />;
+  return <Ranking title="Top page groups" headings={['Page group', 'Actions']} rows={rows} />;
 };

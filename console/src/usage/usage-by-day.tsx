@@ -1,15 +1,16 @@
 import { Group, SegmentedControl, Skeleton, Stack, Title } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
+import { ChartTable } from '../charts/chart-table.tsx';
+import { LineChart, type Series } from '../charts/line-chart.tsx';
+import { dayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { DayTable } from './day-table.tsx';
 
 export type UsageDay = Outputs['usage']['series'][number];
 
 const CHART_HEIGHT = 260;
-/** The library of charts is half as large as the first screen. */
-const UsageChart = lazy(async () => ({ default: (await import('./usage-chart.tsx')).UsageChart }));
 
 type Props<Days extends number> = {
   /** At least one of the two. */
@@ -49,12 +50,23 @@ export const UsageByDay = <Days extends number>(props: Props<Days>) => {
       {series.isPending && <Skeleton height={CHART_HEIGHT} />}
       {series.data && (
         <>
-          <Suspense fallback={<Skeleton height={CHART_HEIGHT} />}>
-            <UsageChart days={series.data} hasUsers={hasUsers} />
-          </Suspense>
-          <DayTable days={series.data} hasUsers={hasUsers} />
+          <LineChart
+            title={`${hasUsers ? 'Actions and people' : 'Actions'} per day. The table has the numbers.`}
+            series={seriesOf(series.data, hasUsers)}
+            height={CHART_HEIGHT}
+          />
+          <ChartTable>
+            <DayTable days={series.data} hasUsers={hasUsers} />
+          </ChartTable>
         </>
       )}
     </Stack>
   );
+};
+
+const seriesOf = (days: readonly UsageDay[], hasUsers: boolean): [Series, ...Series[]] => {
+  const pointsOf = (key: 'actions' | 'users') =>
+    days.map((row) => ({ label: dayText(row.day), value: row[key] }));
+  const actions: Series = { name: 'Actions', kind: 'main', points: pointsOf('actions') };
+  return hasUsers ? [actions, { name: 'People', kind: 'other', points: pointsOf('users') }] : [actions];
 };

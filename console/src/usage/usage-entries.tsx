@@ -11,18 +11,29 @@ type Entry = Outputs['usage']['list']['items'][number];
 const PAGE_SIZE = 100;
 
 const COLUMNS: Column<Entry>[] = [
-  { heading: 'Time', width: '10rem', cell: ({ timestamp }) => <DateText date={timestamp} /> },
+  {
+    heading: 'Time',
+    width: '10rem',
+    onPhone: 'plain',
+    cell: ({ timestamp }) => <DateText date={timestamp} />,
+  },
   {
     heading: 'Person',
     width: '1fr',
+    onPhone: 'title',
     cell: ({ email, full_name }) => (
       <Link className="text-link" to="/people/$email" params={{ email }}>
         {full_name || email}
       </Link>
     ),
   },
-  { heading: 'Action', width: '1fr', cell: ({ action }) => action },
-  { heading: 'Description', width: '2fr', cell: ({ action_description }) => action_description },
+  { heading: 'Action', width: '1fr', onPhone: 'corner', cell: ({ action }) => action },
+  {
+    heading: 'Description',
+    width: '2fr',
+    onPhone: 'plain',
+    cell: ({ action_description }) => action_description,
+  },
 ];
 
 type Props = {

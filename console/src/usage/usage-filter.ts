@@ -3,9 +3,9 @@ import { idOf, oneOf, textOf } from '../components/search-params.ts';
 export const INTERVALS = ['day', 'week', 'month'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
-/** How many of each interval can be shown. */
+/** How many of each interval can be shown. Days are whole weeks, so that each is compared with the same weekday. */
 export const PERIODS = {
-  day: [30, 90, 365],
+  day: [28, 84, 364],
   week: [12, 26, 52],
   month: [6, 12, 24],
 } as const satisfies Record<Interval, readonly [number, ...number[]]>;

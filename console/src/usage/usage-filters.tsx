@@ -1,10 +1,10 @@
-import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { showsUsage } from '../apps/app-of.ts';
-import { ClientSelect } from '../components/client-select.tsx';
+import { FilterBar } from '../components/filter-bar.tsx';
+import { FilterChip } from '../components/filter-chip.tsx';
 import { nameOf } from '../people/name-of.ts';
 import type { UsageFilter } from './usage-filter.ts';
 
@@ -21,67 +21,55 @@ export const UsageFilters = ({ filter, onChange }: Props) => {
     trpc.apps.stacks.queryOptions({ app_id: app ?? '' }, { enabled: app !== undefined }),
   );
   return (
-    <>
-      <ClientSelect
-        value={client}
-        onChange={(selected) => onChange({ client: selected, app: undefined, stack: undefined })}
-      />
-      <Select
-        aria-label="App"
-        placeholder="All apps"
-        clearable
-        searchable
-        flex="1 1 9rem"
-        maw={320}
-        data={(apps.data ?? []).filter(showsUsage).map(({ id, label }) => ({ value: id, label }))}
-        value={app ?? null}
-        onChange={(selected) => onChange({ app: selected ?? undefined, stack: undefined })}
+    <FilterBar>
+      <FilterChip
+        label="App"
+        choices={apps.data?.filter(showsUsage).map(({ id, label }) => ({ value: id, label }))}
+        value={app}
+        onChange={(chosen) => onChange({ app: chosen, stack: undefined })}
       />
       {app !== undefined && (
-        <Select
-          aria-label="Stack"
-          placeholder="All stacks"
-          clearable
-          searchable
-          flex="1 1 9rem"
-          maw={320}
-          data={(stacks.data ?? []).map(({ id, label }) => ({ value: id, label }))}
-          value={stack ?? null}
-          onChange={(selected) => onChange({ stack: selected ?? undefined, email: undefined })}
+        <FilterChip
+          label="Page group"
+          choices={stacks.data?.map(({ id, label }) => ({ value: id, label }))}
+          value={stack}
+          onChange={(chosen) => onChange({ stack: chosen, email: undefined })}
         />
       )}
-      <PersonSelect email={email} onSelect={(selected) => onChange({ email: selected, stack: undefined })} />
-    </>
+      <PersonChip email={email} onChange={(chosen) => onChange({ email: chosen, stack: undefined })} />
+    </FilterBar>
   );
 };
 
-type PersonProps = { email: string | undefined; onSelect: (email: string | undefined) => void };
+type PersonProps = { email: string | undefined; onChange: (email: string | undefined) => void };
 
 /** The service searches, because there may be more people than a browser can hold. */
-const PersonSelect = ({ email, onSelect }: PersonProps) => {
+const PersonChip = ({ email, onChange }: PersonProps) => {
+  const [isOpened, setOpened] = useState(false);
   const [text, setText] = useState('');
   const [search] = useDebouncedValue(text.trim(), TYPING_MS);
   const people = useQuery(
-    trpc.users.list.queryOptions({ search, limit: FOUND_PEOPLE }, { placeholderData: keepPreviousData }),
+    trpc.users.list.queryOptions(
+      { search, limit: FOUND_PEOPLE },
+      { enabled: isOpened, placeholderData: keepPreviousData },
+    ),
   );
-  const found = (people.data ?? []).map((person) => ({ value: person.email, label: nameOf(person) }));
-  const isFound = email === undefined || found.some(({ value }) => value === email);
+  const chosen = useQuery(
+    trpc.users.get.queryOptions({ email: email ?? '' }, { enabled: email !== undefined, retry: false }),
+  );
+  const choices = people.data?.map((person) => ({ value: person.email, label: nameOf(person) }));
+  const isFound = email === undefined || choices?.some(({ value }) => value === email);
+  const label = chosen.data?.email === email && chosen.data ? nameOf(chosen.data) : (email ?? '');
   return (
-    <Select
-      aria-label="Person"
-      placeholder="All people"
-      clearable
-      searchable
-      flex="1 1 9rem"
-      maw={320}
-      data={isFound ? found : [...found, { value: email, label: email }]}
-      // The service has already filtered.
-      filter={({ options }) => options}
-      nothingFoundMessage="No one matches."
-      searchValue={text}
-      onSearchChange={setText}
-      value={email ?? null}
-      onChange={(selected) => onSelect(selected ?? undefined)}
+    <FilterChip
+      label="Person"
+      choices={choices}
+      value={email}
+      text={isFound ? undefined : label}
+      onChange={onChange}
+      onOpen={() => setOpened(true)}
+      onSearch={setText}
+      none="No one matches."
     />
   );
 };

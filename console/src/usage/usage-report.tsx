@@ -1,51 +1,90 @@
 import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { ChartTable } from '../charts/chart-table.tsx';
+import { LineChart, type Series } from '../charts/line-chart.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { queryOf } from '../components/search-params.ts';
-import { ReportChart } from './report-chart.tsx';
-import { ReportTable } from './report-table.tsx';
-import type { Report } from './usage-filter.ts';
-import { useReport } from './use-report.ts';
+import { periodLabel } from './period-label.ts';
+import type { Interval, Report } from './usage-filter.ts';
+import { type UsagePeriod, useReport } from './use-report.ts';
 
-const CHART_HEIGHT = 260;
+/** Loaded when it is opened. */
+const ReportTable = lazy(async () => ({ default: (await import('./report-table.tsx')).ReportTable }));
 
 type Props = {
   title: string;
+  /** The level of its heading. */
+  order?: 2 | 3;
   report: Report;
+  height?: number;
   /** Beside the title. */
   actions?: ReactNode;
 };
 
 /** A chart of usage beside the period before, and its numbers. */
-export const UsageReport = ({ title, report, actions }: Props) => {
+export const UsageReport = ({ title, order = 2, report, height = 260, actions }: Props) => {
   const { data, error, isPending } = useReport(report);
+  const { interval } = report;
   return (
-    <Stack className="card" mt="md">
+    <Stack className="card" component="section" aria-label={title} mt="md">
       <Group justify="space-between">
-        <Title order={2} size="h3">
+        <Title order={order} size="h3">
           {title}
         </Title>
         <Group>{actions}</Group>
       </Group>
       <ProblemAlert error={error} />
-      {isPending && <Skeleton height={CHART_HEIGHT} />}
+      {isPending && <Skeleton height={height} />}
       {data && (
         <>
-          <ReportChart rows={data} interval={report.interval} height={CHART_HEIGHT} />
-          <ReportTable rows={data} interval={report.interval} />
-          <Group justify="space-between" gap="xs">
-            <Text size="sm" c="dimmed">
-              Days are UTC days.{' '}
-              {report.interval === 'day'
-                ? 'Today has not ended.'
-                : `A ${report.interval} that has not ended is compared with as many days.`}
-            </Text>
-            <CsvLink report={report} />
-          </Group>
+          <LineChart
+            title={`Actions by ${interval}, and in the previous period. The table has the numbers.`}
+            series={seriesOf(data, interval)}
+            height={height}
+          />
+          <ChartTable>
+            <Suspense fallback={<Skeleton height={height} />}>
+              <ReportTable rows={data} interval={interval} />
+            </Suspense>
+            <Group justify="space-between" gap="xs" mt="sm">
+              <Text size="sm" c="dimmed">
+                Days are UTC days.{' '}
+                {interval === 'day'
+                  ? 'Today has not ended.'
+                  : `A ${interval} that has not ended is compared with as many days.`}
+              </Text>
+              <CsvLink report={report} />
+            </Group>
+          </ChartTable>
         </>
       )}
     </Stack>
   );
+};
+
+/** People only of one app: those of several apps cannot be added. */
+const seriesOf = (rows: readonly UsagePeriod[], interval: Interval): [Series, ...Series[]] => {
+  const oldestFirst = rows.toReversed();
+  const labelOf = ({ start, end }: UsagePeriod) => periodLabel(interval, start, end);
+  const people = oldestFirst.flatMap((row) =>
+    row.users === null ? [] : [{ label: labelOf(row), value: row.users }],
+  );
+  return [
+    {
+      name: 'Actions',
+      kind: 'main',
+      points: oldestFirst.map((row) => ({ label: labelOf(row), value: row.actions })),
+    },
+    {
+      name: 'Previous period',
+      kind: 'before',
+      points: oldestFirst.map(({ previous_start, previous_end, previous_actions }) => ({
+        label: periodLabel(interval, previous_start, previous_end),
+        value: previous_actions,
+      })),
+    },
+    ...(people.length > 0 ? [{ name: 'People', kind: 'other' as const, points: people }] : []),
+  ];
 };
 
 /** The numbers of the table. */

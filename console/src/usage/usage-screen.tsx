@@ -1,4 +1,4 @@
-import { Group, SimpleGrid } from '@mantine/core';
+import { SimpleGrid } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { ReportControls } from './report-controls.tsx';
@@ -34,9 +34,7 @@ export const UsageScreen = () => {
           </Link>
         }
       />
-      <Group>
-        <UsageFilters filter={filter} onChange={change} />
-      </Group>
+      <UsageFilters filter={filter} onChange={change} />
       <UsageReport
         title={`Usage by ${report.interval}`}
         report={report}

@@ -1,0 +1,17 @@
+import { Button, Stack, Text } from '@mantine/core';
+import type { App } from '../apps/app-of.ts';
+import { ScreenHeader } from '../components/screen-header.tsx';
+
+/** An app for its members: what it is, and the way into it. */
+export const MemberApp = ({ app }: { app: App }) => (
+  <>
+    <ScreenHeader title={app.label} />
+    <Stack className="card" align="flex-start">
+      {app.description !== '' && <Text>{app.description}</Text>}
+      {app.in_maintenance && <Text c="dimmed">It is in maintenance: you see its message instead.</Text>}
+      <Button component="a" href={`/launch/${app.slug}/`}>
+        Open {app.label}
+      </Button>
+    </Stack>
+  </>
+);

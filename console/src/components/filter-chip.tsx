@@ -1,0 +1,156 @@
+import { Combobox, UnstyledButton, useCombobox } from '@mantine/core';
+import { IconX } from '@tabler/icons-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import classes from './filter-chip.module.css';
+
+/** More choices than these get a search. */
+const MAX_WITHOUT_SEARCH = 8;
+
+/** Characters in the narrow list of choices. */
+const MAX_SHORT = 26;
+
+export type Choice = { value: string; label: string };
+
+type Props = {
+  label: string;
+  /** Undefined while they are loaded. */
+  choices: readonly Choice[] | undefined;
+  /** Undefined: the filter is off. */
+  value: string | undefined;
+  /** What the chip says of the value; by default the label of its choice. */
+  text?: string | undefined;
+  onChange: (value: string | undefined) => void;
+  /** For choices that are loaded when they are wanted. */
+  onOpen?: () => void;
+  /** For choices that the service finds: the text that was typed, empty at first. */
+  onSearch?: (text: string) => void;
+  /** Instead of `Nothing matches.` */
+  none?: string;
+};
+
+/** A part of the filter of a list: `+ App` while it is off, and else `App: Sales ×`. */
+export const FilterChip = ({
+  label,
+  choices,
+  value,
+  text,
+  onChange,
+  onOpen,
+  onSearch,
+  none = 'Nothing matches.',
+}: Props) => {
+  const [search, setSearch] = useState('');
+  const type = (text: string): void => {
+    setSearch(text);
+    onSearch?.(text);
+  };
+  const combobox = useCombobox({
+    onDropdownOpen: () => {
+      onOpen?.();
+      combobox.focusSearchInput();
+    },
+    onDropdownClose: () => {
+      combobox.resetSelectedOption();
+      type('');
+    },
+  });
+  // The service has already filtered what it finds.
+  const isMatch = (choice: Choice): boolean =>
+    onSearch !== undefined || choice.label.toLowerCase().includes(search.trim().toLowerCase());
+  const matches = choices?.filter(isMatch);
+  const found = matches?.map((choice) => choice.value).join('\n');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another object after each rendering
+  useEffect(() => {
+    if (search !== '' && found) combobox.selectFirstOption();
+  }, [search, found]);
+  const hasSearch = onSearch !== undefined || (choices?.length ?? 0) > MAX_WITHOUT_SEARCH;
+  return (
+    <Combobox
+      store={combobox}
+      keepMounted={false}
+      width={onSearch || choices?.some(isLong) ? 320 : 240}
+      position="bottom-start"
+      onOptionSubmit={(chosen) => {
+        onChange(chosen === value ? undefined : chosen);
+        combobox.closeDropdown();
+        combobox.focusTarget();
+      }}
+    >
+      <Chip
+        label={label}
+        text={value === undefined ? undefined : (text ?? labelOf(choices, value))}
+        onToggle={combobox.toggleDropdown}
+        onClear={() => onChange(undefined)}
+      />
+      <Combobox.Dropdown>
+        {hasSearch && (
+          <Combobox.Search
+            aria-label={`Search: ${label}`}
+            placeholder="Search"
+            value={search}
+            onChange={({ currentTarget }) => type(currentTarget.value)}
+          />
+        )}
+        <Combobox.Options aria-label={label} mah="16rem" className="scrolls">
+          {matches?.map((choice) => (
+            <Combobox.Option key={choice.value} value={choice.value} active={choice.value === value}>
+              {choice.label}
+              {choice.value === value && <span aria-hidden> ✓</span>}
+            </Combobox.Option>
+          ))}
+          {matches?.length === 0 && <Combobox.Empty>{none}</Combobox.Empty>}
+          {!matches && <Combobox.Empty>Loading…</Combobox.Empty>}
+        </Combobox.Options>
+      </Combobox.Dropdown>
+    </Combobox>
+  );
+};
+
+const isLong = ({ label }: Choice): boolean => label.length > MAX_SHORT;
+
+/** The value itself until its label is loaded. */
+const labelOf = (choices: readonly Choice[] | undefined, value: string): string =>
+  choices?.find((choice) => choice.value === value)?.label ?? value;
+
+type ChipProps = { label: string; text: string | undefined; onToggle: () => void; onClear: () => void };
+
+const Chip = ({ label, text, onToggle, onClear }: ChipProps) =>
+  text === undefined ? (
+    <Combobox.Target targetType="button">
+      <UnstyledButton className={classes.chip} onClick={onToggle}>
+        <span aria-hidden>+&nbsp;</span>
+        {label}
+      </UnstyledButton>
+    </Combobox.Target>
+  ) : (
+    <span className={classes.pair}>
+      <Combobox.Target targetType="button">
+        <UnstyledButton className={classes.value} onClick={onToggle}>
+          {label}: {text}
+        </UnstyledButton>
+      </Combobox.Target>
+      <ClearButton label={label} onClear={onClear} />
+    </span>
+  );
+
+/** A part of the filter that links set, and that is not chosen on the screen. */
+export const FixedChip = ({
+  label,
+  children,
+  onClear,
+}: {
+  label: string;
+  children: ReactNode;
+  onClear: () => void;
+}) => (
+  <span className={classes.pair}>
+    <span className={classes.fixed}>{children}</span>
+    <ClearButton label={label} onClear={onClear} />
+  </span>
+);
+
+const ClearButton = ({ label, onClear }: { label: string; onClear: () => void }) => (
+  <UnstyledButton className={classes.clear} aria-label={`Remove the filter: ${label}`} onClick={onClear}>
+    <IconX size={14} aria-hidden />
+  </UnstyledButton>
+);

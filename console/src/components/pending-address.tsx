@@ -1,0 +1,53 @@
+import { Button, Group, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
+import { type Outputs, trpc } from '../api.ts';
+import { ActionDialog, useAction } from './action-dialog.tsx';
+import { timeText } from './date-text.tsx';
+
+type Props = {
+  /** The address that is to change. */
+  email: string;
+  pending: NonNullable<Outputs['profile']['pendingEmail']['pending']>;
+  cancel: () => Promise<unknown>;
+};
+
+/** A change of the address that waits for the new mailbox, which can be cancelled. */
+export const PendingAddress = ({ email, pending, cancel }: Props) => {
+  const [isAsking, { open, close }] = useDisclosure();
+  const queryClient = useQueryClient();
+  const cancelling = useAction(
+    { mutationFn: cancel },
+    {
+      message: 'Cancelled. The address stays as it is.',
+      onDone: () => {
+        close();
+        for (const router of [trpc.users.screen, trpc.profile, trpc.audit, trpc.mail])
+          void queryClient.invalidateQueries(router.pathFilter());
+      },
+    },
+  );
+  const { new_email: to, requested_by: by, ends_at: end } = pending;
+  return (
+    <Group className="card" py="xs" gap="sm" role="status">
+      <Text size="sm" flex="1 1 16rem" className="break-words">
+        Waits for <strong>{to}</strong> to confirm the change of the address, until {timeText(end)}
+        {by && by !== email && `; requested by ${by}`}.
+      </Text>
+      <Button variant="default" size="xs" onClick={open}>
+        Cancel the change
+      </Button>
+      <ActionDialog
+        isOpen={isAsking}
+        title="Cancel the change of the address?"
+        action="Cancel the change"
+        dismiss="Keep it"
+        run={() => cancelling.mutate()}
+        state={cancelling}
+        onClose={close}
+      >
+        The link that was mailed to {to} stops working.
+      </ActionDialog>
+    </Group>
+  );
+};

@@ -1,0 +1,17 @@
+import { Skeleton, Text, VisuallyHidden } from '@mantine/core';
+
+type Props = { total: number | undefined; one: string; many: string };
+
+/** The number of rows that match, beside the title of a screen. Readers hear `308 people`. */
+export const RowCount = ({ total, one, many }: Props) => (
+  <Text component="span" c="dimmed" size="lg" className="numbers" aria-live="polite">
+    {total === undefined ? (
+      <Skeleton component="span" display="inline-block" width={32} height={14} />
+    ) : (
+      <>
+        {total.toLocaleString()}
+        <VisuallyHidden> {total === 1 ? one : many}</VisuallyHidden>
+      </>
+    )}
+  </Text>
+);

@@ -1,0 +1,101 @@
+import { Menu, VisuallyHidden } from '@mantine/core';
+import { IconDots } from '@tabler/icons-react';
+import { useEffect, useEffectEvent } from 'react';
+import { BarButton, FloatingBar } from './floating-bar.tsx';
+
+type Action = { label: string; onClick: () => void };
+
+type Props = {
+  /** Names the region: `Selected people`. */
+  label: string;
+  /** What is selected, such as `3 selected`; null if nothing is. */
+  text: string | null;
+  /** The usual actions, as buttons. On phones all but the first are in the menu. */
+  actions: readonly Action[];
+  /** Further actions, in the menu. */
+  more?: readonly Action[];
+  /** Whether an action is running. */
+  isBusy: boolean;
+  onClear: () => void;
+};
+
+/**
+ * What can be done with the selected rows: a bar at the bottom of the window while there are some. It stands right after the table in the
+ * order of the Tab key, and Escape clears the selection.
+ */
+export const SelectionBar = ({ label, text, actions, more = [], isBusy, onClear }: Props) => {
+  useEscape(text !== null, onClear);
+  const [first, ...others] = actions;
+  return (
+    <>
+      <VisuallyHidden aria-live="polite">
+        {text === null ? '' : `${text}. Actions follow the table.`}
+      </VisuallyHidden>
+      {text !== null && (
+        <FloatingBar label={label}>
+          <span>{text}</span>
+          {first && (
+            <BarButton disabled={isBusy} onClick={first.onClick}>
+              {first.label}
+            </BarButton>
+          )}
+          {others.map((action) => (
+            <BarButton key={action.label} disabled={isBusy} onClick={action.onClick} visibleFrom="sm">
+              {action.label}
+            </BarButton>
+          ))}
+          <MoreMenu wide={others} always={more} />
+          <BarButton onClick={onClear}>Clear</BarButton>
+        </FloatingBar>
+      )}
+    </>
+  );
+};
+
+/** Whether Escape closes something else. */
+const isLayerOpen = (): boolean =>
+  [...document.querySelectorAll('[role=dialog], [role=menu], [role=listbox]')].some((layer) =>
+    layer.checkVisibility(),
+  );
+
+/** Escape that closes a dialog or a menu clears nothing. */
+const useEscape = (isActive: boolean, onClear: () => void): void => {
+  const clear = useEffectEvent(onClear);
+  useEffect(() => {
+    if (!isActive) return;
+    const onKeyDown = ({ key, target, defaultPrevented }: KeyboardEvent): void => {
+      // A dialog that this key has closed already took the focused element with it.
+      const isTaken = defaultPrevented || isLayerOpen() || !(target as Node).isConnected;
+      if (key === 'Escape' && !isTaken) clear();
+    };
+    // Before others handle the key, and close what it was for.
+    document.addEventListener('keydown', onKeyDown, { capture: true });
+    return () => document.removeEventListener('keydown', onKeyDown, { capture: true });
+  }, [isActive]);
+};
+
+/** @param wide actions that are buttons where there is room */
+const MoreMenu = ({ wide, always }: { wide: readonly Action[]; always: readonly Action[] }) => {
+  if (wide.length + always.length === 0) return null;
+  return (
+    <Menu position="top-end">
+      <Menu.Target>
+        <BarButton px={8} aria-label="Further actions" {...(always.length === 0 && { hiddenFrom: 'sm' })}>
+          <IconDots size={16} aria-hidden />
+        </BarButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {wide.map(({ label, onClick }) => (
+          <Menu.Item key={label} hiddenFrom="sm" onClick={onClick}>
+            {label}
+          </Menu.Item>
+        ))}
+        {always.map(({ label, onClick }) => (
+          <Menu.Item key={label} onClick={onClick}>
+            {label}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+};

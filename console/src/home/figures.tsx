@@ -1,0 +1,69 @@
+import { Group, SimpleGrid, Skeleton, Text, VisuallyHidden } from '@mantine/core';
+import { IconArrowDownRight, IconArrowUpRight } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { trpc } from '../api.ts';
+
+/** Whole weeks: weekdays are compared with weekdays. */
+export const COMPARED_DAYS = 28;
+
+/** What was used in the last four weeks, beside the four weeks before. */
+export const Figures = () => {
+  const { data } = useQuery(trpc.usage.summary.queryOptions({ window: COMPARED_DAYS }));
+  const figures = [
+    { label: 'Actions', value: data?.actions, before: data?.previous_actions },
+    { label: 'Active people', value: data?.users, before: data?.previous_users },
+    { label: 'Apps in use', value: data?.used_apps, before: data?.previous_used_apps },
+  ];
+  return (
+    <SimpleGrid component="dl" m={0} cols={3} spacing={{ base: 'xs', xs: 'sm' }}>
+      {figures.map((figure) => (
+        <Figure key={figure.label} {...figure} />
+      ))}
+    </SimpleGrid>
+  );
+};
+
+type FigureProps = { label: string; value: number | undefined; before: number | undefined };
+
+const Figure = ({ label, value, before }: FigureProps) => (
+  <div className="card">
+    <Text component="dt" size="sm" c="dimmed">
+      {label}
+    </Text>
+    {value === undefined || before === undefined ? (
+      <Skeleton component="dd" height={34} width={120} m={0} mt={4} />
+    ) : (
+      <Group component="dd" m={0} gap="xs" align="baseline">
+        <Text component="span" className="figure">
+          {value.toLocaleString()}
+        </Text>
+        <Trend value={value} before={before} />
+      </Group>
+    )}
+  </div>
+);
+
+const percent = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  signDisplay: 'exceptZero',
+  maximumFractionDigits: 0,
+});
+
+/** `+12 %` with the number before as a tooltip. */
+const Trend = ({ value, before }: { value: number; before: number }) => {
+  const title = `${before.toLocaleString()} in the ${COMPARED_DAYS} days before`;
+  if (before === 0)
+    return value === 0 ? null : (
+      <Text size="sm" c="dimmed" title={title}>
+        new
+      </Text>
+    );
+  const Arrow = value < before ? IconArrowDownRight : IconArrowUpRight;
+  return (
+    <Text size="sm" c="dimmed" title={title} component="span">
+      {value !== before && <Arrow size={14} stroke={2} aria-hidden />}{' '}
+      {value === before ? 'unchanged' : percent.format(value / before - 1)}
+      <VisuallyHidden> against {title}</VisuallyHidden>
+    </Text>
+  );
+};

@@ -1,0 +1,157 @@
+import { Alert, Button, Group, List, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { type Outputs, trpc } from '../api.ts';
+import { DateText } from '../components/date-text.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { PagedTable } from '../components/paged-table.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import type { Column } from '../components/virtual-table.tsx';
+import { useInvitationActions } from '../invitations/invitation-actions.tsx';
+import { InvitationStatus } from '../invitations/invitation-status.tsx';
+import { MailLink } from '../mails/mail-link.tsx';
+import { MailNotice } from '../mails/mail-notice.tsx';
+import { reasonColumn, reasonOf } from '../mails/mail-reason.tsx';
+import { STATUS_LABELS } from '../mails/mail-status.tsx';
+import { isWaiting, MAIL_STATUSES } from '../mails/mails-filter.ts';
+import type { InviteRow } from './invite-rows.ts';
+import { peopleOf } from './use-invite-list.ts';
+
+type Invitation = Extract<Outputs['invitations']['search'], readonly unknown[]>[number];
+
+type Props = {
+  client: number;
+  /** When they were sent, in ISO 8601. */
+  at: string;
+  /** Those with errors, who were not sent. */
+  kept: readonly InviteRow[];
+};
+
+const PAGE_SIZE = 200;
+const REFRESH_MS = 3_000;
+
+/** What became of the invitations of one list. Its address can be opened again, and by others. */
+export const SentInvitations = ({ client, at, kept }: Props) => {
+  const sent = useSent(client, at);
+  const { menuOf, panels } = useInvitationActions();
+  const invitations = sent.data?.pages.flat() ?? [];
+  const hasReasons = invitations.some(({ mail }) => reasonOf(mail) !== '');
+  return (
+    <>
+      <ScreenHeader
+        title="Invitations created"
+        procedures={['invitations.search']}
+        lead={
+          <>
+            <span role="status">{countsOf(invitations)}</span> · <DateText date={new Date(at)} /> ·{' '}
+            <Link className="text-link" to="/mails" search={{ client, created_at: at }}>
+              Mails of this list
+            </Link>
+          </>
+        }
+        actions={
+          <Button renderRoot={(props) => <Link {...props} to="/invite" search={{ client }} />}>
+            {kept.length === 0 ? 'Invite more people' : `Back to the other ${kept.length}`}
+          </Button>
+        }
+      />
+      <MailNotice />
+      {panels}
+      {kept.length > 0 && <Kept rows={kept} />}
+      <PagedTable
+        label="Invitations created"
+        columns={columnsOf(hasReasons, menuOf)}
+        pages={sent}
+        keyOf={({ id }) => id}
+        empty={
+          <EmptyState title="No invitations">
+            None were sent then, or they were removed since, as old ones are.
+          </EmptyState>
+        }
+      />
+    </>
+  );
+};
+
+/** All of them, so that they are counted; reloaded while a mail is waiting. */
+const useSent = (client: number, at: string) => {
+  const sent = useInfiniteQuery(
+    trpc.invitations.search.infiniteQueryOptions(
+      { client, status: 'all', invited_at: new Date(at), limit: PAGE_SIZE },
+      {
+        getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+        refetchInterval: ({ state }) =>
+          state.data?.pages.flat().some(({ mail }) => isWaiting(mail?.status)) ? REFRESH_MS : false,
+      },
+    ),
+  );
+  const { hasNextPage, isFetching, fetchNextPage } = sent;
+  useEffect(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [hasNextPage, isFetching, fetchNextPage]);
+  return sent;
+};
+
+/** `36 sent, 2 queued` */
+const countsOf = (invitations: readonly Invitation[]): string =>
+  MAIL_STATUSES.map((status) => {
+    const count = invitations.filter(({ mail }) => mail?.status === status).length;
+    return count > 0 ? `${count} ${STATUS_LABELS[status].toLowerCase()}` : '';
+  })
+    .filter(Boolean)
+    .join(', ') || peopleOf(invitations.length);
+
+const columnsOf = (
+  hasReasons: boolean,
+  menuOf: ReturnType<typeof useInvitationActions>['menuOf'],
+): Column<Invitation>[] => [
+  { heading: 'Email address', width: 'minmax(11rem, 2fr)', cell: ({ email }) => email },
+  {
+    heading: 'Name',
+    width: '1fr',
+    onPhone: 'plain',
+    cell: ({ first_name: first, last_name: last }) => `${first} ${last}`.trim(),
+  },
+  { heading: 'Mail', width: '8rem', onPhone: 'half', cell: ({ mail }) => <MailLink mail={mail} /> },
+  {
+    heading: 'Invitation',
+    width: '8rem',
+    onPhone: 'half',
+    cell: ({ status }) => <InvitationStatus status={status} />,
+  },
+  ...(hasReasons ? [reasonColumn<Invitation>(({ mail }) => mail)] : []),
+  {
+    heading: 'Actions',
+    width: '6rem',
+    onPhone: 'corner',
+    cell: (invitation) =>
+      invitation.status === 'pending' || invitation.status === 'expired' ? menuOf(invitation) : null,
+  },
+];
+
+const MAX_KEPT = 5;
+
+/** Who was not sent, and why. */
+const Kept = ({ rows }: { rows: readonly InviteRow[] }) => (
+  <Alert
+    color="orange"
+    variant="light"
+    mb="md"
+    title={`${peopleOf(rows.length)} ${rows.length === 1 ? 'was' : 'were'} not sent`}
+  >
+    <List size="sm">
+      {rows.slice(0, MAX_KEPT).map(({ key, email, errors }) => (
+        <List.Item key={key}>
+          <Group gap="xs">
+            <Text span fz="inherit" fw={500}>
+              {email.trim() || 'Without an address'}
+            </Text>
+            {Object.values(errors).join(' ')}
+          </Group>
+        </List.Item>
+      ))}
+    </List>
+    {rows.length > MAX_KEPT && `And ${rows.length - MAX_KEPT} more.`}
+  </Alert>
+);

@@ -1,0 +1,118 @@
+import { TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { SelectionBar } from '../components/selection-bar.tsx';
+import { AppsModal } from './apps-modal.tsx';
+import { BulkResults } from './bulk-results.tsx';
+import { GroupsModal } from './groups-modal.tsx';
+import type { conditionsOf } from './people-filter.ts';
+import { type BulkChange, useBulkUpdate } from './use-bulk-update.ts';
+import type { Selection } from './use-selection.ts';
+
+const ACTIONS = {
+  'grant-apps': 'Grant apps',
+  'revoke-apps': 'Revoke apps',
+  'add-to-groups': 'Add to groups',
+  deactivate: 'Deactivate',
+  reactivate: 'Reactivate',
+  offboard: 'Offboard',
+  'send-password-link': 'Send a password link',
+} satisfies Record<BulkChange['action'], string>;
+
+const CONSEQUENCES: Partial<Record<BulkChange['action'], string>> = {
+  deactivate:
+    'They are logged out at once and cannot log in until they are reactivated. People of other clients too are suspended in yours: they lose your apps, and may still log in.',
+  offboard:
+    'All that they have ends at once: logins, tokens, apps, groups, roles, links, invitations and the account. People of other clients too are suspended in yours, and keep the rest.',
+  reactivate: 'They may log in again. Those who were suspended need their apps again.',
+  'send-password-link': 'Each of them gets a mail with a link to set a password.',
+};
+
+const USUAL = ['grant-apps', 'add-to-groups', 'deactivate'] as const;
+const FURTHER = ['revoke-apps', 'reactivate', 'send-password-link'] as const;
+
+type Props = { selection: Selection; filter: ReturnType<typeof conditionsOf>; total: number };
+
+/** What can be done with the selected people: the bar, and what stands above the list: dialogs, and what came of the last change. */
+export const useBulkBar = ({ selection, filter, total }: Props) => {
+  const [action, setAction] = useState<BulkChange['action'] | null>(null);
+  const [until, setUntil] = useState(NO_END);
+  const [reason, setReason] = useState('');
+  const end = endOf(until);
+  const update = useBulkUpdate();
+  const count = selection.selected === 'all' ? total : selection.selected.size;
+  const people = count === 1 ? '1 person' : `${count.toLocaleString()} people`;
+  const changesApps = action === 'grant-apps' || action === 'revoke-apps';
+
+  const close = (): void => {
+    setAction(null);
+    setUntil(NO_END);
+    setReason('');
+  };
+  const run = (change: BulkChange): void => {
+    close();
+    update.mutate({ selected: selection.selected, filter, change }, { onSuccess: selection.clear });
+  };
+  const offer = (name: BulkChange['action']) => ({ label: ACTIONS[name], onClick: () => setAction(name) });
+  const bar = (
+    <SelectionBar
+      label="Selected people"
+      text={selection.isEmpty ? null : `${count.toLocaleString()} selected`}
+      actions={USUAL.map(offer)}
+      more={FURTHER.map(offer)}
+      isBusy={update.isPending}
+      onClear={selection.clear}
+    />
+  );
+  const panels = (
+    <>
+      <ProblemAlert error={update.error} />
+      {action !== null && changesApps && (
+        <AppsModal
+          title={`${ACTIONS[action]}: ${people}`}
+          label={ACTIONS[action]}
+          client={filter.client}
+          isComplete={end !== undefined}
+          onSelect={(apps) =>
+            run({ action, apps, ...(action === 'grant-apps' && { expires_at: end, reason: reason.trim() }) })
+          }
+          onClose={close}
+        >
+          {action === 'grant-apps' && (
+            <>
+              <EndChoice label="Until" value={until} onChange={setUntil} />
+              <TextInput
+                label="Reason (optional)"
+                maxLength={500}
+                value={reason}
+                onChange={({ currentTarget: { value } }) => setReason(value)}
+              />
+            </>
+          )}
+        </AppsModal>
+      )}
+      {action === 'add-to-groups' && (
+        <GroupsModal
+          title={`${ACTIONS[action]}: ${people}`}
+          label={ACTIONS[action]}
+          client={filter.client}
+          onSelect={(groups) => run({ action, groups })}
+          onClose={close}
+        />
+      )}
+      <ConfirmModal
+        isOpen={action !== null && action in CONSEQUENCES}
+        title={`${action ? ACTIONS[action] : ''}: ${people}`}
+        action={action ? ACTIONS[action] : ''}
+        onConfirm={() => action && run({ action })}
+        onClose={close}
+      >
+        {action && CONSEQUENCES[action]}
+      </ConfirmModal>
+      {update.data && <BulkResults outcome={update.data} onClose={update.reset} />}
+    </>
+  );
+  return { bar, panels };
+};

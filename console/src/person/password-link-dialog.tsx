@@ -1,0 +1,36 @@
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { steward, trpc } from '../api.ts';
+import { ActionDialog } from '../components/action-dialog.tsx';
+
+type Props = { email: string; isOpen: boolean; onClose: () => void };
+
+/** Mails a link to set the first or a new password. */
+export const PasswordLinkDialog = ({ email, isOpen, onClose }: Props) => {
+  const queryClient = useQueryClient();
+  const send = useMutation({
+    mutationFn: async () => {
+      const input = { emails: [email], action: 'send-password-link' as const };
+      const { results } = await steward.api.users.bulkUpdate.mutate(input);
+      const problem = results[0]?.problem;
+      if (problem) throw new Error(problem.detail);
+    },
+    onSuccess: () => {
+      onClose();
+      for (const router of [trpc.mail, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
+      notifications.show({ message: `A link to set a password is on its way to ${email}.` });
+    },
+  });
+  return (
+    <ActionDialog
+      isOpen={isOpen}
+      title={`Mail a password link to ${email}?`}
+      action="Mail the link"
+      run={() => send.mutate()}
+      state={send}
+      onClose={onClose}
+    >
+      The present password stays valid until the link is used.
+    </ActionDialog>
+  );
+};

@@ -1,0 +1,88 @@
+import { Avatar, Badge, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { useDisclosure, useDocumentTitle } from '@mantine/hooks';
+import { IconEye } from '@tabler/icons-react';
+import { steward } from '../api.ts';
+import { useFocusedHeading } from '../components/focused-heading.ts';
+import { PendingAddress } from '../components/pending-address.tsx';
+import { canAdminister } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import { nameOf } from '../people/name-of.ts';
+import { HomePreview } from './home-preview.tsx';
+import { OffboardDialog } from './offboard-dialog.tsx';
+import { PersonFacts } from './person-facts.tsx';
+import { PersonMenu } from './person-menu.tsx';
+import type { PersonState } from './person-state.ts';
+import type { PersonData } from './use-person.ts';
+
+const STATES = {
+  active: { label: 'Active', color: 'green' },
+  suspended: { label: 'Suspended', color: 'yellow' },
+  inactive: { label: 'Inactive', color: 'gray' },
+} as const;
+
+/** Who the person is, what is true of them, and what can be done with them. */
+export const PersonHead = ({ data, state }: { data: PersonData; state: PersonState }) => {
+  const { person, screen, may } = data;
+  const { roles, user } = useSession();
+  const name = nameOf(person);
+  const isSelf = user.email === person.email;
+  const [isOffboarding, offboarding] = useDisclosure();
+  const heading = useFocusedHeading();
+  useDocumentTitle(`${name} – Steward`);
+  const { label, color } = STATES[state];
+  const pending = screen.account?.pending_email;
+  return (
+    <Stack gap="md" mb="xs">
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Group gap="md" wrap="nowrap" flex="1 1 18rem" miw={0}>
+          <Avatar src={person.profile_avatar} alt="" size={52} />
+          <Stack gap={2} miw={0}>
+            <Group gap="xs">
+              <Title order={1} ref={heading} tabIndex={-1} className="screen-title break-words">
+                {name}
+              </Title>
+              <Badge variant="light" color={color}>
+                {label}
+              </Badge>
+            </Group>
+            <Text c="dimmed" className="break-words">
+              {person.email}
+            </Text>
+          </Stack>
+        </Group>
+        <Group gap="sm">
+          {canAdminister(roles) && !isSelf && (
+            <HomePreview
+              email={person.email}
+              name={name}
+              label={`See as ${person.first_name || 'them'}`}
+              icon={<IconEye size={16} stroke={1.6} aria-hidden />}
+            />
+          )}
+          {may.can_deactivate && (
+            <>
+              <Button variant="default" onClick={offboarding.open}>
+                Offboard…
+              </Button>
+              <OffboardDialog
+                email={person.email}
+                name={name}
+                isOpen={isOffboarding}
+                onClose={offboarding.close}
+              />
+            </>
+          )}
+          <PersonMenu person={person} may={may} isSelf={isSelf} isActive={state !== 'inactive'} />
+        </Group>
+      </Group>
+      {pending && (
+        <PendingAddress
+          email={person.email}
+          pending={pending}
+          cancel={() => steward.api.users.cancelEmailChange.mutate({ email: person.email })}
+        />
+      )}
+      <PersonFacts data={data} />
+    </Stack>
+  );
+};

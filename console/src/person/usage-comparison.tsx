@@ -1,0 +1,100 @@
+import { Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { trpc } from '../api.ts';
+import { LineChart } from '../charts/line-chart.tsx';
+import { Sparkline } from '../charts/sparkline.tsx';
+import { dayText } from '../components/date-text.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import type { UsageDay } from '../usage/usage-by-day.tsx';
+
+/** Four weeks: the same days of the week are compared. */
+const DAYS = 28;
+
+/** The last four weeks of a person, and the four before. */
+const useUsage = (email: string) =>
+  useQuery(
+    trpc.usage.series.queryOptions(
+      { email, window: 2 * DAYS },
+      { select: (days) => ({ before: days.slice(0, DAYS), now: days.slice(DAYS) }) },
+    ),
+  );
+
+type Usage = { before: UsageDay[]; now: UsageDay[] };
+
+/** The usage in a line of text and a small picture. */
+export const UsageCard = ({ email }: { email: string }) => {
+  const { data, error, isPending } = useUsage(email);
+  return (
+    <Stack className="card" gap="sm" component="section" aria-labelledby="usage-card">
+      <Title order={2} size="h3" id="usage-card">
+        Usage, {DAYS} days
+      </Title>
+      <ProblemAlert error={error} />
+      {isPending && <Skeleton height={88} />}
+      {data && (
+        <>
+          <Sparkline values={actionsOf(data.now)} before={actionsOf(data.before)} width="100%" height={56} />
+          <Text size="sm" c="dimmed">
+            {summaryOf(data)}
+          </Text>
+        </>
+      )}
+    </Stack>
+  );
+};
+
+/** The usage by day, beside that of four weeks before. */
+export const UsageComparison = ({ email }: { email: string }) => {
+  const { data, error, isPending } = useUsage(email);
+  return (
+    <Stack className="card" component="section" aria-labelledby="usage">
+      <Group justify="space-between">
+        <Title order={2} size="h3" id="usage">
+          Usage of the last {DAYS} days
+        </Title>
+        <Link className="action-link" to="/usage" search={{ email }}>
+          All usage
+        </Link>
+      </Group>
+      <ProblemAlert error={error} />
+      {isPending && <Skeleton height={240} />}
+      {data && (
+        <>
+          <Text size="sm">{summaryOf(data)}</Text>
+          <LineChart
+            title={`Actions by day, and ${DAYS} days before. The days in apps have the numbers.`}
+            series={[
+              { name: 'Actions', kind: 'main', points: pointsOf(data.now) },
+              { name: `${DAYS} days before`, kind: 'before', points: pointsOf(data.before) },
+            ]}
+            height={160}
+          />
+        </>
+      )}
+    </Stack>
+  );
+};
+
+const actionsOf = (days: UsageDay[]): number[] => days.map(({ actions }) => actions);
+
+const pointsOf = (days: UsageDay[]) =>
+  days.map(({ day, actions }) => ({ label: dayText(day), value: actions }));
+
+const sumOf = (days: UsageDay[]): number => days.reduce((sum, { actions }) => sum + actions, 0);
+const counted = (count: number, one: string): string =>
+  `${count.toLocaleString()} ${count === 1 ? one : `${one}s`}`;
+const percent = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' });
+
+const summaryOf = ({ now, before }: Usage): string => {
+  const [actions, earlier] = [sumOf(now), sumOf(before)];
+  if (actions === 0 && earlier === 0) return `No usage in ${2 * DAYS} days.`;
+  const active = now.filter(({ actions: count }) => count > 0).length;
+  const compared =
+    earlier === 0
+      ? `none in the ${DAYS} days before`
+      : actions === earlier
+        ? `as many as in the ${DAYS} days before`
+        : `${percent.format((actions - earlier) / earlier)} against the ${DAYS} days before`;
+  return `${counted(actions, 'action')} on ${counted(active, 'day')} · ${compared}`;
+};
