@@ -37,7 +37,7 @@ audit('actors and targets are found by their names, and chosen exactly', async (
   await searchFilter(page, 'Target', 'sal', 'Sales, app');
   await page.getByText('<p>Help</p>').waitFor();
   await searchFilter(page, 'Target', 'guest', 'guest@new.test, invited');
-  await page.getByRole('button', { name: 'guest@new.test' }).waitFor();
+  await page.getByRole('button', { name: 'Details of: Invited a person' }).waitFor();
   await searchFilter(page, 'Target', 'Nobody', 'Nothing found. Entries of exactly “Nobody”');
   await page.getByText('No entries match').waitFor();
   await page.getByRole('button', { name: 'Target: Nobody' }).click();
