@@ -177,7 +177,7 @@ export const accessRouter = router({
   })
     .input(z.object({ email: EmailKey }))
     .output(z.array(UserGrantOutput))
-    .query(({ ctx, input }) => ctx.services.accessMatrix.listByUser(ctx.actor, input.email)),
+    .query(({ ctx, input }) => ctx.services.grants.listByUser(ctx.actor, input.email)),
 
   /** Has no REST path, so that it can change with the screen. */
   ofPerson: viewerProcedure

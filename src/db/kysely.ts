@@ -29,13 +29,14 @@ export const clientIdsOf = async (em: Em, userId: number): Promise<number[]> => 
 };
 
 /** SQL that is true, false or null. */
+export type Condition = RawBuilder<boolean>;
 export const condition = sql<boolean>;
 
 /** The array of the only column that a subquery selects. */
 export const arrayOf = <T>(rows: Expression<Record<string, T>>) => sql<T[]>`array${rows}`;
 
 /** The number of rows of a table that meet a condition, in a statement about other rows. */
-export const countIn = (table: keyof Database, isCounted: RawBuilder<boolean>) =>
+export const countIn = (table: keyof Database, isCounted: Condition) =>
   sql<number>`(select count(*)::int from ${sql.table(table)} where ${isCounted})`;
 
 /**
@@ -46,7 +47,7 @@ export const isAnyOf = (
   column: string,
   values: Iterable<number | string | null>,
   type: 'int' | 'bigint' | 'varchar',
-): RawBuilder<boolean> => {
+): Condition => {
   const array = sql.raw(`${type}[]`);
   return condition`${sql.ref(column)} = any((select ${[...values]}::${array})::${array})`;
 };

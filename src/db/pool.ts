@@ -97,7 +97,7 @@ export class DatabasePool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void;
   override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
-    // `query` of the pool passes a callback, which belongs to the trace of its caller, not of who releases a connection.
+    // `query` of the pool passes a callback. Bound, it stays in the trace of its caller instead of that of who releases a connection.
     if (callback) super.connect(AsyncResource.bind(callback));
     return callback ? undefined : this.#connectMeasured();
   }

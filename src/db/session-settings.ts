@@ -8,8 +8,8 @@ import type { Connection } from '../config/connection.ts';
  * instead of fetching three by key, compiles for longer than the query runs, and starts workers for one page of a list.
  */
 const SESSION_SETTINGS: Readonly<Record<string, string>> = {
-  // A session that waits longer for a row holds a connection that others need. A call answers 503 after 10 s: its statements must not
-  // end much later, and waits for locks before, so that their failure is reported.
+  // A call answers 503 after 10 s. Its statements end soon after, because they hold a connection that others need; waits for locks end
+  // before, so that the caller reads their error.
   lock_timeout: '8s',
   statement_timeout: '12s',
   // An instance that freezes within a transaction holds locks that all other instances wait for.

@@ -50,10 +50,9 @@ import { createGroups } from './users/groups.ts';
 import { createMemberships } from './users/memberships.ts';
 import { createOffboardingPreview } from './users/offboarding-preview.ts';
 import { createPersonScreen } from './users/person-screen.ts';
-import { createProfiles } from './users/profile.ts';
 import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
-import { createUserUpdates } from './users/user-update.ts';
+import { createProfiles, createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
 
 const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): UnitOfWork => {

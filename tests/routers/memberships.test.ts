@@ -237,6 +237,33 @@ memberships('are removed with what the preview has named', async ({ app }) => {
 });
 
 memberships(
+  'that are removed are said to end what lists still show: no expired grants or share links',
+  async ({ app }) => {
+    const email = await addShared(app);
+    const expires_at = new Date(Date.now() + 60_000);
+    await app.as(ACME).accessViews.create({ app: 'sales', user_email: email, expires_at });
+    await app.as(ACME).grants.update({ app_id: SALES, email, expires_at });
+    const past = sql`now() - interval '10 years'`;
+    await sql`update access_views set expires_at = ${past}
+    where user_id = (select id from users where email = ${email})`.execute(app.db());
+    await sql`update app_grants set expires_at = ${past}
+    where user_id = (select id from users where email = ${email}) and app_id = ${SALES}`.execute(app.db());
+
+    const preview = await app.as(ACME).memberships.previewRemoval({ id: 1, email });
+    const offboarding = await app.as(ACME).users.previewOffboarding({ email });
+    await app.as(ACME).memberships.remove({ id: 1, email });
+
+    assert.equal([preview.apps, preview.access_views], [[], 0]);
+    assert.equal([offboarding.apps, offboarding.access_views], [[], 0]);
+    const entries = await app.as(ROOT).audit.list({ target: email, limit: 1 });
+    assert.equal(
+      entries.map(({ action }) => action),
+      ['membership.remove'],
+    );
+  },
+);
+
+memberships(
   'that end take the invitations of their client along, and no undo brings them back',
   async ({ app }) => {
     for (const end of ['suspend', 'remove'] as const) {

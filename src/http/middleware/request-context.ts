@@ -140,7 +140,7 @@ export const addressOf = ({ ip = '' }: { ip?: string }): string =>
 
 /**
  * Finds the caller by token or session, or null. Hooks and procedures share the lookup, which is repeated after a slow body.
- * Whether the caller sent the request themselves, only `authenticate` checks.
+ * Does not check for cross-site requests: `authenticate` does.
  */
 export const callerOf = (request: FastifyRequest, deps: ContextDeps): Promise<Actor | null> => {
   const { state } = request;

@@ -59,7 +59,7 @@ export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
   rest.status === 204 && output.def.type !== 'void';
 
 /**
- * The successful responses by status, as a caller gets them who asks for nothing else. Generated clients make the type of a response
+ * The successful responses by status, for a request without `Accept`, `?format=` and `Prefer`. Generated clients make the type of a response
  * from all content types and statuses, so pages, CSV and the 204 of `Prefer: return=minimal` would be in the type of every response.
  */
 export const responsesOf = (endpoint: Endpoint, schemas: JsonSchemas): Record<string, JsonSchema> => {

@@ -83,8 +83,10 @@ const refuseLongBatch = (url: string): void => {
   throw new Problem('malformed-request', { detail });
 };
 
-/** Headers that HTTP requires for the statuses of the errors. */
-/** The time is that of the clock which the times in the body are of: a browser's clock may be minutes off. */
+/**
+ * `Date`, by the clock of the times in the body, so that browsers can compare them: their clocks may be minutes off. And the headers
+ * that HTTP requires for the statuses of the errors.
+ */
 const headersFor = (errors: readonly TRPCError[], now: Date): Headers => {
   const headers = new Headers({ date: now.toUTCString() });
   const problems = errors.map(problemOf);

@@ -22,8 +22,7 @@ export type Actor = Roles & {
 export const canViewAll = (user: Roles): boolean => clientsWhere(user, 'view') === 'all';
 
 /**
- * Whether the user sees accounts as they are, and not what counts of them in single clients: those who administer no client, and those
- * who administer all.
+ * Whether the user sees the values of accounts. Admins of single clients see those that count in their clients instead.
  */
 export const seesAccounts = (user: Roles): boolean => {
   const clients = clientsWhere(user, 'manage');
@@ -109,7 +108,7 @@ export const requireUserAdmin = requirementOf(userAdminRefusal);
 
 /**
  * Whether the actor may update this user at all: of a shared user, only the apps and memberships of the actor's clients.
- * @throws Problem `forbidden`, `shared-user`, `client-admin-locked`
+ * @throws Problem `forbidden`, `client-admin-locked`
  */
 export const requireUserUpdatable = requirementOf(userAppsRefusal);
 

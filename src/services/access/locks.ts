@@ -11,8 +11,8 @@ import { accessViewManagedBy, appVisibleTo, clientVisibleTo, hasIdOrKey } from '
 const ACCESS_OF_USER = 7_305;
 
 /**
- * Keeps the access of a user as it is until the transaction ends. Both sides lock it last, after all rows: otherwise each could hold
- * what the other waits for. Read the access afterwards.
+ * Keeps the access of a user as it is until the transaction ends. Both sides take this lock last, after all rows: taken earlier, they
+ * could deadlock. Read the access afterwards.
  *
  *     actor:  locks and changes rows … lockAccess (waits) … reads: was deactivated → rolls back
  *     admin:  deactivates the actor, lockAccessChange, commits

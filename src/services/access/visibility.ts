@@ -1,6 +1,6 @@
 import { expressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { arrayOf, condition } from '../../db/kysely.ts';
+import { arrayOf, type Condition, condition } from '../../db/kysely.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type Actor, canViewAll } from './actor.ts';
@@ -21,8 +21,6 @@ export type Viewer = Roles & Pick<Actor, 'id'>;
 
 /** A viewer of everything, for queries that many such viewers share. `id` 0 is no user. */
 export const VIEWS_ALL: Viewer = { ...MEMBER, id: 0, isStaff: true };
-
-type Condition = RawBuilder<boolean>;
 
 const ALWAYS: Condition = sql`true`;
 
@@ -150,6 +148,10 @@ export const accessViewManagedBy = (manager: Roles): Condition =>
     ? ALWAYS
     : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not access_views.by_superuser and not exists (select from users u
         where u.id = access_views.user_id and (u.is_superuser or u.is_staff)))`;
+
+/** SQL: whether lists show an access view: not those of one embedding, nor those that have expired. */
+export const isListedView = (now: Date): Condition =>
+  condition`(not access_views.is_one_time and (access_views.expires_at > ${now}::timestamptz) is not false)`;
 
 /** Shorter than keys. */
 const ID = /^\d{1,15}$/;

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { InferResult } from 'kysely';
 import { Session } from '../../../entities/credentials.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -18,6 +18,10 @@ export const SESSION_IDLE_DAYS = 14;
 
 /** The absolute lifetime of a session, by the database's clock. */
 export const isUnexpired = condition`sessions.expires_at > now()`;
+
+/** SQL: whether a session was used lately. Idle ones are ended, and no list shows them before. */
+export const isUsed = (now: Date): Condition =>
+  condition`sessions.last_used > ${new Date(now.getTime() - SESSION_IDLE_DAYS * DAY_MS)}`;
 
 /** Browser sessions of the actor, and of users whom the actor may change. */
 export const createSessions = ({
@@ -116,7 +120,7 @@ const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
     .selectFrom('sessions')
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent', isCurrent(actor, 'session')])
     .where('user_id', '=', userId)
-    .where('last_used', '>', new Date(now.getTime() - SESSION_IDLE_DAYS * DAY_MS))
+    .where(isUsed(now))
     .where(isUnexpired)
     .orderBy('last_used', 'desc')
     .orderBy('id', 'desc');

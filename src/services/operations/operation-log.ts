@@ -38,7 +38,7 @@ const undoEnd = (startedAt: Date): Date => new Date(startedAt.getTime() + UNDO_M
 /** The primary key of `operation_changes`: an operation changes each user once. */
 export const CHANGED_ONCE = 'operation_changes_pkey';
 
-/** `terms`: of a grant that was revoked, or is to be given; without them, the actor grants the app without an end. */
+/** `terms`: who granted it, until when and why. By default the actor, without an end. */
 export type GrantableApp = { id: string; client_id: number; terms?: GrantTerms | undefined };
 
 /** What a change does to the access of a locked user. */

@@ -67,7 +67,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const grant = idsOf(apps).filter((app) => !hasExpired(change, app, clock.now()));
       const terms = change.revokedTerms ?? {};
       const members_of = membersOf.length > 0 ? membersOf : undefined;
-      const changes = { grant, terms, revoke, is_active, members_of, isUndo: true };
+      const changes = { grant, terms, revoke, is_active, members_of, onlyGrants: true, isUndo: true };
       const tagged = audit.withDetails({ operation: id, is_undo: true });
       const unitOfWork = { tx, now: clock.now(), audit: tagged };
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);

@@ -4,13 +4,10 @@ import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import { type Actor, administersClient, type TargetRoles, userAppsRefusal } from '../access/actor.ts';
 import {
-  auditEntryVisibleTo,
-  clientVisibleTo,
   GROUP_ACCESS,
   isNotSuspended,
   LIVE_GRANTS,
   userAppsManagedBy,
-  userClientVisibleTo,
   userVisibleTo,
 } from '../access/visibility.ts';
 import { readManagedClient } from '../clients/clients.ts';
@@ -22,22 +19,12 @@ import {
 } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addressOf, readUserId } from './addresses.ts';
 import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, groupsByApp } from './app-grants.ts';
 import { lockSuperusers, targets } from './user-locks.ts';
 import { type Listing, listingQuery } from './users.ts';
 
 /** Whether a user is to have an app. */
 export type Cell = { email: string; app_id: string; granted: boolean };
-
-/** When and by whom an app was granted; null if the audit trail does not go back so far, as after an import. */
-export type UserGrant = {
-  app: string;
-  granted_at: Date | null;
-  granted_by: string | null;
-  expires_at: Date | null;
-  reason: string;
-};
 
 /** Who has which app: the members of a client as rows and its apps as columns. */
 export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -106,15 +93,6 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
       const changed = changes.reduce((sum, { granted, revoked }) => sum + granted.length + revoked.length, 0);
       return { operation: operation.id, undo_until: operation.undoUntil, changed };
     }),
-
-  /**
-   * The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, which its
-   * inviter has granted.
-   * @throws Problem `not-found`
-   */
-  listByUser: async (actor: Actor, email: string): Promise<UserGrant[]> => {
-    return readGrants(em, actor, { id: await readUserId(em, actor, email), email });
-  },
 });
 
 /** SQL: the apps of a client that a row of `users` has, oldest first: those of `APP_ACCESS`, and which of them groups give. */
@@ -176,7 +154,7 @@ type Target = TargetRoles & {
 
 /**
  * Locks those of the users whom the actor may see, superusers first and each by id, and reads them and the apps of the client.
- * @throws Problem `unauthenticated` as `lockSuperuser`
+ * @throws Problem `unauthenticated` as `lockSuperusers`
  */
 const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonly string[]) => {
   const db = kysely(tx);
@@ -217,31 +195,3 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
     apps: new Map(apps.map((app) => [app.id, app])),
   };
 };
-
-export const readGrants = async (
-  em: Em,
-  actor: Actor,
-  { id, email }: { id: number; email: string },
-): Promise<UserGrant[]> => {
-  const { rows } = await grantsOf(actor, id, email).execute(kysely(em));
-  return rows;
-};
-
-const grantsOf = (actor: Actor, id: number, email: string) => sql<UserGrant>`
-  select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
-    coalesce(${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)}, latest.granted_by) as granted_by, g.expires_at, g.reason
-  from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
-  left join (
-    select distinct on (app_id) app_id, granted_at, granted_by from (
-      select app_id, occurred_at, actor_email
-      from audit_entries, json_array_elements_text(details -> 'granted') as granted (app_id)
-      where target = ${email} and action = 'user.change-apps' and ${auditEntryVisibleTo(actor)}
-      union all
-      select ia.app_id, i.closed_at, ${addressOf(actor, sql`i.inviter_id`, sql`i.closed_at`)}
-      from invitations i join invitation_apps ia on ia.invitation_id = i.id
-      where i.email = ${email} and i.status = 'accepted' and ${clientVisibleTo(actor, sql`i.client_id`)}
-    ) as grants (app_id, granted_at, granted_by)
-    order by app_id, granted_at desc
-  ) as latest on latest.app_id = a.id
-  where g.user_id = ${id} and ${userClientVisibleTo(actor, sql`g.user_id`, sql`a.client_id`)}
-  order by a.created_at, a.id`;

@@ -4,8 +4,9 @@ import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, GROUP_ACCESS, LIVE_GRANTS, userClientVisibleTo } from '../access/visibility.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { createAccessMatrix, readGrants, type UserGrant } from './access-matrix.ts';
+import { createAccessMatrix } from './access-matrix.ts';
 import { addressOf, readUserId } from './addresses.ts';
+import { readGrants, type UserGrant } from './grants.ts';
 import { readGroup } from './groups.ts';
 import type { Listing } from './users.ts';
 
@@ -101,7 +102,7 @@ const appsOf = (actor: Actor, id: number) => sql<AppRow>`
     and ${userClientVisibleTo(actor, sql`u.id`, sql`a.client_id`)}
   order by a.created_at, a.id`;
 
-/** Those to which the person could be added, too, for viewers of the client. */
+/** The groups of a person. Viewers of a client also get those of its groups that the person is not in. */
 const groupsOf = (actor: Actor, id: number) => sql<PersonGroup>`
   select gr.id, gr.client_id as client, gr.name, gm.user_id is not null as is_member, gm.added_at,
     ${addressOf(actor, sql`gm.added_by`, sql`gm.added_at`)} as added_by,

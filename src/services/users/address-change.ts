@@ -27,11 +27,11 @@ export type AddressChange = {
 type Deps = { tx: Em; now: Date; audit: Audit };
 
 /**
- * Gives a locked user another address, and what follows the person with it: totals of usage, and mails about the account that wait.
- * Usage of clients that they do not belong to stays with the old one: these must not learn the new address. The old one is kept for the
- * person only if its mailbox has shown that it is theirs, and they change it themselves: it may be that of someone else.
- * The usage log, sent mails and the audit trail keep what was recorded: readers ask for former addresses, too. Invitations stay with the
- * address that was invited: a client that trusts one mailbox does not trust another.
+ * Changes the address of a locked user.
+ * - Totals of usage in the person's clients and unsent mails about the account get the new address. Other clients must not learn it.
+ * - The usage log, sent mails and the audit trail stay as recorded: readers look for former addresses, too.
+ * - Invitations stay with the address that was invited: a client that trusts one mailbox does not trust another.
+ * - The old address stays the person's only if they change it themselves, and its mailbox was verified: otherwise it may be someone else's.
  * @throws the violation of the unique address
  */
 export const changeAddress = async ({ tx, now, audit }: Deps, change: AddressChange): Promise<void> => {

@@ -103,8 +103,8 @@ export const readAllAddresses = async (em: Em, userId: number) => {
 };
 
 /**
- * SQL: whether what a client has of an account since this time is for its holder to see. After the account was handed over to someone who
- * may be another person, what was before is only for them if the client has the account since then.
+ * SQL: whether the holder of an account may see what a client recorded about it at this time. An admin who changes the address of an
+ * account may give it to another person, who must not see what was recorded before, except by clients that have had the account since.
  */
 export const isForHolder = (
   userId: RawBuilder<unknown>,

@@ -1,8 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { GrantTerms } from '../../../entities/operation.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import type { Actor } from '../access/actor.ts';
-import { clientManagedBy, GROUP_ACCESS } from '../access/visibility.ts';
+import type { User } from '../../../entities/user.ts';
+import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { invalid } from '../../lib/problems.ts';
+import { type Actor, administersClient, canViewAll } from '../access/actor.ts';
+import {
+  APP_ACCESS,
+  clientManagedBy,
+  GROUP_ACCESS,
+  groupsGiving,
+  LIVE_GRANTS,
+} from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import {
   type AccessChange,
@@ -24,6 +32,19 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
     .execute();
   const foundIds = new Set(apps.map(({ id }) => id));
   return { apps, unknown: appIds.filter((id) => !foundIds.has(id)) };
+};
+
+/** The apps of the clients of this condition that are granted to a user, oldest first. */
+export const readGrantedApps = async (
+  em: Em,
+  userId: number,
+  isConcerned: (clientId: RawBuilder<number>) => Condition,
+) => {
+  const { rows } = await sql<{ id: string; label: string }>`
+    select a.id, a.label from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+    where g.user_id = ${userId} and ${isConcerned(sql`a.client_id`)}
+    order by a.created_at, a.id`.execute(kysely(em));
+  return rows;
 };
 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
@@ -92,7 +113,7 @@ export const changeAccess = async (
     on conflict (user_id, app_id) do update set granted_by = excluded.granted_by,
       granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
       where current.expires_at <= now()`.execute(kysely(tx));
-  // The entry of the grant in the audit trail says it.
+  // Without an audit entry of their own: the grant has one.
   if (grants.length > 0)
     await closeObsoleteRequests(tx, requestsOf(grants.map(({ user_id }) => user_id)), by, now);
 };
@@ -112,4 +133,117 @@ export const grantEvents = (
     const details = { granted: idsOf(granted), revoked: idsOf(revoked) };
     return { action: 'user.change-apps', actor, target, clients: [client], details };
   });
+};
+
+/** Which apps a user is to have. */
+export type AppChanges = {
+  /** Replaces the apps of the user, as far as the actor may change them. */
+  apps?: string[] | undefined;
+  /** Adds and removes single apps. Not to be combined with `apps`. */
+  grant?: readonly string[] | undefined;
+  revoke?: readonly string[] | undefined;
+  /** Of the apps to grant, by their ids. */
+  terms?: Readonly<Record<string, GrantTerms>> | undefined;
+  /** Revokes grants of apps that groups give, too: the person keeps the app. */
+  onlyGrants?: boolean;
+};
+
+/** The apps that the changes name. */
+const namedApps = ({ apps, grant = [], revoke = [] }: AppChanges): readonly string[] =>
+  apps ?? [...grant, ...revoke];
+
+/** An app that a user has, by a grant or by the named groups, or that is requested for them. */
+export type KnownApp = GrantableApp & { is_granted: boolean; groups: string[] };
+
+/** The apps that a user has and those that the changes name, as far as they exist, oldest first. */
+export const readKnownApps = (tx: Em, userId: number, changes: AppChanges = {}): Promise<KnownApp[]> =>
+  kysely(tx)
+    .selectFrom('apps')
+    .select(['apps.id', 'apps.client_id'])
+    .leftJoin(LIVE_GRANTS.as('g'), (join) =>
+      join.onRef('g.app_id', '=', 'apps.id').on('g.user_id', '=', userId),
+    )
+    .select([
+      condition`g.app_id is not null`.as('is_granted'),
+      GRANT_TERMS.as('terms'),
+      groupsGiving(sql`${userId}`).as('groups'),
+    ])
+    .where(
+      condition`apps.id in (select app_id from ${APP_ACCESS} h where h.user_id = ${userId}
+        union all select unnest(${[...namedApps(changes)]}::varchar[]))`,
+    )
+    .orderBy('apps.created_at')
+    .orderBy('apps.id')
+    .execute();
+
+/** The ids of the apps that the user has and the actor may see. */
+export const visibleApps = (actor: Actor, user: User, apps: readonly KnownApp[]): string[] =>
+  idsOf(
+    apps.filter(
+      ({ client_id, is_granted, groups }) =>
+        (is_granted || groups.length > 0) &&
+        (user.id === actor.id || canViewAll(actor) || administersClient(actor, client_id)),
+    ),
+  );
+
+/**
+ * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
+ * administer stay unchanged, so that admins of different clients do not undo each other's changes.
+ * @param suspended ids of clients whose apps the user loses
+ * @throws Problem `invalid-input` on `apps`
+ */
+export const planApps = (
+  actor: Actor,
+  clientIds: readonly number[],
+  apps: readonly KnownApp[],
+  changes: AppChanges,
+  suspended: readonly number[],
+) => {
+  const named = namedApps(changes);
+  if (changes.apps === undefined && named.length === 0 && suspended.length === 0)
+    return { granted: [], revoked: [], joined: [], appsAfter: apps };
+  const changeable = apps.filter((app) => administersClient(actor, app.client_id));
+  // Clients may send back granted apps that the actor may see but not change.
+  const isReadOnly = (app: KnownApp) =>
+    !changeable.includes(app) && (app.is_granted || app.groups.length > 0);
+  const readOnly = changes.apps && canViewAll(actor) ? apps.filter(isReadOnly) : [];
+  const accepted = new Set(idsOf([...changeable, ...readOnly]));
+  const unknown = named.filter((id) => !accepted.has(id));
+  if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
+
+  const kept = changeable.filter((app) => !suspended.includes(app.client_id));
+  requireNoGroups(kept, changes);
+  const wanted = kept.filter(wantsApp(changes));
+  const appsAfter = apps.map((app) => {
+    if (!changeable.includes(app)) return app;
+    return { ...app, is_granted: wanted.includes(app), groups: kept.includes(app) ? app.groups : [] };
+  });
+  return {
+    granted: wanted
+      .filter((app) => !app.is_granted)
+      .map(({ id, client_id }) => ({ id, client_id, terms: changes.terms?.[id] })),
+    revoked: changeable.filter((app) => app.is_granted && !wanted.includes(app)),
+    /** Ids of clients. */
+    joined: [...new Set(wanted.map((app) => app.client_id))].filter((id) => !clientIds.includes(id)),
+    appsAfter,
+  };
+};
+
+/** @throws Problem `invalid-input` on `apps` if it leaves out, or revokes, what a group gives */
+const requireNoGroups = (apps: readonly KnownApp[], changes: AppChanges): void => {
+  if (changes.onlyGrants) return;
+  const isLeftOut = ({ id }: KnownApp) =>
+    changes.apps?.includes(id) === false || changes.revoke?.includes(id);
+  const faults = apps.filter((app) => app.groups.length > 0 && isLeftOut(app));
+  if (faults.length > 0)
+    throw invalid({ apps: faults.map(({ id, groups }) => `${id}: ${givenByGroups(groups)}`) });
+};
+
+const wantsApp = ({ apps, grant = [], revoke = [] }: AppChanges): ((app: KnownApp) => boolean) => {
+  const [added, removed] = [new Set(apps ?? grant), new Set(revoke)];
+  return ({ id, is_granted, groups }) => {
+    if (apps === undefined) return added.has(id) || (is_granted && !removed.has(id));
+    // Callers send back what groups give, which is no grant.
+    return added.has(id) && (is_granted || groups.length === 0);
+  };
 };

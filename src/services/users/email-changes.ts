@@ -118,8 +118,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
 
     /**
      * Changes the address as the link to the new one says. If that is taken by now, the link stays valid. A change that a client
-     * admin requested hands the account over. One's own needs a login: the new mailbox may be that of
-     * another person, who would let others into an account that is in foreign hands.
+     * admin requested hands the account over. A person's own change requires their login: otherwise a mistyped address would give
+     * the account to its owner.
      * @throws Problem `invalid-link`, `login-required`, `user-exists`
      */
     confirm: async (actor: Actor | null, token: string): Promise<void> => {
@@ -312,8 +312,8 @@ export const readPendingChange = async (em: Em, userId: number, now: Date, isSel
 };
 
 /**
- * SQL: clients that the person has joined under the new address. They trust whom it names, and an undo would give their access to the
- * old mailbox. Roles end the undo themselves: see `endUndo`.
+ * SQL: clients that the person has joined since the change. An undo must not give their access to the old mailbox. Roles end the undo
+ * themselves: see `endUndo`.
  */
 const joinedSince = sql`(select from memberships m
   where m.user_id = change.user_id and m.joined_at > change.changed_at)`;

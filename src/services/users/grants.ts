@@ -4,15 +4,31 @@ import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin, requireUserUpdatable } from '../access/actor.ts';
-import { clientVisibleTo, isNotErased, LIVE_GRANTS, userVisibleTo } from '../access/visibility.ts';
+import {
+  auditEntryVisibleTo,
+  clientVisibleTo,
+  isNotErased,
+  LIVE_GRANTS,
+  userClientVisibleTo,
+  userVisibleTo,
+} from '../access/visibility.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
 import { type Audit, diffColumns, isEmpty } from '../audit/audit.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../operations/bulk-rows.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addressOf } from './addresses.ts';
+import { addressOf, readUserId } from './addresses.ts';
 import { lockUser } from './user-locks.ts';
 import { type UserChanges, updateUser } from './user-update.ts';
+
+/** When and by whom an app was granted; null if the audit trail does not go back so far, as after an import. */
+export type UserGrant = {
+  app: string;
+  granted_at: Date | null;
+  granted_by: string | null;
+  expires_at: Date | null;
+  reason: string;
+};
 
 /** `expires_at` null: without an end. */
 export type GrantEnd = { expires_at: Date | null; reason: string };
@@ -36,6 +52,11 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     if (page.cursor === undefined) return readPage(grants, 'users.email', page);
     const { email } = await cursorRow(grants.where('users.email', '=', page.cursor));
     return readPage(grants.where('users.email', '>', email), 'users.email', page);
+  },
+
+  /** As `readGrants`. @throws Problem `not-found` */
+  listByUser: async (actor: Actor, email: string): Promise<UserGrant[]> => {
+    return readGrants(em, actor, { id: await readUserId(em, actor, email), email });
   },
 
   /** As `grantApp`. */
@@ -150,6 +171,36 @@ export const grantApp = async (
 export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => {
   if (expires_at && expires_at <= now) throw invalid({ expires_at: ['Must be in the future.'] });
 };
+
+/** The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, which its inviter has
+ * granted. */
+export const readGrants = async (
+  em: Em,
+  actor: Actor,
+  { id, email }: { id: number; email: string },
+): Promise<UserGrant[]> => {
+  const { rows } = await grantsOfUser(actor, id, email).execute(kysely(em));
+  return rows;
+};
+
+const grantsOfUser = (actor: Actor, id: number, email: string) => sql<UserGrant>`
+  select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
+    coalesce(${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)}, latest.granted_by) as granted_by, g.expires_at, g.reason
+  from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
+  left join (
+    select distinct on (app_id) app_id, granted_at, granted_by from (
+      select app_id, occurred_at, actor_email
+      from audit_entries, json_array_elements_text(details -> 'granted') as granted (app_id)
+      where target = ${email} and action = 'user.change-apps' and ${auditEntryVisibleTo(actor)}
+      union all
+      select ia.app_id, i.closed_at, ${addressOf(actor, sql`i.inviter_id`, sql`i.closed_at`)}
+      from invitations i join invitation_apps ia on ia.invitation_id = i.id
+      where i.email = ${email} and i.status = 'accepted' and ${clientVisibleTo(actor, sql`i.client_id`)}
+    ) as grants (app_id, granted_at, granted_by)
+    order by app_id, granted_at desc
+  ) as latest on latest.app_id = a.id
+  where g.user_id = ${id} and ${userClientVisibleTo(actor, sql`g.user_id`, sql`a.client_id`)}
+  order by a.created_at, a.id`;
 
 /** The grants of an app that count now. */
 const grantsOf = (em: Em, actor: Actor, appId: string) =>

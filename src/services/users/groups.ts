@@ -53,7 +53,7 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       ...(changesMembers && { members: await setMembers(tx, terms, ids, isRemoved) }),
       ...(apps && { apps: await replaceApps(tx, terms, found.apps) }),
     };
-    // The entry of the group in the audit trail says it.
+    // Without audit entries of their own: the group has one.
     await closeObsoleteRequests(tx, requestsOfMembers(group.id), actor.id, terms.now);
     return contents;
   };

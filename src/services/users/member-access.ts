@@ -35,8 +35,8 @@ export const endMemberAccess = async (
 export type EndedMembership = { user_id: number; joined_at: Date | null };
 
 /**
- * Call it when memberships have been deleted. Empties what admins have set on the accounts, where it counts for no membership any more: it
- * goes neither to the next client nor to the next holder of the account. What was about the account in the shared time stays with it.
+ * Call it when memberships have been deleted. Clears `extra` and `is_demo_user` of accounts whose last membership that used them has ended,
+ * so that neither the next client nor the next holder of the account sees them. Remembers the shared time, whose mails stay hidden.
  */
 export const forgetClients = async (
   tx: Em,

@@ -1,16 +1,16 @@
-import { type InferResult, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
-import { userClientVisibleTo } from '../access/visibility.ts';
+import { isListedView, userClientVisibleTo } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUserId } from './addresses.ts';
-import { changeAccess, grantEvents } from './app-grants.ts';
+import { changeAccess, grantEvents, readGrantedApps } from './app-grants.ts';
 import { endMemberAccess, forgetClients, leaveClient } from './member-access.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 import { lockUser, readTarget } from './user-locks.ts';
@@ -60,9 +60,10 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       .select((query) => query.fn.countAll<number>().as('count'))
       .where('access_views.user_id', '=', user.id)
       .where('access_views.is_active', '=', true)
+      .where(isListedView(clock.now()))
       .where('apps.client_id', '=', clientId)
       .executeTakeFirstOrThrow();
-    const apps = await grantedApps(em, user.id, clientId);
+    const apps = await readGrantedApps(em, user.id, isClient(clientId));
     const groups = await kysely(em)
       .selectFrom('group_members')
       .innerJoin('groups', 'groups.id', 'group_members.group_id')
@@ -88,7 +89,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       await readManagedClient(tx, actor, clientId);
       const { user, ...target } = await lockUser(tx, actor, email, requireAccessAdmin);
       requireRemovable(actor, clientId, target);
-      const apps = await grantedApps(tx, user.id, clientId);
+      const apps = await readGrantedApps(tx, user.id, isClient(clientId));
       const now = clock.now();
       const revoked = apps.map(({ id }) => ({ id, client_id: clientId }));
       await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked, joined: [] }]);
@@ -128,6 +129,8 @@ const requireRemovable = (actor: Actor, clientId: number, target: TargetRoles): 
   if (adminOf.includes(clientId) && !can(actor, 'administer')) throw new Problem('client-admin-locked');
 };
 
+const isClient = (id: number) => (clientId: RawBuilder<number>) => condition`${clientId} = ${id}`;
+
 const isLastMembership = ({ clientIds, isSuperuser, isStaff }: TargetRoles): boolean =>
   clientIds.length === 1 && !isSuperuser && !isStaff;
 
@@ -148,15 +151,3 @@ const membershipsOf = (em: Em, userId: number) =>
     .orderBy('m.client_id');
 
 type MembershipRow = InferResult<ReturnType<typeof membershipsOf>>[number];
-
-/** The apps of the client that are granted to the user, oldest first. */
-const grantedApps = (tx: Em, userId: number, clientId: number) =>
-  kysely(tx)
-    .selectFrom('app_grants as g')
-    .innerJoin('apps', 'apps.id', 'g.app_id')
-    .select(['apps.id', 'apps.label'])
-    .where('g.user_id', '=', userId)
-    .where('apps.client_id', '=', clientId)
-    .orderBy('apps.created_at')
-    .orderBy('apps.id')
-    .execute();

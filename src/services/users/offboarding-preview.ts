@@ -3,9 +3,10 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientManagedBy } from '../access/visibility.ts';
+import { clientManagedBy, isListedView } from '../access/visibility.ts';
+import { isUnexpired, isUsed } from '../auth/sessions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { grantedApps } from './offboarding.ts';
+import { readGrantedApps } from './app-grants.ts';
 import { readTarget } from './user-locks.ts';
 
 type Counts = Record<
@@ -17,7 +18,7 @@ type Counts = Record<
   clients: { id: number; name: string; is_admin: boolean }[];
 };
 
-/** What an offboarding would end, counted by the conditions that it uses. */
+/** What an offboarding would end, counted as the lists show it. */
 export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => ({
   /**
    * `clients`: those in which the person is suspended instead, if the account also belongs to others.
@@ -28,7 +29,7 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
     requireAccessAdmin(actor, target);
     if (target.id === actor.id) throw new Problem('self-modification');
     const isAccount = !isSharedUser(actor, target);
-    const apps = await grantedApps(em, actor, target.id);
+    const apps = await readGrantedApps(em, target.id, (clientId) => clientManagedBy(actor, clientId));
     const { clients, ...counts } = await count(em, actor, target, { isAccount, now: clock.now() });
     const suspended = clients.map(({ id, name }) => ({ id, name }));
     return {
@@ -58,14 +59,13 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
     select case when ${isAccount} then u.is_active
         else exists (select from memberships m
           where m.user_id = u.id and m.is_active_member and ${managed('m.client_id')}) end as is_active,
-      (select count(*)::int from sessions s
-        where s.user_id = u.id and s.expires_at > now() and ${isAccount}) as sessions,
+      (select count(*)::int from sessions
+        where user_id = u.id and ${isUnexpired} and ${isUsed(now)} and ${isAccount}) as sessions,
       (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}) as tokens,
       array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
         where gm.user_id = u.id and ${managed('gr.client_id')} order by lower(gr.name), gr.id) as groups,
-      (select count(*)::int from access_views v join apps a on a.id = v.app_id
-        where v.user_id = u.id and v.is_active and not v.is_one_time and (v.expires_at > ${now}::timestamptz) is not false
-          and ${managed('a.client_id')}) as access_views,
+      (select count(*)::int from access_views join apps a on a.id = access_views.app_id
+        where access_views.user_id = u.id and access_views.is_active and ${isListedView(now)} and ${managed('a.client_id')}) as access_views,
       (select count(*)::int from invitations i
         where i.email = u.email and i.status = 'pending' and ${managed('i.client_id')}) as invitations,
       (select count(*)::int from outbox_mails o

@@ -6,10 +6,11 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientManagedBy, LIVE_GRANTS } from '../access/visibility.ts';
+import { clientManagedBy, isListedView } from '../access/visibility.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
 import type { UndoableChange } from '../operations/operation-log.ts';
 import { endUndo } from './address-change.ts';
+import { readGrantedApps } from './app-grants.ts';
 import { groupEvents } from './group-joining.ts';
 import { endMemberAccess } from './member-access.ts';
 import { type LockedUser, lockUser, requireAnotherSuperuser } from './user-locks.ts';
@@ -40,7 +41,7 @@ export const offboardUser = async (
     await endRoles(tx, actor, target),
   ];
   await endMemberAccess(tx, user, await concernedClients(tx, actor, user), now);
-  const apps = await grantedApps(tx, actor, user.id);
+  const apps = await readGrantedApps(tx, user.id, (clientId) => clientManagedBy(actor, clientId));
   const changes = { is_active: false, revoke: apps.map(({ id }) => id), onlyGrants: true };
   // Last, because it waits for those who rely on the access of the person.
   const { isChanged, undoable } = await updateUser(deps, actor, email, changes, requireAccessAdmin);
@@ -60,15 +61,6 @@ const concernedClients = async (em: Em, actor: Actor, { id, email }: Pick<User, 
   return rows.map((row) => row.client_id);
 };
 
-/** The apps of clients of the actor that are granted to the person, oldest first. */
-export const grantedApps = async (em: Em, actor: Actor, userId: number) => {
-  const { rows } = await sql<{ id: string; label: string }>`
-    select a.id, a.label from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
-    where g.user_id = ${userId} and ${clientManagedBy(actor, sql`a.client_id`)}
-    order by a.created_at, a.id`.execute(kysely(em));
-  return rows;
-};
-
 type LeftGroup = { id: number; name: string; client: number; added_by: number | null; added_at: string };
 
 const endGroups = async (tx: Em, actor: Actor, { id, email }: User): Promise<Ending> => {
@@ -83,14 +75,16 @@ const endGroups = async (tx: Em, actor: Actor, { id, email }: User): Promise<End
   };
 };
 
-type View = { id: number; app: string; client: number; is_one_time: boolean };
+type View = { id: number; app: string; client: number; is_listed: boolean };
 
 const endViews = async ({ tx, now }: Deps, actor: Actor, { id, email }: User): Promise<Ending> => {
   const { rows } = await sql<View>`
-    update access_views v set is_active = false, modified_at = ${now}::timestamptz from apps a
-    where a.id = v.app_id and v.user_id = ${id} and v.is_active and ${clientManagedBy(actor, sql`a.client_id`)}
-    returning v.id, a.slug as app, a.client_id as client, v.is_one_time`.execute(kysely(tx));
-  const listed = rows.filter((view) => !view.is_one_time);
+    update access_views set is_active = false, modified_at = ${now}::timestamptz from apps a
+    where a.id = access_views.app_id and access_views.user_id = ${id} and access_views.is_active
+      and ${clientManagedBy(actor, sql`a.client_id`)}
+    returning access_views.id, a.slug as app, a.client_id as client,
+      ${isListedView(now)} as is_listed`.execute(kysely(tx));
+  const listed = rows.filter((view) => view.is_listed);
   return {
     parts: listed.map((view) => ({ kind: 'access-view', key: String(view.id) })),
     events: viewEvents('access-view.deactivate', actor, listed, email),
@@ -115,7 +109,7 @@ const viewEvents = (
     },
   }));
 
-/** Roles in clients of the actor; those in all clients if the actor grants such roles, who alone may change their holders. */
+/** Ends the role of a client admin in the actor's clients, and, if the actor is a superuser, those of staff and superusers. */
 const endRoles = async (tx: Em, actor: Actor, { user, adminOf, clientIds }: LockedUser): Promise<Ending> => {
   const clients = adminOf.filter((id) => administersClient(actor, id));
   const memberships = await tx.find(Membership, { user: user.id, client: { $in: [...clients] } });

@@ -55,7 +55,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
       const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
-      if (!isEmpty(details)) await audit.record(tx, [event, ...closeEvents(actor, closed)]);
+      await audit.record(tx, [...(isEmpty(details) ? [] : [event]), ...closeEvents(actor, closed)]);
       return readUser(tx, actor, email);
     }),
 
@@ -68,7 +68,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       if (isAdmin) requireRecentPassword(actor, clock.now());
       await readClient(tx, actor, clientId);
       const { user, adminOf, clientIds } = await lockUser(tx, actor, email);
-      // A decision too, if it changes nothing.
+      // Even if nothing changes: the undo of an earlier operation must not override the decision.
       await supersedeEnded(tx, [user.id], 'client-admin', [clientId]);
       if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, email);
       if (isAdmin) await endUndo(tx, user.id);

@@ -18,7 +18,7 @@ const LAST_LOGIN_KEY = sql`coalesce(users.last_login, '-infinity'::timestamptz)`
 
 type Key = { column: RawBuilder<unknown>; type: RawBuilder<unknown> };
 
-/** Each has an index on these expressions and the id; the unique email alone has its constraint's. */
+/** Each pair of expression and id is indexed. `email` uses its unique index. */
 const KEYS = {
   email: { column: sql`users.email`, type: sql`varchar` },
   name: { column: sql`lower(users.last_name || ' ' || users.first_name)`, type: sql`text` },
@@ -117,7 +117,7 @@ const isUnseenSince = (viewer: Viewer, since: Date): RawBuilder<boolean> => {
 };
 
 /**
- * As the login decides, but only by the clients that the viewer may see. The shortest expiry of any of them bounds the age of
+ * The rule of the login, limited to clients that the viewer sees. The shortest expiry of any of them bounds the age of
  * the password, so that the index `users_password_age` finds the few candidates.
  */
 const hasExpiredPassword = (viewer: Viewer, now: Date): RawBuilder<boolean> => sql`

@@ -26,7 +26,7 @@ const USER_COLUMNS = [
 /** A JSON object that users see as it was stored. */
 type Extra = Record<string, unknown>;
 
-/** SQL: what the memberships of a user say in the clients of a client admin, if possible an active one. For a lateral join. */
+/** SQL: the values that a user's memberships in the viewer's clients set; an active membership comes first. For a lateral join. */
 export const ownMemberships = (viewer: Viewer) => sql`
   (select bool_or(m.is_active_member) as is_active, max(m.ended_at) as ended_at,
       (array_agg(m.extra order by m.is_active_member desc, m.client_id) filter (where m.extra is not null))[1] as extra,

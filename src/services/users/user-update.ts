@@ -1,14 +1,11 @@
-import { sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
-import type { GrantTerms } from '../../../entities/operation.ts';
 import { User } from '../../../entities/user.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, type Em } from '../../db/kysely.ts';
 import { canonicalJson } from '../../lib/json-value.ts';
-import { invalid, Problem } from '../../lib/problems.ts';
+import { Problem } from '../../lib/problems.ts';
 import {
   type Actor,
   administersClient,
-  canViewAll,
   isSharedUser,
   requireAccessAdmin,
   requireUserUpdatable,
@@ -16,23 +13,25 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
-import { APP_ACCESS, groupsGiving, LIVE_GRANTS } from '../access/visibility.ts';
 import { type Audit, type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
-import {
-  type GrantableApp,
-  idsOf,
-  supersedeDeactivations,
-  type UndoableChange,
-} from '../operations/operation-log.ts';
+import { supersedeDeactivations, type UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, unknownApp } from './app-grants.ts';
+import {
+  type AppChanges,
+  changeAccess,
+  grantEvents,
+  type KnownApp,
+  planApps,
+  readKnownApps,
+  visibleApps,
+} from './app-grants.ts';
 import { endMemberAccess } from './member-access.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
-import { lockUser, requireAnotherSuperuser } from './user-locks.ts';
-import { rowOfUser, type UserDetail } from './user-rows.ts';
+import { lockUser, lockVisibleUser, requireAnotherSuperuser } from './user-locks.ts';
+import { readUser, rowOfUser, type UserDetail } from './user-rows.ts';
 
 /** The columns that an update sets as they are sent. */
 const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as const;
@@ -45,17 +44,8 @@ export const RECORDED_FIELDS: readonly string[] = ['first_name', 'last_name', 'i
 
 type ProfileField = (typeof PROFILE_FIELDS)[number];
 
-export type UserChanges = { [K in ProfileField | 'is_active']?: UserDetail[K] | undefined } & {
-  /** Replaces the apps of the user, as far as the actor may change them. */
-  apps?: string[] | undefined;
-  /** Adds and removes single apps. Not to be combined with `apps`. */
-  grant?: readonly string[] | undefined;
-  revoke?: readonly string[] | undefined;
-  /** Of the apps to grant, by their ids. */
-  terms?: Readonly<Record<string, GrantTerms>> | undefined;
-  /** Revokes grants of apps that groups give, too: the person keeps the app. */
-  onlyGrants?: boolean;
-  /** Of an undo: revokes grants of apps that groups give, too, and reactivates the account without its memberships. */
+export type UserChanges = AppChanges & { [K in ProfileField | 'is_active']?: UserDetail[K] | undefined } & {
+  /** Of an undo, which does not reactivate the memberships with the account. */
   isUndo?: boolean;
   /** Changes the memberships in these clients instead of the account. */
   members_of?: readonly number[] | undefined;
@@ -83,6 +73,25 @@ export const createUserUpdates = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
     }),
 });
 
+/** What people change of their own account. */
+export type ProfileChanges = {
+  [K in 'first_name' | 'last_name' | 'profile_color' | 'profile_avatar']?: UserDetail[K] | undefined;
+};
+
+export const createProfiles = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>) => ({
+  update: (actor: Actor, changes: ProfileChanges): Promise<UserDetail> =>
+    em.transactional(async (tx) => {
+      const user = await lockVisibleUser(tx, actor, actor.email);
+      const details = recordedValues(editEntity(tx, User, user, changes));
+      await tx.flush();
+      if (!isEmpty(details)) {
+        const clients = await clientIdsOf(tx, user.id);
+        await audit.record(tx, [{ action: 'user.update', actor, target: user.email, clients, details }]);
+      }
+      return readUser(tx, actor, user.email);
+    }),
+});
+
 type Deps = { tx: Em; now: Date; audit: Audit };
 
 /**
@@ -101,9 +110,9 @@ export const updateUser = async (
 ): Promise<UserUpdate> => {
   const { user, clientIds } = await lockUser(tx, actor, email, requireMay);
   const memberships = await readOwnMemberships(tx, actor, user.id, changes.members_of);
-  const apps = await readKnownApps(tx, user.id, namedApps(changes));
+  const apps = await readKnownApps(tx, user.id, changes);
   const rowWith = (known: readonly KnownApp[]) =>
-    // Callers see a client admin only if they may not be updated.
+    // Always empty: who administers a client of the actor cannot be updated.
     rowOfUser(user, { apps: visibleApps(actor, user, known), clientadmin_of: [] }, memberships);
   const before = rowWith(apps);
   requireExpected(before, changes.expected);
@@ -146,7 +155,7 @@ export const updateUser = async (
   await audit.record(tx, events);
   // Groups give their apps again to a member who was suspended.
   const isBack = isShared && isActive === true;
-  const result = isBack ? rowWith(await readKnownApps(tx, user.id, [])) : after;
+  const result = isBack ? rowWith(await readKnownApps(tx, user.id)) : after;
   return { user: result, isChanged: events.length > 0, undoable };
 };
 
@@ -175,7 +184,7 @@ const activityAction = (isActive: boolean, isShared: boolean) => {
 };
 
 /** The names of the changed fields, with the values that the audit trail records. */
-export const recordedValues = (changes: Changes): Changes =>
+const recordedValues = (changes: Changes): Changes =>
   Object.fromEntries(
     Object.entries(changes).map(([field, change]) => [
       field,
@@ -240,108 +249,8 @@ const editAccount = async (
 export const deactivate = async (tx: Em, actor: Actor, user: User, now: Date): Promise<void> => {
   if (user.id === actor.id) throw new Problem('self-modification');
   if (user.isSuperuser && user.isActive) await requireAnotherSuperuser(tx, user);
-  // A decision too, if it changes nothing.
+  // Even if nothing changes: the undo of an earlier operation must not override the decision.
   if (can(actor, 'administer')) await supersedeDeactivations(tx, user.id, actor.id);
   user.deactivate(now);
   await revokeCredentials(tx, user.id);
-};
-
-/** The apps that the changes name. */
-const namedApps = ({ apps, grant = [], revoke = [] }: UserChanges): readonly string[] =>
-  apps ?? [...grant, ...revoke];
-
-/** An app that a user has, by a grant or by the named groups, or that is requested for them. */
-type KnownApp = GrantableApp & { is_granted: boolean; groups: string[] };
-
-/** The apps that a user has and those of `appIds` that exist, oldest first. */
-const readKnownApps = (tx: Em, userId: number, appIds: readonly string[]): Promise<KnownApp[]> =>
-  kysely(tx)
-    .selectFrom('apps')
-    .select(['apps.id', 'apps.client_id'])
-    .leftJoin(LIVE_GRANTS.as('g'), (join) =>
-      join.onRef('g.app_id', '=', 'apps.id').on('g.user_id', '=', userId),
-    )
-    .select([
-      condition`g.app_id is not null`.as('is_granted'),
-      GRANT_TERMS.as('terms'),
-      groupsGiving(sql`${userId}`).as('groups'),
-    ])
-    .where(
-      condition`apps.id in (select app_id from ${APP_ACCESS} h where h.user_id = ${userId}
-        union all select unnest(${[...appIds]}::varchar[]))`,
-    )
-    .orderBy('apps.created_at')
-    .orderBy('apps.id')
-    .execute();
-
-/** The ids of the apps that the user has and the actor may see. */
-const visibleApps = (actor: Actor, user: User, apps: readonly KnownApp[]): string[] =>
-  idsOf(
-    apps.filter(
-      ({ client_id, is_granted, groups }) =>
-        (is_granted || groups.length > 0) &&
-        (user.id === actor.id || canViewAll(actor) || administersClient(actor, client_id)),
-    ),
-  );
-
-/**
- * Plans the grants and revocations that replace a user's apps by the requested ones. Apps of clients that the actor does not
- * administer stay unchanged, so that admins of different clients do not undo each other's changes.
- * @param suspended ids of clients whose apps the user loses
- * @throws Problem `invalid-input` on `apps`
- */
-const planApps = (
-  actor: Actor,
-  clientIds: readonly number[],
-  apps: readonly KnownApp[],
-  changes: UserChanges,
-  suspended: readonly number[],
-) => {
-  const named = namedApps(changes);
-  if (changes.apps === undefined && named.length === 0 && suspended.length === 0)
-    return { granted: [], revoked: [], joined: [], appsAfter: apps };
-  const changeable = apps.filter((app) => administersClient(actor, app.client_id));
-  // Clients may send back granted apps that the actor may see but not change.
-  const isReadOnly = (app: KnownApp) =>
-    !changeable.includes(app) && (app.is_granted || app.groups.length > 0);
-  const readOnly = changes.apps && canViewAll(actor) ? apps.filter(isReadOnly) : [];
-  const accepted = new Set(idsOf([...changeable, ...readOnly]));
-  const unknown = named.filter((id) => !accepted.has(id));
-  if (unknown.length > 0) throw invalid({ apps: unknown.map(unknownApp) });
-
-  const kept = changeable.filter((app) => !suspended.includes(app.client_id));
-  requireNoGroups(kept, changes);
-  const wanted = kept.filter(wantsApp(changes));
-  const appsAfter = apps.map((app) => {
-    if (!changeable.includes(app)) return app;
-    return { ...app, is_granted: wanted.includes(app), groups: kept.includes(app) ? app.groups : [] };
-  });
-  return {
-    granted: wanted
-      .filter((app) => !app.is_granted)
-      .map(({ id, client_id }) => ({ id, client_id, terms: changes.terms?.[id] })),
-    revoked: changeable.filter((app) => app.is_granted && !wanted.includes(app)),
-    /** Ids of clients. */
-    joined: [...new Set(wanted.map((app) => app.client_id))].filter((id) => !clientIds.includes(id)),
-    appsAfter,
-  };
-};
-
-/** @throws Problem `invalid-input` on `apps` if it leaves out, or revokes, what a group gives */
-const requireNoGroups = (apps: readonly KnownApp[], changes: UserChanges): void => {
-  if (changes.isUndo || changes.onlyGrants) return;
-  const isLeftOut = ({ id }: KnownApp) =>
-    changes.apps?.includes(id) === false || changes.revoke?.includes(id);
-  const faults = apps.filter((app) => app.groups.length > 0 && isLeftOut(app));
-  if (faults.length > 0)
-    throw invalid({ apps: faults.map(({ id, groups }) => `${id}: ${givenByGroups(groups)}`) });
-};
-
-const wantsApp = ({ apps, grant = [], revoke = [] }: UserChanges): ((app: KnownApp) => boolean) => {
-  const [added, removed] = [new Set(apps ?? grant), new Set(revoke)];
-  return ({ id, is_granted, groups }) => {
-    if (apps === undefined) return added.has(id) || (is_granted && !removed.has(id));
-    // Callers send back what groups give, which is no grant.
-    return added.has(id) && (is_granted || groups.length === 0);
-  };
 };
