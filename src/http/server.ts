@@ -152,9 +152,8 @@ const wellFormedId = (header: string | string[] | undefined): string | undefined
 /** Runs before all hooks that may fail, so that failures have the headers too. Handlers may replace them. */
 const setCommonHeaders = (app: Hookable, securityHeaders: Record<string, string>): void => {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(securityHeaders).header('x-request-id', request.id);
-    // Responses of the API depend on the caller and the time. Avatars and pages set their own header.
-    if (/^\/(api|trpc)\//.test(request.url)) reply.header('cache-control', 'no-store');
+    // Most responses depend on the caller and the time. Others set their own header.
+    reply.headers(securityHeaders).header('x-request-id', request.id).header('cache-control', 'no-store');
     done();
   });
 };

@@ -19,7 +19,7 @@ type Gate = { Params: { app_slug: string }; Querystring: { redirect?: string } }
 /** Answers proxies, which ask about each request before they let it through to an app. */
 export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
   const answer = async (request: FastifyRequest<Gate>, reply: FastifyReply) => {
-    reply.header('cache-control', 'no-store').header('vary', 'Cookie, Authorization');
+    reply.header('vary', 'Cookie, Authorization');
     const slug = request.params.app_slug;
     const context = contextOf(request, deps);
     const embedSecret = request.cookies[embedCookieName(slug, acceptsSecureCookies(deps.baseUrl))] ?? null;

@@ -1,17 +1,18 @@
 import { z } from 'zod';
-import { type Endpoint, endpointOf, inputKeysOf } from '../rest/endpoints.ts';
+import {
+  acceptsIfMatch,
+  canHaveBody,
+  type Endpoint,
+  endpointOf,
+  hasEtag,
+  inputKeysOf,
+  isIdempotent,
+  returnsResource,
+} from '../rest/endpoints.ts';
 import { formatNames, responseTypesOf } from '../rest/negotiation.ts';
 import { FIELD_EXAMPLES } from './examples.ts';
 import { inputName, type JsonSchema, type JsonSchemas, requestSchema } from './json-schemas.ts';
-import {
-  acceptsIfMatch,
-  canBeMinimal,
-  canHaveBody,
-  type createErrorResponses,
-  hasEtag,
-  isIdempotent,
-  responsesOf,
-} from './responses.ts';
+import { type createErrorResponses, responsesOf } from './responses.ts';
 
 /** The tag of operations that the legacy API does not have. */
 export const EXTENSION_TAG = 'Extensions';
@@ -118,7 +119,7 @@ const headerParametersOf = (endpoint: Endpoint): JsonSchema[] =>
     isIdempotent(endpoint) && 'Idempotency-Key',
     acceptsIfMatch(endpoint) && 'If-Match',
     hasEtag(endpoint) && 'If-None-Match',
-    (canBeMinimal(endpoint) || canHaveBody(endpoint)) && 'Prefer',
+    (returnsResource(endpoint) || canHaveBody(endpoint)) && 'Prefer',
   ]
     .filter((name) => name !== false)
     .map((name) => ({ $ref: `#/components/parameters/${name}` }));

@@ -1,6 +1,13 @@
 import type { z } from 'zod';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
-import type { Endpoint } from '../rest/endpoints.ts';
+import {
+  acceptsIfMatch,
+  canHaveBody,
+  type Endpoint,
+  hasEtag,
+  isIdempotent,
+  returnsResource,
+} from '../rest/endpoints.ts';
 import { HTML_TYPE, responseTypesOf } from '../rest/negotiation.ts';
 import { PROBLEM_TYPE, problemDocument, problemUrn } from '../rest/problem-document.ts';
 import { componentName, type JsonSchema, type JsonSchemas, responseSchema } from './json-schemas.ts';
@@ -40,24 +47,6 @@ const PAGE_HEADERS: HeaderName[] = ['X-Count', 'X-Page', 'X-PageSize', 'X-Next',
 export const headerRefs = (...names: HeaderName[]): JsonSchema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** Whether a GET returns a single object. Pages of lists have no ETag. */
-export const hasEtag = ({ method, output, input }: Endpoint): boolean =>
-  method === 'GET' && ['object', 'union'].includes(output.def.type) && !('cursor' in input.shape);
-
-export const acceptsIfMatch = ({ method, rest }: Endpoint): boolean =>
-  rest.resourceQuery !== undefined && method !== 'POST';
-
-/** Whether the operation accepts an `Idempotency-Key`. */
-export const isIdempotent = ({ type, isPublic }: Endpoint): boolean => type === 'mutation' && !isPublic;
-
-/** Whether `Prefer: return=minimal` omits the body. */
-export const canBeMinimal = ({ method, rest }: Endpoint): boolean =>
-  rest.resourceQuery !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
-
-/** Whether `Prefer: return=representation` turns a 204 into a 200 with a body. */
-export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
-  rest.status === 204 && output.def.type !== 'void';
-
 /**
  * The successful responses by status, for a request without `Accept`, `?format=` and `Prefer`. Generated clients make the type of a response
  * from all content types and statuses, so pages, CSV and the 204 of `Prefer: return=minimal` would be in the type of every response.
@@ -84,7 +73,7 @@ const responseWithBody = (endpoint: Endpoint, schemas: JsonSchemas, contentTypes
     ? contentTypes.map((type) => [type, { schema: { type: 'string' } }])
     : jsonTypes.map((type) => [type, { schema }]);
   return {
-    description: `Success.${canBeMinimal(endpoint) && endpoint.rest.status !== 201 ? MINIMAL : ''}`,
+    description: `Success.${returnsResource(endpoint) && endpoint.rest.status !== 201 ? MINIMAL : ''}`,
     headers: headersOf(endpoint),
     content: Object.fromEntries(content),
     ...(!isDownload && onRequest(contentTypes.filter((type) => !isJsonType(type)))),
@@ -114,7 +103,7 @@ const headersOf = (endpoint: Endpoint): JsonSchema => {
   return {
     ...headerRefs(...COMMON_HEADERS),
     ...('page' in input.shape && headerRefs(...PAGE_HEADERS)),
-    ...((hasEtag(endpoint) || canBeMinimal(endpoint)) && headerRefs('ETag')),
+    ...((hasEtag(endpoint) || returnsResource(endpoint)) && headerRefs('ETag')),
     ...(rest.status === 201 && rest.resourceQuery && headerRefs('Location')),
     ...(isIdempotent(endpoint) && headerRefs('Idempotency-Replayed')),
     ...((csv || rest.download) && headerRefs('Content-Disposition')),

@@ -14,13 +14,9 @@ export const accessViewPages: Pages = {
   'GET /v/:key/': async (context) => {
     const { request, reply } = context;
     // Neither looks up the key nor counts a use.
-    if (isAutomatic(request))
-      return reply.code(emptyStatus(request)).header('cache-control', 'no-store').send();
+    if (isAutomatic(request)) return reply.code(emptyStatus(request)).send();
     if (!/text\/html/i.test(request.headers.accept ?? ''))
-      return sendProblem(
-        reply.header('cache-control', 'no-store'),
-        new Problem('not-acceptable', { detail: NO_BROWSER }),
-      );
+      return sendProblem(reply, new Problem('not-acceptable', { detail: NO_BROWSER }));
     const userAgent = request.headers['user-agent'] ?? '';
     const { value, problem } = await attempt(() =>
       context.openServices().viewOpening.open(pathParameter(context, 'key'), userAgent),

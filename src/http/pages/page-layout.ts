@@ -59,35 +59,27 @@ export const sendHtml = (reply: FastifyReply, response: HtmlResponse): FastifyRe
     'frame-ancestors': isFramed ? frameAncestors.join(' ') : "'none'",
     'base-uri': "'none'",
   });
-  return withPrivacyHeaders(reply)
+  return reply
+    .header('referrer-policy', REFERRER_POLICY)
     .type('text/html; charset=utf-8')
     .header('content-security-policy', policy.map((directive) => directive.join(' ')).join('; '))
-    .header('x-content-type-options', 'nosniff')
-    .header('cross-origin-opener-policy', 'same-origin')
     .header('cross-origin-resource-policy', isFramed ? 'cross-origin' : 'same-origin')
     .send(document.toString());
 };
-
-/** Redirects with 303, so that the browser continues with a GET after a form. */
-export const redirectTo = (
-  reply: FastifyReply,
-  location: string,
-  referrerPolicy: ReferrerPolicy = 'strict-origin',
-): FastifyReply =>
-  withPrivacyHeaders(reply)
-    .header('referrer-policy', referrerPolicy)
-    .code(303)
-    .header('location', location)
-    .send();
-
-type ReferrerPolicy = 'strict-origin' | 'no-referrer';
 
 /**
  * URLs of pages may contain secrets. `strict-origin` hides paths and queries from other sites; `no-referrer` would also
  * make browsers send `Origin: null` with every form, which is indistinguishable from a cross-site form.
  */
-const withPrivacyHeaders = (reply: FastifyReply): FastifyReply =>
-  reply.header('referrer-policy', 'strict-origin').header('cache-control', 'no-store');
+const REFERRER_POLICY = 'strict-origin';
+
+/** Redirects with 303, so that the browser continues with a GET after a form. */
+export const redirectTo = (
+  reply: FastifyReply,
+  location: string,
+  referrerPolicy: typeof REFERRER_POLICY | 'no-referrer' = REFERRER_POLICY,
+): FastifyReply =>
+  reply.header('referrer-policy', referrerPolicy).code(303).header('location', location).send();
 
 const style = createStyleSheet([
   new URL('frame.css', import.meta.url),

@@ -95,9 +95,7 @@ const sendScript = (reply: FastifyReply, { content, gzipped }: BrowserScript) =>
   reply
     .type('text/javascript; charset=utf-8')
     .header('vary', 'accept-encoding')
-    .header('cache-control', 'public, max-age=31536000, immutable')
-    .header('x-content-type-options', 'nosniff')
-    .header('cross-origin-resource-policy', 'same-origin');
+    .header('cache-control', 'public, max-age=31536000, immutable');
   if (reply.request.accepts().encoding(['gzip', 'identity']) !== 'gzip') return reply.send(content);
   return reply.header('content-encoding', 'gzip').send(gzipped);
 };

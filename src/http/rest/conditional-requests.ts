@@ -3,24 +3,18 @@ import type { FastifyRequest } from 'fastify';
 import type { Context, Precondition } from '../../../routers/context.ts';
 import { fieldErrors } from '../../../routers/middleware/errors.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
-import { callEndpoint, type Endpoint, endpointOf } from './endpoints.ts';
+import { callEndpoint, type Endpoint, endpointOf, hasEtag, returnsResource } from './endpoints.ts';
 
 const BATCHED = 'Must not be sent with a batch. Send this call alone.';
 const INVALID_ETAGS = 'Must be * or a list of entity tags in quotes.';
 const EXCLUDED = { detail: 'The resource exists in a state that the If-None-Match header excludes.' };
 
-/**
- * The ETag of a response to a `GET`, a `PATCH` or a creation whose content is one resource; otherwise null. The response to a
- * `PUT` has no ETag, because the service may store other bytes than it received (RFC 9110 §9.3.4).
- */
-export const responseEtag = (endpoint: Endpoint, status: number, content: unknown, text: string) => {
+/** The ETag of a response whose content is one resource; otherwise null. */
+export const responseEtag = (endpoint: Endpoint, content: unknown, text: string) => {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) return null;
-  // An object that wraps a page of a list.
-  if ('cursor' in endpoint.input.shape) return null;
-  const isCreation = endpoint.method === 'POST' && status === 201;
-  const isRepresentation = endpoint.method === 'PATCH' || isCreation;
-  if (endpoint.method !== 'GET' && !(isRepresentation && endpoint.rest.resourceQuery)) return null;
-  return etagOf(content, text, volatileFieldsOf(endpoint));
+  return hasEtag(endpoint) || returnsResource(endpoint)
+    ? etagOf(content, text, volatileFieldsOf(endpoint))
+    : null;
 };
 
 const volatileFieldsOf = ({ method, rest }: Endpoint): readonly string[] | undefined =>

@@ -122,6 +122,28 @@ export const unwrapSchema = (schema: z.core.$ZodType): z.core.$ZodType => {
   return inner ? unwrapSchema(inner) : schema;
 };
 
+/** Whether the responses of a GET that are one object have an ETag. Pages of lists have none. */
+export const hasEtag = ({ method, output, input }: Endpoint): boolean =>
+  method === 'GET' && ['object', 'union'].includes(output.def.type) && !('cursor' in input.shape);
+
+/** Whether `If-Match` and `If-None-Match` are conditions for the change. */
+export const acceptsIfMatch = ({ method, rest }: Endpoint): boolean =>
+  rest.resourceQuery !== undefined && method !== 'POST';
+
+/** Whether the operation accepts an `Idempotency-Key`. */
+export const isIdempotent = ({ type, isPublic }: Endpoint): boolean => type === 'mutation' && !isPublic;
+
+/**
+ * Whether a change returns what a GET of the resource would, with its ETag; `Prefer: return=minimal` omits it. A `PUT` does not, because
+ * the service may store other bytes than it received (RFC 9110 §9.3.4).
+ */
+export const returnsResource = ({ method, rest }: Endpoint): boolean =>
+  rest.resourceQuery !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
+
+/** Whether `Prefer: return=representation` turns a 204 into a 200 with a body. */
+export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
+  rest.status === 204 && output.def.type !== 'void';
+
 let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
 
 /** The REST endpoint of a procedure, which is not an alias. */

@@ -6,7 +6,7 @@ import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { Download } from '../../lib/files.ts';
 import { sendResultPage } from '../browsable/serve-browsable.ts';
 import { isNotModified, responseEtag } from './conditional-requests.ts';
-import { type Endpoint, endpointOf } from './endpoints.ts';
+import { type Endpoint, endpointOf, returnsResource } from './endpoints.ts';
 import { HTML_TYPE, preferredReturn } from './negotiation.ts';
 
 type Result = { content: unknown; type: string; baseUrl: string };
@@ -28,12 +28,12 @@ export const sendResult = (endpoint: Endpoint, reply: FastifyReply, { content, t
   if (content instanceof Download) return sendDownload(reply, content, type);
   if (content instanceof ListStream) return sendListStream(reply, content, type);
   const text = serialize(content, type, endpoint);
-  const etag = responseEtag(endpoint, status, content, text);
+  const etag = responseEtag(endpoint, content, text);
   if (etag !== null) {
     reply.header('etag', etag);
     if (isNotModified(request, etag)) return sendNotModified(reply, type, text);
   }
-  if (etag !== null && endpoint.method !== 'GET' && preferredReturn(request) === 'minimal') {
+  if (etag !== null && returnsResource(endpoint) && preferredReturn(request) === 'minimal') {
     reply.header('preference-applied', 'return=minimal');
     return reply.code(location === null ? 204 : status).send();
   }
@@ -143,8 +143,6 @@ const sendListStream = async (reply: FastifyReply, { pages }: ListStream, type: 
 const sendDownload = (reply: FastifyReply, { fileName, content }: Download, type: string) => {
   reply.type(type.startsWith('text/') ? `${type}; charset=utf-8` : type);
   reply.header('content-disposition', `attachment; filename="${fileName}"`);
-  // The file is private, and made for this request.
-  reply.header('cache-control', 'no-store');
   if (reply.request.method !== 'HEAD') return reply.send(content);
   content.destroy();
   return reply.send(Readable.from([]));
