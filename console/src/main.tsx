@@ -1,10 +1,7 @@
 import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.css';
-import '@mantine/notifications/styles.css';
-import '@mantine/spotlight/styles.css';
 import './theme/theme.css';
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { isProblem } from '@steward/client';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
@@ -30,8 +27,6 @@ createRoot(root, {
   <StrictMode>
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>
-        {/* Below dialogs, which have 200. */}
-        <Notifications position="bottom-right" zIndex={150} />
         <RouterProvider router={router} />
       </QueryClientProvider>
     </MantineProvider>

@@ -1,5 +1,4 @@
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
@@ -7,6 +6,7 @@ import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
+import { notify } from '../components/toasts.ts';
 import { type AccessView, capitalized, frameOf, isManaged, stateOf, usesOf } from './view-state.ts';
 import { ViewUses } from './view-uses.tsx';
 
@@ -19,7 +19,7 @@ export const ViewDialog = ({ view, onClose }: Props) => {
   const revoke = useMutation(
     trpc.accessViews.deactivate.mutationOptions({
       onSuccess: () => {
-        notifications.show({ message: 'Share link revoked.' });
+        notify('Share link revoked.');
         void queryClient.invalidateQueries(trpc.accessViews.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
       },

@@ -1,6 +1,5 @@
 import { Group, Skeleton, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,6 +7,7 @@ import { trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { notify } from '../components/toasts.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { AccessFilter } from './access-filter.ts';
@@ -55,9 +55,7 @@ const ClientAccess = ({ client }: { client: Client }) => {
     // The error is shown above the matrix.
     if (isError) return [];
     if (hasNextPage)
-      notifications.show({
-        message: `Set for the first ${MAX_CELLS.toLocaleString()} people. Search to find the others.`,
-      });
+      notify(`Set for the first ${MAX_CELLS.toLocaleString()} people. Search to find the others.`);
     return usersIn(data);
   };
   const change = (changes: AccessFilter): void => {

@@ -1,13 +1,13 @@
 import { Button, List, PasswordInput, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { trpc } from '../api.ts';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 import { UsernameField } from '../components/username-field.tsx';
 
 const TYPING_MS = 250;
@@ -31,7 +31,7 @@ export const PasswordForm = () => {
         void queryClient.invalidateQueries(trpc.sessions.list.pathFilter());
         void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        notifications.show({ message: 'Password changed. Your other sessions and tokens are revoked.' });
+        notify('Password changed. Your other sessions and tokens are revoked.');
       },
       onError: (error) => form.setErrors(joined(fieldErrors(error))),
     }),

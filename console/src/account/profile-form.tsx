@@ -1,6 +1,5 @@
 import { Avatar, Group, Stack, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
@@ -43,7 +42,6 @@ export const ProfileForm = () => {
         form.resetDirty(valuesOf(updated));
         for (const router of [trpc.sessions.current, trpc.users, trpc.audit])
           void queryClient.invalidateQueries(router.pathFilter());
-        notifications.show({ message: 'Saved.' });
       },
       onError: (error) => form.setErrors(joined(fieldErrors(error))),
     }),
@@ -93,6 +91,7 @@ export const ProfileForm = () => {
         <FormButtons
           isDirty={form.isDirty()}
           isSaving={update.isPending}
+          isSaved={update.isSuccess}
           problem={isFieldError ? null : update.error}
           onDiscard={discard}
         />

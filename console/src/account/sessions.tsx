@@ -1,9 +1,9 @@
 import { Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SessionTable } from '../components/session-table.tsx';
+import { notify } from '../components/toasts.ts';
 
 const PAGE_SIZE = 50;
 
@@ -21,7 +21,7 @@ export const Sessions = () => {
       onSuccess: () => {
         void queryClient.invalidateQueries(trpc.sessions.list.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        notifications.show({ message: 'Session revoked.' });
+        notify('Session revoked.');
       },
     }),
   );

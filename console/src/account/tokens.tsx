@@ -1,11 +1,11 @@
 import { Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 import { labelOf, type Token, TokenTable } from '../components/token-table.tsx';
 import { TokenForm } from './token-form.tsx';
 
@@ -26,7 +26,7 @@ export const Tokens = () => {
       onSuccess: () => {
         void queryClient.invalidateQueries(trpc.tokens.list.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        notifications.show({ message: 'Token revoked.' });
+        notify('Token revoked.');
       },
     }),
   );

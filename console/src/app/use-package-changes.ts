@@ -1,7 +1,7 @@
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { steward, trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
+import { notify } from '../components/toasts.ts';
 
 type Fetch = {
   /** Empty: the highest that is not a prerelease. */
@@ -16,7 +16,7 @@ export const usePackageChanges = ({ slug }: App) => {
   const onSuccess = (message: string): void => {
     void queryClient.invalidateQueries(trpc.apps.pathFilter());
     void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-    notifications.show({ message });
+    notify(message);
   };
   return {
     fetch: useMutation({

@@ -1,11 +1,12 @@
 import { Button, Group, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { RemoveButton } from '../components/remove-button.tsx';
+import { notify } from '../components/toasts.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
 import type { Client } from './use-client-form.ts';
@@ -27,7 +28,7 @@ export const ClientAdmins = ({ client: { id } }: { client: Client }) => {
         await queryClient.invalidateQueries(trpc.users.pathFilter());
         form.reset();
         const now = is_admin ? 'now administers' : 'no longer administers';
-        notifications.show({ message: `${user.email} ${now} this client.` });
+        notify(`${user.email} ${now} this client.`);
       },
       onError: (error, input) => onError(error, () => change.mutate(input)),
     }),
@@ -53,13 +54,10 @@ export const ClientAdmins = ({ client: { id } }: { client: Client }) => {
             {nameOf(person)}
           </Link>
           {isSuperuser && (
-            <Button
-              variant="default"
-              aria-label={`Remove ${person.email}`}
+            <RemoveButton
+              label={`Remove ${person.email}`}
               onClick={() => change.mutate({ id, email: person.email, is_admin: false })}
-            >
-              Remove
-            </Button>
+            />
           )}
         </Group>
       ))}

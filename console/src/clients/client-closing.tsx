@@ -1,10 +1,10 @@
 import { Button, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 
 type Props = { id: number; name: string };
 
@@ -15,8 +15,7 @@ export const ClientClosing = ({ id, name }: Props) => {
   const gate = useQuery(trpc.clients.gate.queryOptions({ id }));
   const update = useMutation(
     trpc.clients.updateGate.mutationOptions({
-      onSuccess: ({ is_open }) =>
-        notifications.show({ message: `${name} is ${is_open ? 'open' : 'closed'}.` }),
+      onSuccess: ({ is_open }) => notify(`${name} is ${is_open ? 'open' : 'closed'}.`),
       onSettled: () =>
         Promise.all(
           [trpc.clients.gate, trpc.access, trpc.apps, trpc.audit].map((part) =>

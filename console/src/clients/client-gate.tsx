@@ -1,6 +1,5 @@
 import { Skeleton, Stack, Text, Textarea } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Outputs, trpc } from '../api.ts';
@@ -35,7 +34,6 @@ const GateForm = ({ id, isReadOnly, gate }: Props & { gate: Gate }) => {
       onSuccess: (saved) => {
         form.setInitialValues(valuesOf(saved));
         form.reset();
-        notifications.show({ message: 'Saved.' });
         void queryClient.invalidateQueries(trpc.clients.gate.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
       },
@@ -63,6 +61,7 @@ const GateForm = ({ id, isReadOnly, gate }: Props & { gate: Gate }) => {
           <FormButtons
             isDirty={form.isDirty()}
             isSaving={update.isPending}
+            isSaved={update.isSuccess}
             problem={invalid === '' ? update.error : null}
             onDiscard={form.reset}
           />

@@ -1,6 +1,5 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
 import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -8,6 +7,7 @@ import { steward, trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 
 type Values = { name: string; domain: string };
 
@@ -29,7 +29,7 @@ export const NewClient = ({ isOpen, onClose }: Props) => {
     mutationFn: createClient,
     onSuccess: async ({ id, name }) => {
       await queryClient.invalidateQueries(trpc.clients.pathFilter());
-      notifications.show({ message: `Created ${name}.` });
+      notify(`Created ${name}.`);
       onClose();
       await navigate({ to: '/clients/$id', params: { id: String(id) } });
     },

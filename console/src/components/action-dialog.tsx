@@ -1,9 +1,9 @@
 import { Stack } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { type UseMutationOptions, useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Dialog, DialogButtons } from './dialog.tsx';
 import { ProblemAlert } from './problem-alert.tsx';
+import { notify } from './toasts.ts';
 
 type Props = {
   isOpen: boolean;
@@ -47,6 +47,6 @@ export const useAction = <Output, Failure, Input>(
     ...options,
     onSuccess: () => {
       onDone();
-      notifications.show({ message });
+      notify(message);
     },
   });

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { isUnreachable } from '@steward/client';
 import { useIsReachable } from '../connection.ts';
 import { ProblemAlert } from './problem-alert.tsx';
@@ -6,6 +6,8 @@ import { ProblemAlert } from './problem-alert.tsx';
 export type FormButtonsProps = {
   isDirty: boolean;
   isSaving: boolean;
+  /** Whether the last save succeeded. */
+  isSaved: boolean;
   /** Why the last save failed, if it is not shown at a field. */
   problem: unknown;
   onDiscard: () => void;
@@ -17,7 +19,7 @@ type Props = FormButtonsProps & {
 };
 
 /** Saves or discards the changes of a form, and says why a save failed. */
-export const FormButtons = ({ save = 'Save', isDirty, isSaving, problem, onDiscard }: Props) => (
+export const FormButtons = ({ save = 'Save', isDirty, isSaving, isSaved, problem, onDiscard }: Props) => (
   <Stack gap="xs">
     {!isSaving && <SaveProblem problem={problem} isDirty={isDirty} save={save} />}
     <Group>
@@ -27,6 +29,10 @@ export const FormButtons = ({ save = 'Save', isDirty, isSaving, problem, onDisca
       <Button variant="default" onClick={onDiscard} disabled={!isDirty}>
         Discard
       </Button>
+      {/* Always there, because screen readers announce only what is added to it. */}
+      <Text span size="sm" c="dimmed" role="status">
+        {isSaved && !isDirty && !isSaving && 'Saved.'}
+      </Text>
     </Group>
   </Stack>
 );

@@ -1,9 +1,9 @@
 import type { UseFormReturnType } from '@mantine/form';
 import { useWindowEvent } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useEffect } from 'react';
 import { SESSION_ENDED } from '../api.ts';
 import { useSession } from '../layout/use-session.ts';
+import { notify } from './toasts.ts';
 import { useUnsavedWork } from './unsaved-work.ts';
 
 /**
@@ -27,6 +27,6 @@ export const useDraft = <Values extends object>(name: string, form: UseFormRetur
     const { opened, values }: { opened: Values; values: Values } = JSON.parse(draft);
     setValues(values);
     resetDirty(opened);
-    notifications.show({ message: 'Your changes are still here. Save them when you are ready.' });
+    notify('Your changes are still here. Save them when you are ready.');
   }, [key, setValues, resetDirty]);
 };

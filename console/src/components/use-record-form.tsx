@@ -1,5 +1,4 @@
 import { type FormErrors, type UseFormReturnType, useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
 import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
@@ -26,8 +25,6 @@ type Options<T extends object, F extends keyof T & string> = {
   /** A value in words, if it is no text, number or boolean. */
   describe?: ((value: T[F]) => string) | undefined;
 };
-
-const SAVED = 'saved';
 
 /**
  * A form for some fields of a record. Only what the user changes is saved. If these fields were changed elsewhere since they
@@ -69,7 +66,6 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
 
   const update = useMutation({
     mutationFn: saveOrCompare,
-    onMutate: () => notifications.hide(SAVED),
     onSuccess: (updated, sent) => {
       if (updated === null) return;
       const saved = pick(updated, labels);
@@ -77,7 +73,6 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
       form.setValues({ ...saved, ...changed(form.getValues(), sent) });
       form.resetDirty(saved);
       onSaved(updated);
-      notifications.show({ id: SAVED, message: 'Saved.' });
     },
     onError: (error) => form.setErrors(joined(fieldErrors(error))),
   });
@@ -103,6 +98,7 @@ export const useRecordForm = <T extends object, F extends keyof T & string>(opti
   const buttons: FormButtonsProps = {
     isDirty: form.isDirty(),
     isSaving: update.isPending,
+    isSaved: update.isSuccess,
     problem: labels.some(([field]) => field in faults) ? null : update.error,
     onDiscard: discard,
   };

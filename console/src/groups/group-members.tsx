@@ -1,5 +1,4 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -9,8 +8,10 @@ import { trpc } from '../api.ts';
 import { joined } from '../components/form-fields.ts';
 import { PersonInput } from '../components/person-input.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { REMOVE_COLUMN, RemoveButton } from '../components/remove-button.tsx';
 import { shortList } from '../components/short-list.ts';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import { notify } from '../components/toasts.ts';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { parseAddresses } from '../invite/parse-addresses.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -93,7 +94,7 @@ const useMemberEdit = (onDone: () => void) => {
         onDone();
         await refresh();
         const names = shortList(added.length > 0 ? added : removed, 2);
-        notifications.show({ message: `${added.length > 0 ? 'Added' : 'Removed'} ${names}.` });
+        notify(`${added.length > 0 ? 'Added' : 'Removed'} ${names}.`);
       },
     }),
   );
@@ -114,25 +115,16 @@ const columnsOf = (remove: ((email: string) => void) | null): Column<Member>[] =
             {member.email}
           </Text>
         )}
-        {!member.is_active && <StatusBadge label="Inactive" color="gray" />}
+        {!member.is_active && <StatusText label="Inactive" color="gray" />}
       </Group>
     ),
   },
   ...(remove
     ? [
         {
-          heading: 'Remove',
-          width: '6rem',
-          onPhone: 'corner' as const,
+          ...REMOVE_COLUMN,
           cell: ({ email }: Member) => (
-            <Button
-              variant="default"
-              size="compact-sm"
-              aria-label={`Remove ${email}`}
-              onClick={() => remove(email)}
-            >
-              Remove
-            </Button>
+            <RemoveButton label={`Remove ${email}`} onClick={() => remove(email)} />
           ),
         },
       ]

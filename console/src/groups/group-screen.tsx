@@ -1,6 +1,5 @@
 import { Button, Group, SimpleGrid, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -10,6 +9,7 @@ import { useClientName } from '../components/client-select.tsx';
 import { EndChoice, endOf, NO_END } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { notify } from '../components/toasts.ts';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { AppsModal } from '../people/apps-modal.tsx';
@@ -131,7 +131,7 @@ const useRemoval = (client: number) => {
         // First, because the group can be read no more.
         await navigate({ to: '/groups', search: { client } });
         await refresh();
-        notifications.show({ message: 'Group deleted.' });
+        notify('Group deleted.');
       },
     }),
   );

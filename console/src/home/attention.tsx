@@ -1,5 +1,4 @@
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import {
   type Icon,
   IconAppWindow,
@@ -18,6 +17,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
+import { notify } from '../components/toasts.ts';
 import { DAYS_OF } from '../idle/idle-filter.ts';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -199,14 +199,10 @@ const ResendInvitations = ({ invitations }: { invitations: Attention['expiring_i
     onSuccess: async ({ results }) => {
       const failed = results.find(({ status }) => status === 'failed');
       const sent = results.filter(({ status }) => status !== 'failed').length;
-      notifications.show({
-        message: [`${sent} of ${results.length} sent again.`, failed?.problem?.detail]
-          .filter(Boolean)
-          .join(' '),
-      });
+      notify([`${sent} of ${results.length} sent again.`, failed?.problem?.detail].filter(Boolean).join(' '));
       await queryClient.invalidateQueries();
     },
-    onError: (error) => notifications.show({ color: 'red', message: messageOf(error) }),
+    onError: (error) => notify(messageOf(error), { isFailure: true }),
   });
   return count > items.length || !canAdminister(roles) ? (
     <ReviewLink to="/invitations" search={{ status: 'pending' }} aria-label="Review pending invitations">

@@ -1,5 +1,4 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useExtendGrants } from '../access/use-extend-grants.ts';
@@ -7,6 +6,7 @@ import { type Outputs, trpc } from '../api.ts';
 import { dateOf, shortDateOf } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -54,10 +54,7 @@ export const EndingGrants = () => {
   const end = newEnd();
   const label = `to ${shortDateOf(end)}`;
   const extend = (grants: readonly Ending[]): void =>
-    mutate(
-      { grants, end },
-      { onSuccess: (rows) => notifications.show({ message: resultText(grants, rows, end) }) },
-    );
+    mutate({ grants, end }, { onSuccess: (rows) => notify(resultText(grants, rows, end)) });
   return (
     <section className="card" aria-label="Access that ends soon">
       <Group justify="space-between" mb="xs">

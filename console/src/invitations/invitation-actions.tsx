@@ -1,5 +1,4 @@
-import { Button, Menu, Stack, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { Menu, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { steward, trpc } from '../api.ts';
@@ -8,7 +7,9 @@ import { DateText } from '../components/date-text.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { RowMenu } from '../components/row-menu.tsx';
 import { SecretField } from '../components/secret-field.tsx';
+import { notify } from '../components/toasts.ts';
 import { useSession } from '../layout/use-session.ts';
 
 /** An invitation, as far as its actions need it. */
@@ -31,14 +32,14 @@ export const useInvitationActions = () => {
     onSuccess: ({ email }) => {
       keys.forget();
       reload();
-      notifications.show({ message: `The invitation of ${email} is queued again.` });
+      notify(`The invitation of ${email} is queued again.`);
     },
   });
   const revoke = useMutation(
     trpc.invitations.revoke.mutationOptions({
       onSuccess: ({ email }) => {
         reload();
-        notifications.show({ message: `The invitation of ${email} was revoked.` });
+        notify(`The invitation of ${email} was revoked.`);
       },
     }),
   );
@@ -85,18 +86,13 @@ type MenuProps = {
 };
 
 const ActionsMenu = ({ target, onResend, onCopy, onRevoke }: MenuProps) => (
-  <Menu position="bottom-end">
-    <Menu.Target>
-      <Button variant="default" size="compact-sm" aria-label={`Actions for ${target.email}`}>
-        Actions
-      </Button>
-    </Menu.Target>
-    <Menu.Dropdown>
-      <Menu.Item onClick={onResend}>Resend</Menu.Item>
-      {onCopy && <Menu.Item onClick={onCopy}>Show the link</Menu.Item>}
-      <Menu.Item onClick={onRevoke}>Revoke…</Menu.Item>
-    </Menu.Dropdown>
-  </Menu>
+  <RowMenu label={`Actions for ${target.email}`}>
+    <Menu.Item onClick={onResend}>Resend</Menu.Item>
+    {onCopy && <Menu.Item onClick={onCopy}>Show the link</Menu.Item>}
+    <Menu.Item color="red" onClick={onRevoke}>
+      Revoke…
+    </Menu.Item>
+  </RowMenu>
 );
 
 type LinkProps = {

@@ -10,6 +10,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
+import { ROW_MENU_COLUMN } from '../components/row-menu.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { oneOf } from '../components/search-params.ts';
 import type { Column } from '../components/virtual-table.tsx';
@@ -163,10 +164,8 @@ const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions):
   ...(menuOf
     ? [
         {
-          heading: 'Actions',
-          width: '6rem',
+          ...ROW_MENU_COLUMN,
           sticky: 'end' as const,
-          onPhone: 'corner' as const,
           cell: (invitation: Invitation) => (isOpen(invitation) ? menuOf(invitation) : null),
         },
       ]

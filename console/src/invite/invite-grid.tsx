@@ -1,4 +1,5 @@
-import { Button, Checkbox, Text, TextInput } from '@mantine/core';
+import { Checkbox, Text, TextInput } from '@mantine/core';
+import { REMOVE_COLUMN, RemoveButton } from '../components/remove-button.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { AppChoice, type AppOption } from './app-choice.tsx';
 import { changeRow, hasErrors, type InviteRow } from './invite-rows.ts';
@@ -68,18 +69,12 @@ const columnsOf = (apps: readonly AppOption[], onChange: Change): Column<InviteR
   },
   { heading: 'Errors', width: '2fr', onPhone: 'plain', cell: (row) => <Errors row={row} /> },
   {
-    heading: 'Remove',
-    width: '5.5rem',
-    onPhone: 'corner',
+    ...REMOVE_COLUMN,
     cell: ({ key, email }) => (
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-label={`Remove ${email}`}
+      <RemoveButton
+        label={`Remove ${email}`}
         onClick={() => onChange((rows) => rows.filter((row) => row.key !== key))}
-      >
-        Remove
-      </Button>
+      />
     ),
   },
 ];

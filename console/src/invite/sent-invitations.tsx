@@ -6,12 +6,13 @@ import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
+import { ROW_MENU_COLUMN } from '../components/row-menu.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import { useInvitationActions } from '../invitations/invitation-actions.tsx';
 import { InvitationStatus } from '../invitations/invitation-status.tsx';
 import { MailLink } from '../mails/mail-link.tsx';
-import { MailNotice } from '../mails/mail-notice.tsx';
+import { MailHint, MailNotice } from '../mails/mail-notice.tsx';
 import { reasonColumn, reasonOf } from '../mails/mail-reason.tsx';
 import { STATUS_LABELS } from '../mails/mail-status.tsx';
 import { isWaiting, MAIL_STATUSES } from '../mails/mails-filter.ts';
@@ -56,9 +57,8 @@ export const SentInvitations = ({ client, at, kept }: Props) => {
           </Button>
         }
       />
-      <MailNotice />
       {panels}
-      {kept.length > 0 && <Kept rows={kept} />}
+      {kept.length > 0 ? <Kept rows={kept} /> : <MailNotice />}
       <PagedTable
         label="Invitations created"
         columns={columnsOf(hasReasons, menuOf)}
@@ -122,9 +122,7 @@ const columnsOf = (
   },
   ...(hasReasons ? [reasonColumn<Invitation>(({ mail }) => mail)] : []),
   {
-    heading: 'Actions',
-    width: '6rem',
-    onPhone: 'corner',
+    ...ROW_MENU_COLUMN,
     cell: (invitation) =>
       invitation.status === 'pending' || invitation.status === 'expired' ? menuOf(invitation) : null,
   },
@@ -132,7 +130,7 @@ const columnsOf = (
 
 const MAX_KEPT = 5;
 
-/** Who was not sent, and why. */
+/** Who was not sent, and why; and what `MailNotice` says, so that there is one message. */
 const Kept = ({ rows }: { rows: readonly InviteRow[] }) => (
   <Alert
     color="orange"
@@ -153,5 +151,8 @@ const Kept = ({ rows }: { rows: readonly InviteRow[] }) => (
       ))}
     </List>
     {rows.length > MAX_KEPT && `And ${rows.length - MAX_KEPT} more.`}
+    <Text size="sm" mt="xs">
+      <MailHint />
+    </Text>
   </Alert>
 );

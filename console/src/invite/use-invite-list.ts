@@ -1,11 +1,9 @@
-import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { type Inputs, steward, trpc } from '../api.ts';
 import { type End, endOf, NO_END } from '../components/end-choice.tsx';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
-import { useSession } from '../layout/use-session.ts';
 import type { Outcome } from './add-notice.tsx';
 import {
   addRows,
@@ -35,7 +33,6 @@ export type OnSent = (at: string, kept: InviteRow[]) => Promise<void>;
  */
 export const useInviteList = (client: number, kept: readonly InviteRow[], onSent: OnSent) => {
   const queryClient = useQueryClient();
-  const sendsMail = useSession().sends_mail;
   const [rows, setRows] = useState<InviteRow[]>(() => restored(kept));
   const [access, setAccess] = useState(NO_ACCESS);
   const change = (next: (rows: InviteRow[]) => InviteRow[]): void =>
@@ -50,7 +47,6 @@ export const useInviteList = (client: number, kept: readonly InviteRow[], onSent
       keys.forget();
       for (const router of [trpc.invitations, trpc.mail, trpc.audit])
         void queryClient.invalidateQueries(router.pathFilter());
-      notifications.show({ message: sentMessage(invitations.length, sendsMail) });
       setOutcome(null);
       await onSent(await timeOf(client, invitations[0]?.email), rows.filter(hasErrors));
     },
@@ -140,8 +136,5 @@ const itemOf = (
   apps_expire_at: endOf(end) ?? null,
   is_demo_user: isDemo,
 });
-
-const sentMessage = (count: number, sendsMail: boolean): string =>
-  sendsMail ? `${peopleOf(count)} invited.` : `Invitations created: ${count}. Their mails are not sent.`;
 
 export const peopleOf = (count: number): string => (count === 1 ? '1 person' : `${count} people`);

@@ -1,4 +1,4 @@
-import { Anchor, AppShell, Box, Burger, Group, ScrollArea, Skeleton, Stack, Text } from '@mantine/core';
+import { Anchor, Box, Burger, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Suspense } from 'react';
 import { ClientChooser } from './client-chooser.tsx';
@@ -7,6 +7,8 @@ import { LeaveDialog } from './leave-dialog.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette, PaletteButton } from './palette.tsx';
 import { ScreenOutlet } from './screen-outlet.tsx';
+import classes from './shell.module.css';
+import { Toaster } from './toaster.tsx';
 import { UndoBanner } from './undo-banner.tsx';
 import { UserMenu } from './user-menu.tsx';
 
@@ -20,62 +22,51 @@ export const Shell = () => (
 const Frame = () => {
   const [isOpen, { toggle, close }] = useDisclosure();
   return (
-    <AppShell
-      layout="alt"
-      header={{ height: { base: 52, sm: 0 } }}
-      navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
-      padding={{ base: 'md', sm: 'lg' }}
-      transitionDuration={0}
-    >
+    <div className={classes.frame}>
       <Anchor href="#content" className="skip-link">
         Skip to content
       </Anchor>
-      <AppShell.Header hiddenFrom="sm">
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group wrap="nowrap">
-            <Burger
-              opened={isOpen}
-              onClick={toggle}
-              size="sm"
-              aria-label="Navigation"
-              aria-expanded={isOpen}
-            />
-            <Brand />
-          </Group>
-          <Group wrap="nowrap">
-            <PaletteButton />
-            <UserMenu />
-          </Group>
-        </Group>
-      </AppShell.Header>
-      <AppShell.Navbar className="navigation" aria-label="Main">
-        <Group h={52} px="md" justify="space-between">
+      <header className={classes.header}>
+        <Group wrap="nowrap">
+          <Burger opened={isOpen} onClick={toggle} size="sm" aria-label="Navigation" aria-expanded={isOpen} />
           <Brand />
-          <Burger opened onClick={close} hiddenFrom="sm" size="sm" aria-label="Close the navigation" />
         </Group>
-        <Stack gap="xs" px="sm" pb="sm">
-          <ClientChooser />
-          <Box visibleFrom="sm">
-            <PaletteButton isWide />
+        <Group wrap="nowrap">
+          <PaletteButton />
+          <UserMenu />
+        </Group>
+      </header>
+      <div className={classes.side}>
+        <nav className={classes.navigation} aria-label="Main" data-open={isOpen || undefined}>
+          <Group h={52} px="md" justify="space-between" flex="none">
+            <Brand />
+            <Burger opened onClick={close} hiddenFrom="sm" size="sm" aria-label="Close the navigation" />
+          </Group>
+          <Stack gap="xs" px="sm" pb="sm">
+            <ClientChooser />
+            <Box visibleFrom="sm">
+              <PaletteButton isWide />
+            </Box>
+          </Stack>
+          <div className={classes.screens}>
+            <Navigation onNavigate={close} />
+          </div>
+          <Box visibleFrom="sm" className={classes.user}>
+            <UserMenu isWide />
           </Box>
-        </Stack>
-        <ScrollArea px="sm" flex={1}>
-          <Navigation onNavigate={close} />
-        </ScrollArea>
-        <Box visibleFrom="sm" className="navigation-end">
-          <UserMenu isWide />
-        </Box>
-      </AppShell.Navbar>
-      <AppShell.Main id="content" className="content">
+        </nav>
+        <Toaster />
+      </div>
+      <main id="content" className={`content ${classes.main}`}>
         <ConnectionBanner />
         <UndoBanner />
         <Suspense fallback={<ScreenSkeleton />}>
           <ScreenOutlet />
         </Suspense>
-      </AppShell.Main>
+      </main>
       <Palette />
       <LeaveDialog />
-    </AppShell>
+    </div>
   );
 };
 

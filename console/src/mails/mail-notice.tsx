@@ -4,16 +4,26 @@ import { useSession } from '../layout/use-session.ts';
 
 /** Says that mails stay in the queue, while the service has no mail server, and who can change that. */
 export const MailNotice = () => {
+  const { sends_mail } = useSession();
+  return sends_mail ? null : (
+    <Notice>
+      <MailHint />
+    </Notice>
+  );
+};
+
+/** The text alone. Renders nothing if the service has a mail server. */
+export const MailHint = () => {
   const { sends_mail, roles } = useSession();
   if (sends_mail) return null;
   return (
-    <Notice>
+    <>
       Mails are not sent and stay queued, because this service has no mail server.{' '}
       {roles.is_superuser
         ? 'The setting SMTP_URL names one.'
         : 'Ask the operator of this service to set one up.'}
       {canAdminister(roles) &&
         ' Until then, “Show the link” in the actions of an invitation shows what you can pass on yourself.'}
-    </Notice>
+    </>
   );
 };

@@ -1,5 +1,4 @@
 import { Alert, Button, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
@@ -9,6 +8,7 @@ import { DateText } from '../components/date-text.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { notify } from '../components/toasts.ts';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from './mail-notice.tsx';
@@ -69,7 +69,7 @@ const RetryButton = ({ mail }: { mail: Mail }) => {
         queryClient.setQueryData(trpc.mail.get.queryKey({ id: mail.id }), updated);
         void queryClient.invalidateQueries(trpc.mail.list.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
-        notifications.show({ message: 'The service sends the mail in a moment. Refresh to see the result.' });
+        notify('The service sends the mail in a moment. Refresh to see the result.');
       },
     }),
   );

@@ -1,6 +1,5 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -9,6 +8,7 @@ import { Dialog } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 import { useSession } from '../layout/use-session.ts';
 
 const HANDED_OVER =
@@ -84,6 +84,6 @@ const useFinish = (onClose: () => void, isAtOnce: boolean) => {
     const message = isAtOnce
       ? `The address is now ${present}.`
       : `Sent a link to ${requested}. The address changes when it is confirmed there.`;
-    notifications.show({ message });
+    notify(message);
   };
 };

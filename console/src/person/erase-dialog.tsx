@@ -1,5 +1,4 @@
 import { Button, Group, List, Skeleton, Stack, Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
@@ -7,6 +6,7 @@ import { type Outputs, trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 import { useForget } from '../components/use-forget.ts';
 
 type Props = { email: string; isOpen: boolean; onClose: () => void };
@@ -29,7 +29,7 @@ const ErasureForm = ({ email, onClose }: { email: string; onClose: () => void })
   const erase = useMutation(
     trpc.users.erase.mutationOptions({
       onSuccess: async ({ pseudonym }) => {
-        notifications.show({ message: `Erased. The pseudonym is ${pseudonym}.` });
+        notify(`Erased. The pseudonym is ${pseudonym}.`);
         await forget();
         await navigate({ to: '/people', search: {} });
       },

@@ -1,7 +1,7 @@
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { steward, trpc } from '../api.ts';
 import { ActionDialog } from '../components/action-dialog.tsx';
+import { notify } from '../components/toasts.ts';
 
 type Props = { email: string; isOpen: boolean; onClose: () => void };
 
@@ -18,7 +18,7 @@ export const PasswordLinkDialog = ({ email, isOpen, onClose }: Props) => {
     onSuccess: () => {
       onClose();
       for (const router of [trpc.mail, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
-      notifications.show({ message: `A link to set a password is on its way to ${email}.` });
+      notify(`A link to set a password is on its way to ${email}.`);
     },
   });
   return (

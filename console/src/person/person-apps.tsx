@@ -1,5 +1,5 @@
-import { ActionIcon, Button, Group, Menu, Stack, Text, Title } from '@mantine/core';
-import { IconAppWindow, IconDots, IconPlus } from '@tabler/icons-react';
+import { Button, Group, Menu, Stack, Text, Title } from '@mantine/core';
+import { IconAppWindow, IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode, useState } from 'react';
 import { ExplainDialog } from '../access/explain-dialog.tsx';
@@ -7,6 +7,7 @@ import { useClientName } from '../components/client-select.tsx';
 import { shortDateOf, timeText } from '../components/date-text.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { RowMenu } from '../components/row-menu.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -67,7 +68,7 @@ export const PersonApps = ({ person, access: { apps, groups }, isReadOnly }: Pro
               Why?
             </Button>
             {!isReadOnly && app.grant && administers(roles, app.client) && (
-              <RowMenu
+              <AppMenu
                 app={app}
                 isEnding={end.isPending}
                 onChangeEnd={() => setOpen({ kind: 'change-end', app })}
@@ -198,22 +199,15 @@ const Since = ({ date }: { date: Date }) => (
 type MenuProps = { app: PersonApp; isEnding: boolean; onChangeEnd: () => void; onEnd: () => void };
 
 /** What groups give cannot be revoked from a single person. */
-const RowMenu = ({ app: { label, groups }, isEnding, onChangeEnd, onEnd }: MenuProps) => (
-  <Menu position="bottom-end">
-    <Menu.Target>
-      <ActionIcon variant="default" size={30} loading={isEnding} aria-label={`Change ${label}`}>
-        <IconDots size={16} stroke={1.6} aria-hidden />
-      </ActionIcon>
-    </Menu.Target>
-    <Menu.Dropdown>
-      <Menu.Item onClick={onChangeEnd}>Change the end…</Menu.Item>
-      {groups.length === 0 && (
-        <Menu.Item color="red" onClick={onEnd}>
-          End access
-        </Menu.Item>
-      )}
-    </Menu.Dropdown>
-  </Menu>
+const AppMenu = ({ app: { label, groups }, isEnding, onChangeEnd, onEnd }: MenuProps) => (
+  <RowMenu label={`Change ${label}`} isPending={isEnding}>
+    <Menu.Item onClick={onChangeEnd}>Change the end…</Menu.Item>
+    {groups.length === 0 && (
+      <Menu.Item color="red" onClick={onEnd}>
+        End access
+      </Menu.Item>
+    )}
+  </RowMenu>
 );
 
 type LackedProps = {

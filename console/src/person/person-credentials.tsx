@@ -1,11 +1,11 @@
 import { Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SessionTable } from '../components/session-table.tsx';
+import { notify } from '../components/toasts.ts';
 import { labelOf, type Token, TokenTable } from '../components/token-table.tsx';
 
 const PAGE_SIZE = 50;
@@ -55,7 +55,7 @@ const useRevocation = () => {
   const report = (message: string) => () => {
     for (const router of [trpc.sessions.listByUser, trpc.tokens.listByUser, trpc.audit])
       void queryClient.invalidateQueries(router.pathFilter());
-    notifications.show({ message });
+    notify(message);
   };
   return {
     revokeSession: useMutation(

@@ -1,5 +1,4 @@
-import { Button, Group, Select, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { Group, Select, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,6 +7,8 @@ import { trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { RemoveButton } from '../components/remove-button.tsx';
+import { notify } from '../components/toasts.ts';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -52,14 +53,7 @@ export const PersonGroups = ({ person, access: { apps, groups } }: Props) => {
                 </Text>
               </Stack>
               {administers(roles, group.client) && (
-                <Button
-                  variant="default"
-                  size="xs"
-                  aria-label={`Remove from ${group.name}`}
-                  onClick={() => setToLeave(group)}
-                >
-                  Remove
-                </Button>
+                <RemoveButton label={`Remove from ${group.name}`} onClick={() => setToLeave(group)} />
               )}
             </Group>
           ))}
@@ -117,7 +111,7 @@ const useGroupEdit = () => {
     trpc.groups.edit.mutationOptions({
       onSuccess: async ({ name }, { added_members: added = [] }) => {
         await refresh();
-        notifications.show({ message: `${added.length > 0 ? 'Added to' : 'Removed from'} ${name}.` });
+        notify(`${added.length > 0 ? 'Added to' : 'Removed from'} ${name}.`);
       },
     }),
   );

@@ -1,10 +1,10 @@
 import { Skeleton, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { NamedSwitch } from '../components/flag-field.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 
 const ROLES = [
   ['is_staff', 'Staff', 'Sees all clients, and fetches and loads apps.'],
@@ -18,7 +18,7 @@ export const PersonRoles = ({ email }: { email: string }) => {
   const { onError, prompt } = usePasswordConfirmation();
   const update = useMutation(
     trpc.roles.update.mutationOptions({
-      onSuccess: () => notifications.show({ message: 'Saved.' }),
+      onSuccess: () => notify('Saved.'),
       onError: (error, input) => onError(error, () => update.mutate(input)),
       onSettled: () =>
         Promise.all([

@@ -1,12 +1,12 @@
 import { Button, Group, List, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import type { UseMutationResult, UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { notify } from '../components/toasts.ts';
 import { useForget } from '../components/use-forget.ts';
 
 /** `name` is to be typed; all other fields are counts. */
@@ -120,7 +120,7 @@ export const useRemoval = (to: '/apps' | '/clients') => {
   const forget = useForget();
   const confirmation = usePasswordConfirmation();
   const onRemoved = async (name: string): Promise<void> => {
-    notifications.show({ message: `${name} was removed.` });
+    notify(`${name} was removed.`);
     await forget();
     await navigate({ to, search: {} });
   };

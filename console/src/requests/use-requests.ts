@@ -1,7 +1,7 @@
-import { notifications } from '@mantine/notifications';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Inputs, type Outputs, steward, trpc } from '../api.ts';
+import { notify } from '../components/toasts.ts';
 import { nameOf } from '../people/name-of.ts';
 
 export type AccessRequest = Outputs['requests']['list'][number];
@@ -66,7 +66,7 @@ export const useDecide = (options: { onSuccess: () => void; onError: (error: unk
       steward.api.requests[kind].mutate({ id, version, ...terms }),
     onSuccess: (_decided, { kind, request }) => {
       const message = `${kind === 'approve' ? 'Approved' : 'Denied'}: ${requestName(request)}.`;
-      notifications.show({ message });
+      notify(message);
       options.onSuccess();
     },
     onError: options.onError,

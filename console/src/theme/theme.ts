@@ -1,11 +1,10 @@
 import {
   Badge,
-  Checkbox,
+  type CheckboxProps,
   type CSSVariablesResolver,
   createTheme,
   defaultVariantColorsResolver,
   type MantineColorsTuple,
-  Notification,
 } from '@mantine/core';
 
 /** The deep green of the service's pages, from tint to shade; 7 is the accent in light mode, 3 in dark mode. */
@@ -81,8 +80,9 @@ export const theme = createTheme({
     ComboboxChevron: { defaultProps: { 'aria-hidden': true } },
     Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
     // Dark on mint in dark mode.
-    Checkbox: Checkbox.extend({ defaultProps: { iconColor: 'var(--mantine-primary-color-contrast)' } }),
-    Notification: Notification.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
+    Checkbox: {
+      defaultProps: { iconColor: 'var(--mantine-primary-color-contrast)' } satisfies CheckboxProps,
+    },
   },
 });
 
