@@ -52,8 +52,8 @@ people(
 
     await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
     await search('colors');
-    await page.getByRole('button', { name: 'Use light colors' }).waitFor();
-    assert.is(await page.getByRole('button', { name: 'Use dark colors' }).count(), 0);
+    await page.getByRole('option', { name: 'Use light colors' }).waitFor();
+    assert.is(await page.getByRole('option', { name: 'Use dark colors' }).count(), 0);
   },
 );
 
@@ -67,12 +67,12 @@ people(
     await openConsole(page, '/console/people');
     await page.getByRole('searchbox', { name: 'Search people' }).click();
     await page.keyboard.press('Control+K');
-    const field = page.getByRole('textbox', { name: 'Find people' });
+    const field = page.getByRole('combobox', { name: 'Find people' });
     await field.fill('nowhere');
     await page.getByText('Nothing matches “nowhere”.').waitFor();
     await page.getByRole('dialog').getByRole('link', { name: 'Invite people' }).waitFor();
     await field.fill('guest');
-    await page.getByRole('button', { name: 'guest@new.test' }).click();
+    await page.getByRole('option', { name: 'guest@new.test' }).click();
 
     await page.waitForURL('**/console/invitations?search=guest*');
     await page.getByRole('rowheader', { name: 'guest@new.test', exact: true }).waitFor();

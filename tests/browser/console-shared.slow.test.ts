@@ -207,9 +207,9 @@ shared('a person is found, changed and saved with the keyboard alone', async ({ 
   await openConsole(page, '/console/');
   await waitForHeading(page, 'Hello Alex');
   await page.keyboard.press('/');
-  await page.getByRole('textbox', { name: 'Find people' }).waitFor();
+  await page.getByRole('combobox', { name: 'Find people' }).waitFor();
   await page.keyboard.type('gra');
-  await page.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+  await page.getByRole('option', { name: 'Grace Hopper' }).waitFor();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await waitForHeading(page, 'Grace Hopper');

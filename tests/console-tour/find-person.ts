@@ -18,7 +18,7 @@ export const findPerson = async ({ page, screenshot }: Tour): Promise<string> =>
 
   await page.keyboard.press('/');
   await page.keyboard.type('hop');
-  await page.getByRole('button', { name: 'Grace Hopper' }).waitFor();
+  await page.getByRole('option', { name: 'Grace Hopper' }).waitFor();
   await screenshot('search');
   await page.keyboard.press('Escape');
   return 'Slash, hop and Enter open Grace Hopper';

@@ -1,5 +1,4 @@
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import type { SpotlightActionData } from '@mantine/spotlight';
 import { useNavigate } from '@tanstack/react-router';
 import { nameOf } from '../people/name-of.ts';
 import { useClientChoice } from './client-choice.ts';
@@ -9,14 +8,18 @@ import { screensFor } from './screens.ts';
 import { useFound } from './use-found.ts';
 import { useSession } from './use-session.ts';
 
-export type Action = Pick<SpotlightActionData, 'label' | 'description'> & {
+export type Action = {
+  /** Unique in the palette. */
   id: string;
+  label: string;
+  /** Beside the label. */
+  description?: string;
   onClick: () => void;
 };
-type Group = { group: string; actions: Action[] };
+export type ActionGroup = { group: string; actions: Action[] };
 
 /** What the palette offers for a search, and whether the service is still searching. */
-export const usePaletteActions = (search: string): { groups: Group[]; isSearching: boolean } => {
+export const usePaletteActions = (search: string): { groups: ActionGroup[]; isSearching: boolean } => {
   const { roles } = useSession();
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
@@ -73,7 +76,6 @@ export const usePaletteActions = (search: string): { groups: Group[]; isSearchin
     { group: 'Actions', actions: commands.filter(({ label }) => matches(label)) },
   ];
   return {
-    // The palette takes an empty group for a result.
     groups: groups.filter(({ actions }) => actions.length > 0),
     isSearching: found.isSearching,
   };
