@@ -139,10 +139,12 @@ apps('maintenance starts after a question, with its message', async ({ app, brow
 });
 
 apps('the preview of maintenance is the page that members get', async ({ app, browser }) => {
+  await app.as(ACME).apps.update({ app_id: 'Qm3vR8pa', in_maintenance: false });
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/apps/Qm3vR8pa', ACME);
   const preview = page.getByRole('region', { name: 'Preview of the page' });
+  await page.getByRole('button', { name: 'Edit the message' }).click();
   await page.getByLabel('Message (HTML)').fill('');
   await preview.frameLocator('iframe').getByText('Please try again later.').waitFor();
   await page.getByLabel('Message (HTML)').fill('<b>Back</b> soon <img src="/missing.png">');

@@ -109,7 +109,6 @@ const SCREENS: Record<string, { path: string; outline: [string, ...string[]] }> 
       'heading "Sales" [level=1]',
       'form "Maintenance"',
       'heading "Maintenance" [level=2]',
-      'region "Preview of the page"',
       'region "Access requests"',
       'heading "Access requests" [level=2]',
       'heading "Page groups" [level=2]',

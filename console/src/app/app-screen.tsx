@@ -1,10 +1,11 @@
-import { Badge, Group, Menu, SimpleGrid, Stack } from '@mantine/core';
+import { Group, Menu, SimpleGrid, Stack } from '@mantine/core';
 import { useSuspenseQueries } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { type App, showsUsage, versionOf } from '../apps/app-of.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import { canAdminister, canOperate } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { TopUsers } from '../usage/top-lists.tsx';
@@ -47,7 +48,7 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
           <Group component="span" gap="sm">
             <ClientOfApp app={app} />
             <span>{version === undefined ? `${app.slug}, no version yet` : `${app.slug} ${version}`}</span>
-            {app.in_maintenance && <Badge variant="default">In maintenance</Badge>}
+            {app.in_maintenance && <StatusText label="In maintenance" color="yellow" />}
           </Group>
         }
         actions={
@@ -75,12 +76,12 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
       />
       <AddressNotice id={id} />
       <SimpleGrid cols={{ base: 1, md: 2 }} mb="md">
-        <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />
         <Stack>
+          <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />
           <AppRequests key={`requests of ${id}`} id={id} isReadOnly={isReadOnly} />
           <AppStacks id={id} />
-          <TopUsers appId={id} days={days} />
         </Stack>
+        <TopUsers appId={id} days={days} />
       </SimpleGrid>
       <TextsForm key={`texts of ${id}`} app={app} isReadOnly={isReadOnly} />
       {roles.is_superuser && <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />}

@@ -1,4 +1,4 @@
-import { Stack, Text, Textarea, Title } from '@mantine/core';
+import { Button, Group, Stack, Text, Textarea, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { App } from '../apps/app-of.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
@@ -15,12 +15,15 @@ const LABELS = [
 
 type Props = { app: App; isReadOnly: boolean };
 
+/** A switch, and what people see while it is on: the message is hidden until it is edited or shown to people. */
 export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
   const [isAsking, asking] = useDisclosure();
+  const [isOpen, message] = useDisclosure(app.in_maintenance);
   const { form, update, buttons, dialog } = useAppForm('maintenance', app, LABELS);
   const values = form.getValues();
   const save = (): void => update.mutate(values);
   const isStarting = values.in_maintenance && !app.in_maintenance;
+  const { onChange, ...flag } = form.getInputProps('in_maintenance', { type: 'checkbox' });
   return (
     <form
       className="card"
@@ -28,24 +31,40 @@ export const MaintenanceForm = ({ app, isReadOnly }: Props) => {
       onSubmit={form.onSubmit(() => (isStarting ? asking.open() : save()))}
     >
       <Stack>
-        <Title order={2} size="h3" id="maintenance">
-          Maintenance
-        </Title>
+        <Group justify="space-between">
+          <Title order={2} size="h3" id="maintenance">
+            Maintenance
+          </Title>
+          {!isOpen && !isReadOnly && (
+            <Button variant="subtle" size="compact-sm" onClick={message.open}>
+              Edit the message
+            </Button>
+          )}
+        </Group>
         <FlagField
           label="In maintenance"
+          description="People see a message instead of the app."
           isReadOnly={isReadOnly}
-          {...form.getInputProps('in_maintenance', { type: 'checkbox' })}
+          {...flag}
+          onChange={(event) => {
+            message.open();
+            onChange(event);
+          }}
         />
-        <Textarea
-          label="Message (HTML)"
-          rows={4}
-          classNames={{ input: 'html-input' }}
-          {...asText(isReadOnly)}
-          {...form.getInputProps('maintenance_message')}
-        />
-        {!isReadOnly && <MaintenancePreview appId={app.id} message={values.maintenance_message} />}
-        {!isReadOnly && (
-          <FormButtons save={isStarting ? 'Start maintenance…' : 'Save maintenance'} {...buttons} />
+        {(isOpen || form.isDirty()) && (
+          <>
+            <Textarea
+              label="Message (HTML)"
+              rows={4}
+              classNames={{ input: 'html-input' }}
+              {...asText(isReadOnly)}
+              {...form.getInputProps('maintenance_message')}
+            />
+            {!isReadOnly && <MaintenancePreview appId={app.id} message={values.maintenance_message} />}
+            {!isReadOnly && (
+              <FormButtons save={isStarting ? 'Start maintenance…' : 'Save maintenance'} {...buttons} />
+            )}
+          </>
         )}
       </Stack>
       <ConfirmModal

@@ -66,7 +66,12 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
       mb="sm"
       role="status"
       color={failed.length > 0 ? 'orange' : 'green'}
-      title={title}
+      title={
+        <Group gap="sm">
+          <span>{title}</span>
+          {canUndo && <Undo operation={operation} undo={undo} />}
+        </Group>
+      }
       withCloseButton
       closeButtonLabel="Close"
       onClose={onClose}
@@ -75,11 +80,6 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
       <Lines rows={unchanged} textOf={() => UNCHANGED[change.action]} />
       {change.apps && change.expires_at && unchanged.length > 0 && (
         <SameEnd rows={unchanged} apps={change.apps} end={change.expires_at} />
-      )}
-      {canUndo && (
-        <Group mt="xs">
-          <Undo operation={operation} undo={undo} />
-        </Group>
       )}
     </Alert>
   );
