@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useRef, useState } from 'react';
 import type { Outputs } from '../api.ts';
 import { RowCheckbox } from '../components/row-checkbox.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 import { nameOf } from '../people/name-of.ts';
 import classes from './access-matrix.module.css';
@@ -73,11 +74,7 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
             Admin
           </Badge>
         )}
-        {!user.is_active && (
-          <Badge variant="default" flex="none">
-            Inactive
-          </Badge>
-        )}
+        {!user.is_active && <StatusText label="Inactive" color="gray" />}
       </Group>
     ),
   };

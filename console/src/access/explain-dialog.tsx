@@ -6,7 +6,7 @@ import { DateText } from '../components/date-text.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import { Blockers } from './blockers.tsx';
 
 type Explanation = Outputs['access']['explain'];
@@ -44,7 +44,7 @@ const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>
       {data && (
         <>
           <Group>
-            <StatusBadge label={data.allowed ? 'Yes' : 'No'} color={data.allowed ? 'green' : 'red'} />
+            <StatusText label={data.allowed ? 'Yes' : 'No'} color={data.allowed ? 'green' : 'red'} />
           </Group>
           <Paths paths={data.paths} name={name} client={app.client} isAllowed={data.allowed} />
           <Blockers email={email} name={name} app={app} blockers={data.blockers} onGrant={onGrant} />

@@ -1,6 +1,7 @@
-import { Badge, Button, Group } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import type { Outputs } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 
 type Version = Outputs['apps']['versions'][number];
@@ -34,8 +35,8 @@ const COLUMNS: Column<Version>[] = [
 const VersionCell = ({ version: { version, is_current, is_staged, sha256 } }: { version: Version }) => (
   <Group gap="xs" wrap="nowrap" title={`SHA-256 ${sha256}`}>
     {version}
-    {is_current && <Badge>Running</Badge>}
-    {is_staged && !is_current && <Badge variant="default">Next load</Badge>}
+    {is_current && <StatusText label="Running" color="green" />}
+    {is_staged && !is_current && <StatusText label="Next load" color="yellow" />}
   </Group>
 );
 

@@ -1,8 +1,9 @@
-import { Badge, Group, Menu, Tabs } from '@mantine/core';
+import { Group, Menu, Tabs } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { ClientAdmins } from './client-admins.tsx';
@@ -31,7 +32,7 @@ export const ClientScreen = () => {
         lead={
           <Group component="span" gap="sm">
             {client.site.domain}
-            {gate.data?.is_open === false && <Badge variant="default">Closed</Badge>}
+            {gate.data?.is_open === false && <StatusText label="Closed" color="gray" />}
           </Group>
         }
         procedures={['clients.get']}

@@ -1,5 +1,6 @@
-import { Badge, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { StatusText } from './status-text.tsx';
 
 type Props = {
   app: { id: string; label: string; in_maintenance: boolean };
@@ -18,10 +19,6 @@ export const AppLink = ({ app: { id, label, in_maintenance }, isNew = false }: P
         New, not used yet
       </span>
     )}
-    {in_maintenance && (
-      <Badge variant="default" tt="none" flex="none">
-        In maintenance
-      </Badge>
-    )}
+    {in_maintenance && <StatusText label="In maintenance" color="yellow" />}
   </Group>
 );

@@ -1,9 +1,10 @@
-import { Badge, Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Card, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import { canAdminister, canOperate, canView } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { MailNotice } from '../mails/mail-notice.tsx';
@@ -92,7 +93,7 @@ const AppCard = ({ app }: { app: App }) => (
       <Title order={3} size="h4">
         {app.label}
       </Title>
-      {app.in_maintenance && <Badge variant="default">In maintenance</Badge>}
+      {app.in_maintenance && <StatusText label="In maintenance" color="yellow" />}
     </Group>
     <Text c="dimmed" size="sm">
       {app.description}

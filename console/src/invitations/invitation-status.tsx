@@ -1,4 +1,4 @@
-import { StatusBadge } from '../components/status-badge.tsx';
+import { StatusText } from '../components/status-text.tsx';
 
 export const STATUS_LABELS = {
   pending: 'Pending',
@@ -11,5 +11,5 @@ export const STATUS_LABELS = {
 const COLORS = { pending: 'gray', accepted: 'green', expired: 'yellow', revoked: 'red' } as const;
 
 export const InvitationStatus = ({ status }: { status: keyof typeof COLORS }) => (
-  <StatusBadge color={COLORS[status]} label={STATUS_LABELS[status]} />
+  <StatusText color={COLORS[status]} label={STATUS_LABELS[status]} />
 );

@@ -1,13 +1,13 @@
 import { Button, Group, Table, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import { notify } from '../components/toasts.ts';
 
 const DAY_MS = 86_400_000;
 const COLORS = {
@@ -31,7 +31,7 @@ export const SigningKeysScreen = () => {
   const rotate = useMutation(
     trpc.signingKeys.rotate.mutationOptions({
       onSuccess: () => {
-        notifications.show({ message: 'A new key signs as soon as every app can know it.' });
+        notify('A new key signs as soon as every app can know it.');
         void queryClient.invalidateQueries(trpc.signingKeys.pathFilter());
         void queryClient.invalidateQueries(trpc.audit.list.pathFilter());
       },
@@ -65,7 +65,7 @@ export const SigningKeysScreen = () => {
               <Table.Tr key={kid}>
                 <Table.Td style={{ wordBreak: 'break-all' }}>{kid}</Table.Td>
                 <Table.Td>
-                  <StatusBadge label={state} color={COLORS[state]} />
+                  <StatusText label={state} color={COLORS[state]} />
                 </Table.Td>
                 <Table.Td>{ageOf(created_at)}</Table.Td>
                 <Table.Td>

@@ -1,4 +1,4 @@
-import { StatusBadge } from '../components/status-badge.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import type { MailStatus as Status } from './mails-filter.ts';
 
 export const STATUS_LABELS: Record<Status, string> = {
@@ -11,5 +11,5 @@ export const STATUS_LABELS: Record<Status, string> = {
 const COLORS = { queued: 'gray', retrying: 'yellow', sent: 'green', failed: 'red' } as const;
 
 export const MailStatus = ({ status }: { status: Status }) => (
-  <StatusBadge color={COLORS[status]} label={STATUS_LABELS[status]} />
+  <StatusText color={COLORS[status]} label={STATUS_LABELS[status]} />
 );

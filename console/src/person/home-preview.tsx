@@ -1,10 +1,11 @@
-import { Badge, Button, Card, Group, SimpleGrid, Skeleton, Text } from '@mantine/core';
+import { Button, Card, Group, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { StatusText } from '../components/status-text.tsx';
 
 type Props = { email: string; name: string; label: string; icon: ReactNode };
 
@@ -46,7 +47,7 @@ const Home = ({ home: { is_active, apps } }: { home: Outputs['users']['preview']
         <Card key={id} component="li" withBorder>
           <Group justify="space-between">
             <Text fw={600}>{label}</Text>
-            {in_maintenance && <Badge variant="default">In maintenance</Badge>}
+            {in_maintenance && <StatusText label="In maintenance" color="yellow" />}
           </Group>
           <Text c="dimmed" size="sm">
             {description}

@@ -1,5 +1,4 @@
 import { Badge, Button, Group, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,7 +7,8 @@ import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { fieldLabel, valueText } from '../components/detail-words.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import { notify } from '../components/toasts.ts';
 import { useForget } from '../components/use-forget.ts';
 import { administers, canViewAll } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -81,7 +81,7 @@ const useChanges = (email: string, memberships: Membership[]) => {
         const message = is_active
           ? `Reactivated in ${client_name}. Grant the apps again.`
           : `Suspended in ${client_name}.`;
-        notifications.show({ message });
+        notify(message);
       },
     }),
   );
@@ -91,7 +91,7 @@ const useChanges = (email: string, memberships: Membership[]) => {
     await (staysVisible ? refresh() : forget());
     // Nothing more can be read of a person whom the user no longer sees.
     if (!staysVisible) await navigate({ to: '/people', search: {} });
-    notifications.show({ message: `${email} no longer belongs to ${client_name}.` });
+    notify(`${email} no longer belongs to ${client_name}.`);
   };
   return { update, finishRemoval };
 };
@@ -114,7 +114,7 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
             {client_name}
           </Text>
         )}
-        <StatusBadge label={word} color={word === 'Active' ? 'green' : 'gray'} />
+        <StatusText label={word} color={word === 'Active' ? 'green' : 'gray'} />
         {is_admin && (
           <Badge variant="default" tt="none">
             Client admin

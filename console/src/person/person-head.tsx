@@ -1,9 +1,10 @@
-import { Avatar, Badge, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Avatar, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure, useDocumentTitle } from '@mantine/hooks';
 import { IconEye } from '@tabler/icons-react';
 import { steward } from '../api.ts';
 import { useFocusedHeading } from '../components/focused-heading.ts';
 import { PendingAddress } from '../components/pending-address.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
@@ -41,9 +42,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
               <Title order={1} ref={heading} tabIndex={-1} className="screen-title break-words">
                 {name}
               </Title>
-              <Badge variant="light" color={color}>
-                {label}
-              </Badge>
+              <StatusText label={label} color={color} />
             </Group>
             <Text c="dimmed" className="break-words">
               {person.email}

@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { StatusText } from '../components/status-text.tsx';
 import { type AccessRequest, daysText, useOwnRequests } from './use-requests.ts';
 
 type RequestableApp = Outputs['requests']['requestable'][number];
@@ -84,9 +84,9 @@ const RequestList = ({ requests }: { requests: AccessRequest[] }) => {
 };
 
 const RequestStatus = ({ request: { status } }: { request: AccessRequest }) => {
-  if (status === 'approved') return <StatusBadge label="Approved" color="green" />;
-  if (status === 'denied') return <StatusBadge label="Denied" color="red" />;
-  return <StatusBadge label="Pending" color="yellow" />;
+  if (status === 'approved') return <StatusText label="Approved" color="green" />;
+  if (status === 'denied') return <StatusText label="Denied" color="red" />;
+  return <StatusText label="Pending" color="yellow" />;
 };
 
 /** What was asked for; after the decision, by whom it was made and with which words. */
