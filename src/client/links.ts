@@ -28,8 +28,8 @@ export const LARGE_CALLS: ReadonlySet<string> = new Set(['invitations.create', '
 /** Counts over much data: other calls of the same moment must not wait for them. */
 const SLOW_CALLS: ReadonlySet<string> = new Set(['attention.get', 'usage.summary']);
 
-/** Lists that the console requests just before it renders: a batch would be sent after that. */
-const IMMEDIATE_CALLS: ReadonlySet<string> = new Set(['access.grid', 'users.people']);
+/** What the console requests just before it renders: a batch would be sent after that. */
+const IMMEDIATE_CALLS: ReadonlySet<string> = new Set(['access.grid', 'usage.report', 'users.people']);
 
 type Outputs = inferRouterOutputs<AppRouter>;
 type Streamed = {

@@ -74,10 +74,12 @@ export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'cl
    * @throws Problem as `read` of the matrix
    */
   grid: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
-    const { apps, users, next_cursor } = await createAccessMatrix({ em, ...unit }).read(actor, filter, limit);
-    const emails = users.map(({ email }) => email);
-    const [groups, members, ends] = await Promise.all([
+    const [{ apps, users, next_cursor }, groups] = await Promise.all([
+      createAccessMatrix({ em, ...unit }).read(actor, filter, limit),
       groupsIn(filter.client).execute(kysely(em)),
+    ]);
+    const emails = users.map(({ email }) => email);
+    const [members, ends] = await Promise.all([
       groupsByPerson(filter.client, emails).execute(kysely(em)),
       endsByPerson(filter.client, emails).execute(kysely(em)),
     ]);
