@@ -76,8 +76,10 @@ export const MembershipSchema = defineEntity({
     /** What the apps of the client get instead of the user's `extra`. */
     extra: p.json<Record<string, unknown>>().columnType('json').nullable(),
     isDemoUser: p.boolean().nullable(),
-    /** When it began, or was last reactivated. Null in old rows: when the user was created. */
+    /** When it began. Null in old rows: when the user was created. */
     joinedAt: instant().nullable().defaultRaw('now()'),
+    /** When it was last reactivated. */
+    reactivatedAt: instant().nullable(),
     /** When it was suspended; null while it is active. */
     endedAt: instant().nullable(),
     /**
@@ -100,7 +102,7 @@ export class Membership extends MembershipSchema.class {
   reactivate(now: Date): void {
     if (this.isActive) return;
     this.isActive = true;
-    this.joinedAt = now;
+    this.reactivatedAt = now;
     this.endedAt = null;
   }
 }

@@ -68,9 +68,8 @@ export const UserSchema = defineEntity({
     dateJoined: instant(),
     lastActivated: instant().nullable(),
     lastDeactivated: instant().nullable(),
-    /** When they last left a client, and since when they have belonged to one that they have left. What was about the account in between may concern it. */
+    /** When they last left a client. What happened to the account until then may concern that client. */
     lastLeft: instant().nullable(),
-    sharedSince: instant().nullable(),
     /** The time of creation until the first password is set. */
     lastPasswordSet: instant(),
   },

@@ -73,7 +73,7 @@ export const profileRouter = router({
   verifyEmail: route(publicProcedure, 'POST', '/jb/profile/email/verify/', {
     summary: 'Verify the token of a change of an email address',
     description:
-      '`kind` is `confirm` for a link to the new address, `undo` for one to the old address. `new_email` is the address that the account gets. `needs_login`: the person requested the change, and must be logged in to confirm it. Does not use up the token.',
+      '`kind` is `confirm` for a link to the new address, `undo` for one to the old address. `new_email` is the address that the account gets; `email` is the present one, or, with `undo`, the old one. `needs_login`: the person requested the change, and must be logged in to confirm it. Does not use up the token.',
     problems: ['invalid-link', 'unauthenticated', 'csrf-failed', 'cross-site'],
     example: EXAMPLE,
   })

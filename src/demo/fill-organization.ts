@@ -1,7 +1,6 @@
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
 import { newInvitationKey } from '../lib/ids.ts';
-import { VIEWS_ALL } from '../services/access/visibility.ts';
 import type { AuditAction } from '../services/audit/audit.ts';
 import { mailContexts } from '../services/mail/mail-context.ts';
 import { keepVariables } from '../services/mail/mail-variables.ts';
@@ -169,7 +168,7 @@ const addMails = async (
   const mails = [...ofInvitations, ...ofPasswords].filter(({ created_at }) => created_at > oldest);
   mails.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
   await kysely(tx).insertInto('outbox_mails').values(mails).execute();
-  const added = mailContexts(tx, { now, invitationDays: INVITATION_DAYS }, VIEWS_ALL);
+  const added = mailContexts(tx, { now, invitationDays: INVITATION_DAYS });
   await keepVariables(tx, await added.execute());
 };
 

@@ -123,7 +123,7 @@ mails(
     await outboxOf(app).createLinks();
 
     const [mail] = await app.as(ROOT).mail.list({ recipient: EDSGER });
-    assert.is(mail?.subject, 'Reset your password for Acme Analytics');
+    assert.is(mail?.subject, 'Reset your password for Steward');
     for (const who of [ACME, GLOBEX]) {
       assert.equal(await app.as(who).mail.list({ recipient: EDSGER }), [], who);
       await rejectsWith(app.as(who).mail.get({ id: mail?.id ?? 0 }), 'not-found');

@@ -151,7 +151,7 @@ sent('tell admins nothing of a client of the person that they do not administer'
   await outboxOf(app).createLinks();
   const [mail] = await send(app, EDSGER);
   if (!mail) return assert.unreachable();
-  assert.match(mail.text, 'Acme Analytics');
+  assert.not.match(mail.text, /acme/i);
   const person = app.db().selectFrom('users').select('id').where('email', '=', EDSGER);
   await app
     .db()
@@ -164,7 +164,6 @@ sent('tell admins nothing of a client of the person that they do not administer'
   const [listed] = await app.as(GLOBEX).mail.list({ recipient: EDSGER });
   const timeline = await app.as(GLOBEX).mail.timeline({ email: EDSGER });
 
-  assert.is(shown.is_as_sent, false);
   assert.not.match(JSON.stringify([shown, listed, timeline]), /acme/i);
   for (const who of [ROOT, STAFF]) assert.equal(await read(app, who, mail.id), asSent(mail), who);
   await app.as(ROOT).users.update({ email: EDSGER, apps: ['Hb7cW2ke'] });

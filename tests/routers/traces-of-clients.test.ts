@@ -198,7 +198,7 @@ traces(
 );
 
 traces(
-  'account mails of the time before a person joined another client stay with the first',
+  'account mails of the time before a person left another client are hidden from the first',
   async ({ app }) => {
     const email = await addPerson(app, [FLEET]);
     app.clock.advance(60 * MINUTE_MS);
@@ -210,7 +210,119 @@ traces(
     await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
     await app.as(ACME).memberships.remove({ id: 1, email });
 
-    assert.is(await mails(), 1);
+    assert.is(await mails(), 0);
+  },
+);
+
+traces(
+  'the dates of an account from before a person joined a client are not for its admins',
+  async ({ app }) => {
+    const email = await addPerson(app, [FLEET]);
+    for (const is_active of [false, true]) {
+      app.clock.advance(MINUTE_MS);
+      await app.as(GLOBEX).users.update({ email, is_active });
+    }
+    app.clock.advance(MINUTE_MS);
+    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+    const datesFor = async (who: string) => {
+      const { last_activated, last_deactivated } = await app.as(who).users.get({ email });
+      return [last_activated, last_deactivated].map((date) => date !== null);
+    };
+
+    assert.equal(await datesFor(ACME), [false, false]);
+    assert.equal(await datesFor(GLOBEX), [true, true]);
+    assert.equal(await datesFor(ROOT), [true, true]);
+    const changed = await app.as(ACME).users.update({ email, extra: { a: 1 } });
+    assert.equal([changed.last_activated, changed.last_deactivated], [null, null]);
+  },
+);
+
+traces(
+  'sessions and tokens of the time in another client are hidden, and ended with all others',
+  async ({ app }) => {
+    const email = await addPerson(app, [SALES, FLEET]);
+    const { id } = await app.as(email).tokens.createNamed({ name: 'export of Globex' });
+    const token = await app.tokenOf(email);
+    await app.as(GLOBEX).memberships.remove({ id: 2, email });
+
+    assert.equal(await app.as(ACME).tokens.listByUser({ email }), []);
+    assert.equal(await app.as(ACME).sessions.listByUser({ email }), []);
+    assert.is((await app.as(ACME).users.previewOffboarding({ email })).tokens, 0);
+    await rejectsWith(app.as(ACME).tokens.revokeForUser({ email, id }), 'not-found');
+    assert.ok((await app.as(ROOT).tokens.listByUser({ email })).length > 0);
+    await app.as(ACME).sessions.revokeAll({ email });
+    await rejectsWith(app.as(null).tokens.verify({ token }), 'invalid-token');
+  },
+);
+
+traces(
+  'mails of the shared time stay hidden if the other client had suspended the person in between',
+  async ({ app }) => {
+    const email = await addPerson(app, [SALES, FLEET]);
+    await app.as(email).profile.requestEmail({ email: `hidden-${email}` });
+    app.clock.advance(MINUTE_MS);
+    const operation = await offboard(app, GLOBEX, email);
+    await app.as(GLOBEX).operations.undo({ id: operation });
+    await app.as(GLOBEX).memberships.remove({ id: 2, email });
+
+    assert.equal(await app.as(ACME).mail.list({ search: 'hidden-' }), []);
+    assert.is((await app.as(ACME).users.screen({ email })).account?.pending_email, null);
+    await app.as(ACME).users.cancelEmailChange({ email });
+    assert.equal(await app.as(ACME).audit.list({ person: email, action: 'user.cancel-email' }), []);
+    assert.ok((await app.as(email).profile.pendingEmail({})).pending);
+  },
+);
+
+traces('an admin cannot find out the password policy of another client of a person', async ({ app }) => {
+  const email = await addPerson(app, [SALES, FLEET]);
+  const old = new Date(app.clock.now().getTime() - 100 * DAY_MS);
+  await app.db().updateTable('users').set({ last_password_set: old }).where('email', '=', email).execute();
+  const listsFor = async (policyOfOther: number) => {
+    await app.as(ROOT).clients.update({ id: 2, password_expiration_days: policyOfOther });
+    await app.db().updateTable('memberships').set({ password_expiry_from: null }).execute();
+    const lists: boolean[] = [];
+    for (const days of [60, 20, 10]) {
+      await app.as(ACME).clients.update({ id: 1, password_expiration_days: days });
+      const expired = await app.as(ACME).users.list({ password_expired: true, search: email });
+      lists.push(JSON.stringify(expired).includes(email));
+    }
+    await app.as(ROOT).clients.update({ id: 1, password_expiration_days: 0 });
+    return lists;
+  };
+
+  assert.equal(await listsFor(17), await listsFor(0));
+  await app.as(ROOT).clients.update({ id: 2, password_expiration_days: 0 });
+});
+
+traces(
+  'a bulk change that continues does not find people who have left by guessed addresses',
+  async ({ app }) => {
+    const email = await addPerson(app, [FLEET]);
+    await app.as(ROOT).users.update({ email, apps: [FLEET, CHURN] });
+    const change = { action: 'grant-apps' as const, apps: [SALES] };
+    const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [email], ...change });
+    await app.as(ACME).memberships.remove({ id: 1, email });
+    await app.as(ROOT).users.changeEmail({ email, new_email: `new-${email}` });
+
+    const { results } = await app
+      .as(ACME)
+      .users.bulkUpdate({ emails: [`new-${email}`], operation, ...change });
+    assert.is(results[0]?.status, 'failed');
+  },
+);
+
+traces(
+  'an erasure that a client admin reads of does not count the rows of other clients',
+  async ({ app }) => {
+    const email = await addPerson(app, [SALES, FLEET]);
+    await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email, action: 'OPEN' }] });
+    const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
+    await app.as(ROOT).users.erase({ email, confirmation, confirm_email: email });
+
+    const entryFor = async (who: string) =>
+      (await app.as(who).audit.list({ action: 'user.erase', limit: 1 }))[0];
+    assert.equal((await entryFor(ACME))?.details, {});
+    assert.is((await entryFor(ROOT))?.details.usage_entries, 1);
   },
 );
 

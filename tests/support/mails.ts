@@ -162,7 +162,6 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   link_created_at: null,
   is_requested: false,
   is_as_sent: false,
-  sender_client_id: 1,
   change_id: null,
   change_user_id: null,
   change_requested_at: null,

@@ -61,11 +61,8 @@ new address.</p>`,
   },
   undo: {
     title: 'Undo the change of your email address',
-    explain: (
-      from,
-      to,
-    ) => html`<p>The account uses <strong>${from}</strong> now. It will use <strong>${to}</strong> again, and will be
-logged out everywhere.</p>`,
+    explain: (_, to) =>
+      html`<p>Your account will use <strong>${to}</strong> again, and will be logged out everywhere.</p>`,
     button: 'Undo the change',
   },
 };

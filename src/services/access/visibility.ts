@@ -149,6 +149,19 @@ export const accessViewManagedBy = (manager: Roles): Condition =>
     : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not access_views.by_superuser and not exists (select from users u
         where u.id = access_views.user_id and (u.is_superuser or u.is_staff)))`;
 
+/**
+ * SQL: whether the viewer may see what happened to an account at this time. Until the person left the last other client, it concerned that
+ * client, too, and is not for admins of those that are left.
+ */
+export const isSinceLeaving = (
+  viewer: Viewer,
+  userId: RawBuilder<unknown>,
+  at: RawBuilder<unknown>,
+): Condition =>
+  canViewAll(viewer)
+    ? ALWAYS
+    : condition`(${userId} = ${viewer.id} or not exists (select from users u where u.id = ${userId} and u.last_left >= ${at}))`;
+
 /** SQL: whether lists show an access view: not those of one embedding, nor those that have expired. */
 export const isListedView = (now: Date): Condition =>
   condition`(not access_views.is_one_time and (access_views.expires_at > ${now}::timestamptz) is not false)`;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { auditEntryVisibleTo, clientAuditVisibleTo } from '../access/visibility.ts';
 import { hasAddress, isWithin, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
@@ -64,6 +64,8 @@ export const seesAuditOf = (actor: Actor, clientId: number): boolean =>
  * address.
  */
 const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
+  // It counts the rows of all clients.
+  if (row.action === 'user.erase' && !canViewAll(actor)) return { ...row, details: {}, address: null };
   if (row.client_ids.every((id) => seesAuditOf(actor, id))) return row;
   return { ...row, details: withoutValues(row.details), address: null };
 };

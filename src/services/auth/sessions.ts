@@ -1,11 +1,12 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import type { InferResult } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { Session } from '../../../entities/credentials.ts';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { isSinceLeaving } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -79,6 +80,7 @@ export const createSessions = ({
         .deleteFrom('sessions')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
+        .where(isSinceLeaving(actor, sql`user_id`, sql`created_at`))
         .executeTakeFirst();
       if (deleted.numDeletedRows === 0n) throw notFound('session');
       const { email: target, clientIds: clients } = owner;
@@ -120,6 +122,7 @@ const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
     .selectFrom('sessions')
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent', isCurrent(actor, 'session')])
     .where('user_id', '=', userId)
+    .where(isSinceLeaving(actor, sql`user_id`, sql`sessions.created_at`))
     .where(isUsed(now))
     .where(isUnexpired)
     .orderBy('last_used', 'desc')

@@ -65,7 +65,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       const details = { id, ...(await countOfClient(tx, id)) };
       const members = await kysely(tx)
         .selectFrom('memberships')
-        .select(['user_id', 'joined_at'])
+        .select('user_id')
         .where('client_id', '=', id)
         .execute();
 
@@ -73,7 +73,11 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
       const ids = people.map((person) => person.id);
       await deactivateAll(tx, ids, now);
-      await forgetClients(tx, members, now);
+      await forgetClients(
+        tx,
+        members.map((member) => member.user_id),
+        now,
+      );
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
 

@@ -156,7 +156,7 @@ export const EXPORT_PARTS = {
   mails: async function* ({ em, person, now, mailWriter, invitationDays }: Exported): Pages {
     const isRecipient = isAbout(person, 'mail.recipient', 'mail.created_at', isIn('mail.client_id'));
     const isForAccount = isOf(person, 'mail.user_id', 'mail.client_id', 'mail.created_at');
-    const mails = mailContexts(em, { now, invitationDays }, VIEWS_ALL).where(
+    const mails = mailContexts(em, { now, invitationDays }).where(
       condition`(${isRecipient} or ${isForAccount})`,
     );
     for await (const rows of pagesOf(mails, 'mail.id'))

@@ -2,7 +2,7 @@ import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
-import { can, type Roles } from '../access/permissions.ts';
+import { can } from '../access/permissions.ts';
 import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
@@ -13,7 +13,7 @@ import {
   type MailVariables,
   type RequestFacts,
   requestAsWritten,
-  writtenFor,
+  WRITTEN,
 } from './mail-variables.ts';
 
 export { MAIL_KINDS };
@@ -49,11 +49,10 @@ export const mailStatus = sql<MailStatus>`case
 end`;
 
 /**
- * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of the user's first client: only
- * those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
- * @param reader decides which sent mails are read as they were written
+ * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of their client, if it is the only one:
+ * admins of others would get the answers. Only those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
  */
-export const mailRows = (em: Em, options: MailOptions, reader: Roles) =>
+export const mailRows = (em: Em, options: MailOptions) =>
   kysely(em)
     .selectFrom('outbox_mails as mail')
     .leftJoin('invitations as invitation', 'invitation.id', 'mail.invitation_id')
@@ -64,10 +63,10 @@ export const mailRows = (em: Em, options: MailOptions, reader: Roles) =>
     .leftJoin('clients as client', (join) =>
       join.on(
         condition`client.id = coalesce(mail.client_id,
-          (select min(m.client_id) from memberships m where m.user_id = mail.user_id))`,
+          (select min(m.client_id) from memberships m where m.user_id = mail.user_id having count(*) = 1))`,
       ),
     )
-    .innerJoin(writtenFor(reader).as('written'), (join) => join.onTrue())
+    .innerJoin(WRITTEN.as('written'), (join) => join.onTrue())
     .select(['mail.id', 'mail.kind', 'mail.recipient', 'mail.client_id', 'mail.invitation_id'])
     .select(['mail.user_id', 'mail.created_at', 'mail.attempts', 'mail.last_attempt_at'])
     .select(['mail.next_attempt_at', 'mail.last_error', 'mail.sent_at', 'mail.failed_at'])
@@ -94,12 +93,12 @@ const firstNameToday = sql<
   where m.user_id = mail.user_id and m.client_id = mail.client_id) then person.first_name end`;
 
 const passwordExpiryToday = sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
-  then ${passwordExpiresAt('person')} end`;
+  then ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} end`;
 
 /** Mails with everything that their templates need. `is_as_sent`: whether a sent mail is read as it was written. */
-export const mailContexts = (em: Em, options: MailOptions, reader: Roles) =>
-  mailRows(em, options, reader)
-    .select([condition`written.variables is not null`.as('is_as_sent'), 'client.id as sender_client_id'])
+export const mailContexts = (em: Em, options: MailOptions) =>
+  mailRows(em, options)
+    .select(condition`written.variables is not null`.as('is_as_sent'))
     .select(['invitation.key as invitation_key', 'mail.request_address', 'mail.traceparent'])
     .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
     .select(['change.id as change_id', 'change.user_id as change_user_id'])
@@ -126,7 +125,7 @@ export const writtenAt = ({ sent_at, last_attempt_at }: MailRow, now: Date): Dat
   sent_at ? (last_attempt_at ?? sent_at) : now;
 
 /** What is written into a mail. */
-export type LetterContext = Omit<MailVariables, 'sender_client_id'> &
+export type LetterContext = MailVariables &
   Pick<
     MailContext,
     | ('id' | 'kind' | 'recipient' | 'created_at' | 'request_address')
@@ -146,15 +145,22 @@ export const needsLink = condition`(sent_at is null and failed_at is null and (k
 
 const confirmationEnds = sql`change.requested_at + ${CONFIRM_HOURS}::int * interval '1 hour'`;
 
+/** Admins must not read what became of the account of a person who has left. */
+const HAS_LEFT = sql`when not exists (select from memberships m
+    where m.user_id = mail.user_id and m.client_id = mail.client_id)
+    then 'The person does not belong to the client any more.'`;
+
 /** The reason not to inform a person that their password expires. */
 const whyUntold = sql`case
+  ${HAS_LEFT}
   when not person.is_active then 'The account has been deactivated.'
   when person.last_password_set > mail.created_at then 'The password has been changed.'
-  when ${passwordExpiresAt('person')} is null then 'The password does not expire any more.'
+  when ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} is null then 'The password does not expire any more.'
 end`;
 
 /** A mail to an admin also stands for later requests for the same app. */
 const whyRequestIsOver = sql`case
+  ${HAS_LEFT}
   when request.id is null then 'The person who asked was erased.'
   when not person.is_active then 'The account has been deactivated.'
   when mail.kind = 'access-decided' then null

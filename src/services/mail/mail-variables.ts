@@ -1,8 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { MailKind } from '../../../entities/outbox-mail.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
-import type { Roles } from '../access/permissions.ts';
-import { clientVisibleTo } from '../access/visibility.ts';
 
 /** What mails say of a request for an app. Times are ISO 8601. */
 export type RequestFacts = {
@@ -19,8 +17,6 @@ export type RequestFacts = {
 
 /** What templates write into a mail, besides what its row has. No links, nor what they are made of. */
 export type MailVariables = {
-  /** The client in whose name the mail is sent; null for none. */
-  sender_client_id: number | null;
   client_name: string | null;
   default_from_email: string | null;
   support_email: string | null;
@@ -38,11 +34,11 @@ export type MailVariables = {
 };
 
 const variablesOf = (mail: MailVariables & { kind: MailKind }) => {
-  const { sender_client_id, client_name, default_from_email, support_email, first_name } = mail;
+  const { client_name, default_from_email, support_email, first_name } = mail;
   const { invitation_subject, invitation_body, invitation_days, app_labels } = mail;
   const { link_expires_at, password_expires_at, is_requested, access_request } = mail;
   return {
-    ...{ sender_client_id, client_name, default_from_email, support_email, first_name },
+    ...{ client_name, default_from_email, support_email, first_name },
     ...(mail.kind === 'invitation' && { invitation_subject, invitation_body, invitation_days, app_labels }),
     ...{ link_expires_at, password_expires_at, is_requested, access_request },
   };
@@ -64,16 +60,11 @@ export const keepVariables = async (
     where outbox_mails.id = kept.id`.execute(kysely(tx));
 };
 
-/**
- * SQL: a row with the variables of a sent row of the alias `mail`, or null if the reader may not see them. A mail about an account is sent in the name of one client
- * of the user, which they may have left since: admins of the others must not learn of it.
- */
-export const writtenFor = (reader: Roles) => sql<{ variables: unknown }>`lateral (select case
-  when mail.sent_at is not null and (mail.client_id is not null or mail.variables ->> 'sender_client_id' is null
-    or ${clientVisibleTo(reader, sql`(mail.variables ->> 'sender_client_id')::int`)})
-  then mail.variables end as variables)`;
+/** SQL: a row with the variables of a sent row of the alias `mail`, or null. */
+export const WRITTEN = sql<{ variables: unknown }>`lateral (
+  select case when mail.sent_at is not null then mail.variables end as variables)`;
 
-/** SQL, joined with `writtenFor` as `written`: a variable as it was written into a sent mail, or else as it is today. */
+/** SQL, joined with `WRITTEN` as `written`: a variable as it was written into a sent mail, or else as it is today. */
 export const asWritten = <Name extends keyof MailVariables>(
   name: Name,
   type: 'text' | 'int' | 'boolean' | 'timestamptz',

@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientVisibleTo } from '../access/visibility.ts';
+import { clientVisibleTo, isSinceLeaving } from '../access/visibility.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type ClientRow, readClient } from '../clients/clients.ts';
@@ -55,7 +55,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   const options = () => ({ now: clock.now(), invitationDays });
 
   const visibleMail = (tx: Em, actor: Actor, id: number) =>
-    mailContexts(tx, options(), actor)
+    mailContexts(tx, options())
       .select(concerns(actor, can(actor, 'administer')).as('is_own'))
       .where('mail.id', '=', id)
       .where(mailVisibleTo(actor))
@@ -93,7 +93,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
     /** Newest first. */
     list: async (actor: Actor, filter: MailFilter, page: PageRequest): Promise<MailRow[]> => {
-      let rows = afterCursor(mailRows(em, options(), actor), 'mail.id', filter.cursor, 'desc')
+      let rows = afterCursor(mailRows(em, options()), 'mail.id', filter.cursor, 'desc')
         .where(mailVisibleTo(actor))
         .orderBy('mail.id', 'desc');
       if (filter.status !== 'all') rows = rows.where(mailStatus, '=', filter.status);
@@ -106,7 +106,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       // A mail about a user concerns all clients of the user, but the actor may not see all of them.
       if (filter.client !== undefined) {
         const isVisible = clientVisibleTo(actor, sql`${filter.client}::int`);
-        rows = rows.where(isOfClients([filter.client])).where(isVisible);
+        rows = rows.where(isOfClients(actor, [filter.client])).where(isVisible);
       }
       return readPage(rows, 'mail.id', page);
     },
@@ -178,15 +178,13 @@ const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean =
 };
 
 /**
- * A mail concerns the client that sends it, and all clients to which its user belonged by then. What was sent while the user belonged to one
- * that they have left may concern that one, too.
+ * A mail concerns the client that sends it, and all clients to which its user belonged by then.
  */
-const isOfClients = (clientIds: readonly number[]) => condition`
-  (mail.client_id = any(${[...clientIds]}::int[]) or exists (
-    select from memberships m join users member on member.id = m.user_id
+const isOfClients = (actor: Actor, clientIds: readonly number[]) => condition`
+  (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])
-      and coalesce(m.joined_at <= mail.created_at, true)
-      and not coalesce(mail.created_at between member.shared_since and member.last_left, false)))`;
+      and coalesce(m.joined_at <= mail.created_at, true))
+    and ${isSinceLeaving(actor, sql`mail.user_id`, sql`mail.created_at`)})`;
 
 /**
  * A mail about an account, such as a password link, is not for the admins of one of several clients of its user. The end of a password
@@ -196,7 +194,7 @@ const concerns = (actor: Actor, isAll: boolean) =>
   isAll
     ? condition`true`
     : condition`((mail.client_id = any(${[...actor.adminOf]}::int[])
-          or mail.client_id is null and ${isOfClients(actor.adminOf)})
+          or mail.client_id is null and ${isOfClients(actor, actor.adminOf)})
         and (mail.client_id is not null and mail.kind <> 'password-expiry' or not exists (select from memberships m
           where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[]))))`;
 
@@ -278,7 +276,7 @@ const readEntries = async (
   options: MailOptions,
 ): Promise<TimelineEntry[]> => {
   const idsOf = (type: EntryKey['type']) => keys.flatMap((key) => (key.type === type ? key.id : []));
-  const mails = mailRows(em, options, actor).where(isAnyOf('mail.id', idsOf('mail'), 'bigint'));
+  const mails = mailRows(em, options).where(isAnyOf('mail.id', idsOf('mail'), 'bigint'));
   const invitations = await detailedInvitations(em, actor, options.now)
     .where(isAnyOf('invitations.id', idsOf('invitation'), 'int'))
     .execute();

@@ -5,7 +5,6 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
-import { VIEWS_ALL } from '../access/visibility.ts';
 import { deleteInBatches } from '../pruning.ts';
 import {
   type MailContext,
@@ -54,7 +53,7 @@ export const createOutbox = (deps: Deps) => {
 
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
   const keepDeliverable = async (tx: Em, ids: number[]): Promise<MailContext[]> => {
-    const mails = await mailContexts(tx, options(), VIEWS_ALL)
+    const mails = await mailContexts(tx, options())
       .where(isAnyOf('mail.id', ids, 'bigint'))
       .execute();
     const ended = mails.flatMap((mail) => {
@@ -165,9 +164,7 @@ const pruneOutbox = async (em: Em, now: Date, retentionDays: number): Promise<vo
 
 /** Marks obsolete unsent mails as failed, for services without a mail server. */
 const failAllObsolete = async (em: Em, options: MailOptions): Promise<void> => {
-  const open = mailRows(em, options, VIEWS_ALL)
-    .where('mail.sent_at', 'is', null)
-    .where('mail.failed_at', 'is', null);
+  const open = mailRows(em, options).where('mail.sent_at', 'is', null).where('mail.failed_at', 'is', null);
   const rows = await kysely(em)
     .selectFrom(open.as('open'))
     .select(['id', 'obsolete as reason'])

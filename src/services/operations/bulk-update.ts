@@ -90,7 +90,7 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
   /** Skips the users whom an earlier run has changed. Another instance may run the same plan at the same time. */
   const updateUsers = async (actor: Actor, change: BulkChange, plan: Plan): Promise<BulkResult> => {
     const { emails, ...operation } = plan;
-    const done = await findDone(em, plan.operation, emails);
+    const done = await findDone(em, actor, plan.operation, emails);
     const changeUser = createRowUpdate(
       { ...unit, audit: audit.withDetails({ operation: plan.operation }) },
       plan.operation,
@@ -101,7 +101,8 @@ export const createBulkUpdates = (unit: UnitOfWork) => {
     for await (const [current, email] of withCurrentActor(em, actor, rest))
       outcomes.set(email, await resultOf(email, () => changeUser(current, email)));
     // Also those whom another instance has changed.
-    for (const email of await findDone(em, plan.operation, emails)) outcomes.set(email, changed(email));
+    for (const email of await findDone(em, actor, plan.operation, emails))
+      outcomes.set(email, changed(email));
     return { ...operation, results: emails.map((email) => outcomes.get(email) ?? changed(email)) };
   };
 

@@ -5,6 +5,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { userVisibleTo } from '../access/visibility.ts';
 
 /** How long an operation can be continued and undone, in minutes. */
 const UNDO_MINUTES = 10;
@@ -99,14 +100,15 @@ const isUndoable = ({ isActive, ...change }: UndoableChange): boolean =>
     (ids) => ids.length > 0,
   ) || isActive !== null;
 
-/** Those of these addresses whose user the operation has changed, or to which it has sent a mail. */
+/** Those of these addresses whose user the operation has changed, if the actor still sees them, or to which it has sent a mail. */
 export const findDone = async (
   em: Em,
+  actor: Actor,
   operationId: string,
   emails: readonly string[],
 ): Promise<Set<string>> => {
   const { rows } = await sql<{ email: string }>`
-    select email from users where email = any(${[...emails]}::varchar[]) and id in (
+    select email from users where email = any(${[...emails]}::varchar[]) and ${userVisibleTo(actor)} and id in (
       select user_id from operation_changes where operation_id = ${operationId})
     union select recipient from outbox_mails
       where operation_id = ${operationId} and recipient = any(${[...emails]}::varchar[])`.execute(kysely(em));

@@ -42,8 +42,8 @@ type Shortened = {
 };
 
 /**
- * Mails the active members whose passwords expire sooner than before; inactive ones are informed when
- * they are reactivated. Run it after the policy or the membership was written, in the same transaction. The mails are
+ * Mails the active members whose passwords expire sooner by the policy than before; inactive ones are informed when
+ * they are reactivated. Policies of other clients, which may be shorter, change nothing: an admin could find them out. Run it after the policy or the membership was written, in the same transaction. The mails are
  * spread over up to an hour, so that they do not flood the mail server. A mail that is still queued says the new date
  * too.
  */
@@ -53,16 +53,14 @@ export const enqueueExpiryNotices = async (
 ): Promise<void> => {
   const expiry = expiryByClient(sql`users`);
   const before = daysBefore === 0 ? sql`'infinity'` : expiryByClient(sql`users`, sql`${daysBefore}::int`);
-  const others = passwordExpiresAt('users', sql`c.id <> changed.client_id`);
   await sql`
     with affected as (
       select m.client_id, m.user_id, users.email, users.is_active
       from memberships m join clients c on c.id = m.client_id join users on users.id = m.user_id
-        cross join lateral (select m.client_id) as changed
       where m.client_id = any(${[...clientIds]}::int[]) and c.password_expiration_days > 0
         and (${userIds === null}::boolean or m.user_id = any(${[...(userIds ?? [])]}::int[]))
         and users.password_hash is not null
-        and ${expiry} < ${before} and ${expiry} < coalesce(${others}, 'infinity')
+        and ${expiry} < ${before}
       -- As all writers of memberships: users first, by id.
       order by users.id for key share of users
     ),

@@ -25,6 +25,9 @@ type KnownAddress = HeldAddress & {
 /** The entries of a change are written within this time after it. */
 const CHANGE = sql`interval '10 seconds'`;
 
+/** SQL: when the last holding of an address ended. */
+const LAST = sql`max(coalesce(held.changed_at, 'infinity'))`;
+
 /**
  * The present and the former addresses of a person, under which they were recorded. Another account limits the time of an address only if the
  * viewer sees that account. An account whose address was never verified does not limit the time of one whose address was.
@@ -38,9 +41,9 @@ const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<Kn
       from email_changes where user_id = ${userId} and changed_at is not null)
     select email, bool_or(changed_at is null) as "isPresent", max(changed_at) + ${CHANGE} as "changedAt",
       bool_or(is_verified) as "isVerified",
-      (select max(before.changed_at) from email_changes before
+      (select max(before.changed_at) from email_changes before join users other on other.id = before.user_id
         where before.old_email = held.email and before.user_id <> ${userId}
-          and before.changed_at < coalesce(max(held.changed_at), 'infinity')
+          and before.changed_at < ${LAST} and ${userVisibleTo(viewer, 'other')}
           and (before.was_verified or not bool_or(held.is_verified))) as since,
       case when bool_and(changed_at is not null) and (
         exists (select from users other where other.email = held.email and ${userVisibleTo(viewer, 'other')})
@@ -51,9 +54,9 @@ const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<Kn
       bool_or(is_verified and not exists (select from email_changes handed where handed.user_id = ${userId}
         and handed.changed_at >= held.changed_at and not handed.is_own)) as "isHolders",
       array(select m.client_id from memberships m where m.user_id = ${userId}
-        and coalesce(m.joined_at <= max(held.changed_at), true)) as clients,
+        and coalesce(m.joined_at <= ${LAST}, true)) as clients,
       exists (select from memberships m where m.user_id = ${userId}
-        and coalesce(m.joined_at <= max(held.changed_at), true) and ${clientVisibleTo(viewer, sql`m.client_id`)}) as "isKnown"
+        and coalesce(m.joined_at <= ${LAST}, true) and ${clientVisibleTo(viewer, sql`m.client_id`)}) as "isKnown"
     from held group by email order by "isPresent" desc, email`.execute(kysely(em));
   return rows;
 };

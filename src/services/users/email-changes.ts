@@ -18,6 +18,7 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
+import { isSinceLeaving, type Viewer } from '../access/visibility.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
@@ -58,7 +59,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
 
   /** Replaces earlier requests. */
   const addRequest = async (tx: Em, actor: Actor, { user, to, address }: Request): Promise<void> => {
-    await deleteRequests(tx, user.id);
+    await deleteRequests(tx, user.id).execute();
     const now = clock.now();
     const is_own = user.id === actor.id;
     const requested = { requested_at: now, requested_by: actor.id, is_own };
@@ -73,8 +74,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
 
   /** The caller holds the lock of the user. */
   const cancelRequests = async (tx: Em, actor: Actor, user: Request['user'], clients: number[]) => {
-    const { numDeletedRows } = await deleteRequests(tx, user.id);
-    if (numDeletedRows === 0n) return;
+    const visible = deleteRequests(tx, user.id).where(isRequestVisibleTo(actor)).returning('change.id');
+    if ((await visible.execute()).length === 0) return;
     await audit.record(tx, [{ action: 'user.cancel-email', actor, target: user.email, clients }]);
   };
 
@@ -106,14 +107,15 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     },
 
     /**
-     * The present address of the account of a link, the one that it would get, and whether the actor must log in before.
+     * The address of the account that the holder of the mailbox knows, the one that it would get, and whether the actor must log in before.
      * @throws Problem `invalid-link`
      */
     verify: async (actor: Actor | null, kind: EmailLinkKind, token: string) => {
       const link = await findLink(kind, token);
       if (kind === 'confirm' && !(await isStillAllowed(em, link))) throw new Problem('invalid-link');
       const needs_login = kind === 'confirm' && link.isOwn && actor?.id !== link.userId;
-      return { email: link.email, new_email: link.to, needs_login };
+      // The old mailbox need not belong to the person any more.
+      return { email: kind === 'undo' ? link.to : link.email, new_email: link.to, needs_login };
     },
 
     /**
@@ -177,7 +179,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         await duplicateLimit.check(tx, actor.id);
         const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
         if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
-        await deleteRequests(tx, user.id);
+        await deleteRequests(tx, user.id).execute();
         const about = { user, to, actor, action: 'user.change-email', address: null } as const;
         const now = clock.now();
         await changeAddress({ tx, now, audit }, { ...about, notice: 'plain', isConfirmed: false });
@@ -199,7 +201,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       }),
 
     /** One's own change that waits for a confirmation; null if there is none. */
-    pending: (actor: Actor) => readPendingChange(em, actor.id, clock.now(), true),
+    pending: (actor: Actor) => readPendingChange(em, actor, actor.id, clock.now()),
 
     /** Ends one's own change that waits for a confirmation. @throws Problem `unauthenticated` */
     cancelOwn: (actor: Actor): Promise<void> =>
@@ -285,28 +287,28 @@ const rethrowAsTaken =
 /** Deletes the changes of a user that were requested and not made. Their links end. */
 const deleteRequests = (tx: Em, userId: number) =>
   kysely(tx)
-    .deleteFrom('email_changes')
-    .where('user_id', '=', userId)
-    .where('changed_at', 'is', null)
-    .executeTakeFirstOrThrow();
+    .deleteFrom('email_changes as change')
+    .where('change.user_id', '=', userId)
+    .where('change.changed_at', 'is', null);
+
+/** SQL: whether the viewer may see a change that was requested. What people request for themselves may concern a client that they left. */
+const isRequestVisibleTo = (viewer: Viewer) => condition`
+  (not change.is_own or ${isSinceLeaving(viewer, sql`change.user_id`, sql`change.requested_at`)})`;
 
 /** The change of a user that waits for a confirmation, and until when it can be confirmed. Null if its link has ended. */
-export const readPendingChange = async (em: Em, userId: number, now: Date, isSelf = false) => {
+export const readPendingChange = async (em: Em, viewer: Viewer, userId: number, now: Date) => {
   const pending = await kysely(em)
     .selectFrom('email_changes as change')
     .leftJoin('users as requester', 'requester.id', 'change.requested_by')
     .select(['change.new_email', 'change.requested_at', 'requester.email as requested_by'])
-    .innerJoin('users', 'users.id', 'change.user_id')
-    .select(['change.is_own', 'change.requested_by as requester_id', 'users.last_left', 'users.shared_since'])
+    .select(['change.is_own', 'change.requested_by as requester_id'])
     .where('change.user_id', '=', userId)
     .where('change.changed_at', 'is', null)
     .where('change.requested_at', '>', new Date(now.getTime() - CONFIRM_HOURS * HOUR_MS))
+    .where(isRequestVisibleTo(viewer))
     .executeTakeFirst();
   if (!pending) return null;
-  const { is_own: isOwn, requester_id: requestedBy, last_left, shared_since, ...change } = pending;
-  // What the person has requested while they belonged to others is not for the admins who are left.
-  const at = change.requested_at;
-  if (isOwn && !isSelf && last_left && shared_since && shared_since <= at && at <= last_left) return null;
+  const { is_own: isOwn, requester_id: requestedBy, ...change } = pending;
   if (!(await isStillAllowed(em, { userId, isOwn, requestedBy }))) return null;
   return { ...change, ends_at: new Date(change.requested_at.getTime() + CONFIRM_HOURS * HOUR_MS) };
 };

@@ -164,20 +164,28 @@ const findContents = async (
   members: readonly string[],
   appIds: readonly string[],
 ) => {
-  // Keeps memberships as they are until the transaction ends: those who change them lock the user first.
-  await kysely(tx)
+  const isMember = condition`exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})`;
+  // Keeps memberships as they are until the transaction ends: those who change them lock the user first. A wait for others than members
+  // would show that an address has an account.
+  const locked = await kysely(tx)
     .selectFrom('users')
     .select('id')
     .where(isAnyOf('email', members, 'varchar'))
+    .where(isMember)
     .orderBy('id')
     .forKeyShare()
     .execute();
   const users = await kysely(tx)
     .selectFrom('users')
-    .innerJoin('memberships', 'memberships.user_id', 'users.id')
     .select(['users.id', 'users.email'])
-    .where('memberships.client_id', '=', clientId)
-    .where(isAnyOf('users.email', members, 'varchar'))
+    .where(
+      isAnyOf(
+        'users.id',
+        locked.map(({ id }) => id),
+        'int',
+      ),
+    )
+    .where(isMember)
     .where(isNotErased)
     .orderBy('users.id')
     .execute();

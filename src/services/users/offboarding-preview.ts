@@ -3,7 +3,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientManagedBy, isListedView } from '../access/visibility.ts';
+import { clientManagedBy, isListedView, isSinceLeaving } from '../access/visibility.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readGrantedApps } from './app-grants.ts';
@@ -60,8 +60,10 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
         else exists (select from memberships m
           where m.user_id = u.id and m.is_active_member and ${managed('m.client_id')}) end as is_active,
       (select count(*)::int from sessions
-        where user_id = u.id and ${isUnexpired} and ${isUsed(now)} and ${isAccount}) as sessions,
-      (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}) as tokens,
+        where user_id = u.id and ${isUnexpired} and ${isUsed(now)} and ${isAccount}
+          and ${isSinceLeaving(actor, sql`u.id`, sql`sessions.created_at`)}) as sessions,
+      (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}
+          and ${isSinceLeaving(actor, sql`u.id`, sql`t.created_at`)}) as tokens,
       array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
         where gm.user_id = u.id and ${managed('gr.client_id')} order by lower(gr.name), gr.id) as groups,
       (select count(*)::int from access_views join apps a on a.id = access_views.app_id
@@ -71,7 +73,8 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
       (select count(*)::int from outbox_mails o
         where o.sent_at is null and o.failed_at is null and (o.user_id = u.id or o.recipient = u.email)
           and (${managed('o.client_id')} and o.kind <> 'password-expiry'
-            or (o.client_id is null or o.kind = 'password-expiry') and ${isAccount})) as mails,
+            or (o.client_id is null or o.kind = 'password-expiry') and ${isAccount}
+              and ${isSinceLeaving(actor, sql`u.id`, sql`o.created_at`)})) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
         where r.user_id = u.id and r.status = 'pending' and ${managed('a.client_id')}) as requests,
       coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, 'is_admin', m.is_admin) order by c.id)

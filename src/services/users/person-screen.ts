@@ -25,14 +25,14 @@ export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock
     return rows[0] ?? null;
   };
 
-  const readAccount = async (userId: number) => {
+  const readAccount = async (actor: Actor, userId: number) => {
     const account = await kysely(em)
       .selectFrom('users')
       .select(condition`password_hash is not null`.as('has_password'))
       .select(['last_password_set', passwordExpiresAt('users').as('password_expires_at')])
       .where('id', '=', userId)
       .executeTakeFirstOrThrow();
-    return { ...account, pending_email: await readPendingChange(em, userId, clock.now()) };
+    return { ...account, pending_email: await readPendingChange(em, actor, userId, clock.now()) };
   };
 
   return {
@@ -45,7 +45,7 @@ export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock
       const mayChange = userAdminRefusal(actor, target) === null;
       const [last_use, account] = await Promise.all([
         readLastUse(actor, email),
-        mayChange ? readAccount(target.id) : null,
+        mayChange ? readAccount(actor, target.id) : null,
       ]);
       return { role: roleOf(target), last_use, account };
     },

@@ -20,7 +20,7 @@ import {
 /** The columns of a user that people who see the user may see, besides `membershipColumns`. */
 const USER_COLUMNS = [
   ...(['email', 'handle', 'first_name', 'last_name', 'profile_color', 'profile_avatar'] as const),
-  ...(['last_login', 'date_joined', 'last_activated', 'last_password_set'] as const),
+  ...(['last_login', 'date_joined', 'last_password_set'] as const),
 ] as const;
 
 /** A JSON object that users see as it was stored. */
@@ -28,7 +28,7 @@ type Extra = Record<string, unknown>;
 
 /** SQL: the values that a user's memberships in the viewer's clients set; an active membership comes first. For a lateral join. */
 export const ownMemberships = (viewer: Viewer) => sql`
-  (select bool_or(m.is_active_member) as is_active, max(m.ended_at) as ended_at,
+  (select bool_or(m.is_active_member) as is_active, max(m.ended_at) as ended_at, min(coalesce(m.joined_at, '-infinity')) as since,
       (array_agg(m.extra order by m.is_active_member desc, m.client_id) filter (where m.extra is not null))[1] as extra,
       (array_agg(m.is_demo_user order by m.is_active_member desc, m.client_id)
         filter (where m.is_demo_user is not null))[1] as is_demo_user
@@ -45,15 +45,21 @@ export const membershipColumns = (viewer: Viewer) => {
     seesAccount
       ? sql`${sql.ref(`users.${column}`)}`
       : sql`coalesce(${sql.ref(`own.${column}`)}, ${sql.ref(`users.${column}`)})`;
+  // What other clients have done with the account before is not for admins of these.
+  const sinceJoined = (column: 'last_activated' | 'last_deactivated') =>
+    seesAccount
+      ? sql<Date | null>`${sql.ref(`users.${column}`)}`
+      : sql<Date | null>`case when (${sql.ref(`users.${column}`)} < own.since) is not true then ${sql.ref(`users.${column}`)} end`;
   return {
     extra: overridden<Extra>('extra'),
     is_demo_user: overridden<boolean>('is_demo_user'),
     is_active: seesAccount
       ? condition`users.is_active`
       : condition`(users.is_active and coalesce(own.is_active, true))`,
+    last_activated: sinceJoined('last_activated'),
     last_deactivated: seesAccount
-      ? sql<Date | null>`users.last_deactivated`
-      : sql<Date | null>`greatest(users.last_deactivated, own.ended_at)`,
+      ? sinceJoined('last_deactivated')
+      : sql<Date | null>`greatest(${sinceJoined('last_deactivated')}, own.ended_at)`,
   };
 };
 
@@ -80,7 +86,7 @@ export const clientsAdministered = (viewer: Viewer) =>
  * condition on the users themselves.
  */
 export const userRows = (em: Em, viewer: Viewer) => {
-  const { extra, is_active, is_demo_user, last_deactivated } = membershipColumns(viewer);
+  const { extra, is_active, is_demo_user, last_activated, last_deactivated } = membershipColumns(viewer);
   return kysely(em)
     .selectFrom('users')
     .$if(!seesAccounts(viewer), (users) =>
@@ -89,8 +95,8 @@ export const userRows = (em: Em, viewer: Viewer) => {
     .select('users.id')
     .select(USER_COLUMNS.map((column) => `users.${column}` as const))
     .select([extra.as('extra'), is_active.as('is_active'), is_demo_user.as('is_demo_user')])
+    .select([last_activated.as('last_activated'), last_deactivated.as('last_deactivated')])
     .select([
-      last_deactivated.as('last_deactivated'),
       arrayOf(appsSeenBy(viewer).select('a.id')).as('apps'),
       clientsAdministered(viewer).as('clientadmin_of'),
     ])
@@ -117,7 +123,6 @@ export const rowOfUser = (
   profile_avatar: user.profileAvatar ?? null,
   last_login: user.lastLogin ?? null,
   date_joined: user.dateJoined,
-  last_activated: user.lastActivated ?? null,
   last_password_set: user.lastPasswordSet,
   ...overriddenBy(memberships, user),
   ...seen,
@@ -125,11 +130,17 @@ export const rowOfUser = (
 
 const overriddenBy = (memberships: readonly Membership[], user: User) => {
   const activeFirst = memberships.toSorted((a, b) => Number(b.isActive) - Number(a.isActive));
-  const ended = [user.lastDeactivated, ...memberships.map(({ endedAt }) => endedAt)].filter((time) => !!time);
+  const joined = memberships.map(({ joinedAt }) => joinedAt?.getTime() ?? -Infinity);
+  const sinceJoined = (time: Date | null | undefined) =>
+    time && (memberships.length === 0 || time.getTime() >= Math.min(...joined)) ? time : null;
+  const ended = [sinceJoined(user.lastDeactivated), ...memberships.map(({ endedAt }) => endedAt)].filter(
+    (time) => !!time,
+  );
   return {
     extra: activeFirst.find(({ extra }) => extra)?.extra ?? user.extra,
     is_demo_user: activeFirst.find(({ isDemoUser }) => isDemoUser !== null)?.isDemoUser ?? user.isDemoUser,
     is_active: user.isActive && (memberships.length === 0 || memberships.some(({ isActive }) => isActive)),
+    last_activated: sinceJoined(user.lastActivated),
     last_deactivated: ended.toSorted((a, b) => b.getTime() - a.getTime())[0] ?? null,
   };
 };
