@@ -72,9 +72,9 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
         where i.email = u.email and i.status = 'pending' and ${managed('i.client_id')}) as invitations,
       (select count(*)::int from outbox_mails o
         where o.sent_at is null and o.failed_at is null and (o.user_id = u.id or o.recipient = u.email)
-          and (${managed('o.client_id')} and o.kind <> 'password-expiry'
-            or (o.client_id is null or o.kind = 'password-expiry') and ${isAccount}
-              and ${isSinceLeaving(actor, sql`u.id`, sql`o.created_at`)})) as mails,
+          and case when o.client_id is null or o.kind = 'password-expiry'
+            then o.user_id = u.id and ${isAccount} and ${isSinceLeaving(actor, sql`u.id`, sql`o.created_at`)}
+            else ${managed('o.client_id')} end) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
         where r.user_id = u.id and r.status = 'pending' and ${managed('a.client_id')}) as requests,
       coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, 'is_admin', m.is_admin) order by c.id)
