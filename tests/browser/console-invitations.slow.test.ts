@@ -49,6 +49,23 @@ invitations('the delivery of each invitation is shown as it goes on', async ({ a
   assert.is((await mailsTo(app, 'bad@delivery.test')).length, 2);
 });
 
+invitations('the message about a change covers nothing of the screen, and can be closed', async (context) => {
+  const { app, browser } = context;
+  const [email = ''] = await invite(app, 1);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/invitations?search=${email}`);
+  await page.getByRole('button', { name: `Actions for ${email}` }).click();
+  await page.getByRole('menuitem', { name: 'Resend' }).click();
+  const message = page.getByRole('status').getByText(`The invitation of ${email} is queued again.`);
+  await message.hover();
+  const [box, screen] = [await message.boundingBox(), await page.getByRole('main').boundingBox()];
+  await page.getByRole('button', { name: 'Close' }).click();
+  await message.waitFor({ state: 'detached' });
+
+  assert.ok(box && screen && box.x + box.width <= screen.x);
+});
+
 invitations(
   'an invitation is found by its address, revoked, and then listed as revoked',
   async ({ app, browser }) => {

@@ -57,6 +57,26 @@ people(
   },
 );
 
+people('the search announces the result that the arrow keys choose', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  await waitForHeading(page, 'People');
+  await page.keyboard.press('Control+K');
+  await page.keyboard.type('acme');
+  const chosen = page.getByRole('option', { selected: true });
+  await chosen.filter({ hasText: 'Ada Lovelace' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await chosen.filter({ hasText: 'Alex Acme' }).waitFor();
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowUp');
+  const last = page.getByRole('option').last();
+  const field = page.getByRole('combobox', { name: 'Find people' });
+
+  await eventually(async () => assert.is(await last.getAttribute('aria-selected'), 'true'));
+  assert.is(await field.getAttribute('aria-activedescendant'), await last.getAttribute('id'));
+});
+
 people(
   'Ctrl K finds invitees, also from a field, and says what to do if nothing matches',
   async (context) => {
