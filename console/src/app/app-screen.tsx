@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { type App, showsUsage, versionOf } from '../apps/app-of.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
+import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { canAdminister, canOperate } from '../layout/roles.ts';
@@ -53,17 +54,12 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
         }
         actions={
           <>
-            <Link
-              className="action-link"
-              to="/apps/$id/views"
-              params={{ id }}
-              title="Links that open the app without a login"
-            >
+            <HeaderLink to="/apps/$id/views" params={{ id }} title="Links that open the app without a login">
               Share links
-            </Link>
-            <Link className="action-link" to="/apps/$id/access" params={{ id }}>
+            </HeaderLink>
+            <HeaderLink to="/apps/$id/access" params={{ id }}>
               People with access
-            </Link>
+            </HeaderLink>
           </>
         }
         menu={

@@ -59,7 +59,8 @@ const LoadCell = ({ loads: [last] }: Pick<Version, 'loads'>) =>
   );
 
 const actionColumn = ({ onLoad, onRollback, isBusy }: Actions): Column<Version> => ({
-  heading: 'Change',
+  id: 'change',
+  heading: <span className="visually-hidden">Change</span>,
   width: '8rem',
   onPhone: 'corner',
   cell: ({ version, is_current, is_staged, loads }) => {

@@ -2,6 +2,7 @@ import { Group, Menu, Tabs } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
+import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { administers } from '../layout/roles.ts';
@@ -38,12 +39,12 @@ export const ClientScreen = () => {
         procedures={['clients.get']}
         actions={
           <>
-            <Link className="action-link" to="/people" search={{ client: id }}>
+            <HeaderLink to="/people" search={{ client: id }}>
               People
-            </Link>
-            <Link className="action-link" to="/apps" search={{ client: id }}>
+            </HeaderLink>
+            <HeaderLink to="/apps" search={{ client: id }}>
               Apps
-            </Link>
+            </HeaderLink>
           </>
         }
         menu={

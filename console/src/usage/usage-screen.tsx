@@ -1,5 +1,6 @@
 import { SimpleGrid } from '@mantine/core';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
+import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { ReportControls } from './report-controls.tsx';
 import { TopApps } from './top-apps.tsx';
@@ -29,9 +30,9 @@ export const UsageScreen = () => {
         procedures={['usage.report', 'usage.topApps', 'usage.top', 'usage.list']}
         lead="Actions of people in apps, compared with the period before."
         actions={
-          <Link className="action-link" to="/idle" search={{ client }}>
+          <HeaderLink to="/idle" search={{ client }}>
             Who and what is idle
-          </Link>
+          </HeaderLink>
         }
       />
       <UsageFilters filter={filter} onChange={change} />
