@@ -41,7 +41,8 @@ const columnsOf = (revoke: (session: Session) => void): Column<Session>[] => [
   { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
   { heading: 'Logged in', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
   {
-    heading: 'Revoke',
+    id: 'revoke',
+    heading: <span className="visually-hidden">Revoke</span>,
     width: '6rem',
     onPhone: 'corner',
     cell: (session) =>

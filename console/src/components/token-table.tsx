@@ -37,7 +37,8 @@ const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
   { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
   { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address },
   {
-    heading: 'Revoke',
+    id: 'revoke',
+    heading: <span className="visually-hidden">Revoke</span>,
     width: '6rem',
     onPhone: 'corner',
     cell: (token) => (

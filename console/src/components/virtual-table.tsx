@@ -6,8 +6,9 @@ import { type Card, titleOf, useCard } from './row-card.tsx';
 import classes from './virtual-table.module.css';
 
 export const ROW_HEIGHT = 40;
-/** Of the heading and the border. */
-const FRAME_HEIGHT = 38;
+/** Of the border, and of the heading where it is shown. */
+const BORDER_HEIGHT = 2;
+const HEADING_HEIGHT = 36;
 /** Rows before the end of the table at which the next page is requested. */
 const AHEAD = 30;
 
@@ -83,6 +84,8 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
   }, [hasMore, last, rows.length, onMore]);
 
   const { gridTemplateColumns, minWidth } = gridOf(columns);
+  const hasHeading = !card || card.heading !== undefined;
+  const height = virtualizer.getTotalSize() + BORDER_HEIGHT + (hasHeading ? HEADING_HEIGHT : 0);
   return (
     <section
       ref={scroller}
@@ -91,7 +94,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       tabIndex={0}
       // In a low window the page scrolls, too.
-      style={{ minHeight: `min(20rem, ${virtualizer.getTotalSize() + FRAME_HEIGHT}px)` }}
+      style={{ minHeight: `min(20rem, ${height}px)` }}
       data-selectable={isSelected !== undefined || undefined}
     >
       <table
@@ -101,11 +104,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
         className={classes.table}
         style={{ minWidth }}
       >
-        <thead
-          role="rowgroup"
-          className={classes.head}
-          data-unseen={(card && card.heading === undefined) || undefined}
-        >
+        <thead role="rowgroup" className={classes.head} data-unseen={!hasHeading || undefined}>
           <tr role="row" className={classes.row} style={{ gridTemplateColumns }}>
             {columns.map((column) => (
               <Heading key={keyOfColumn(column)} column={column} sort={props.sort} onSort={props.onSort} />

@@ -13,7 +13,6 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createLink, Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { type Outputs, steward, trpc } from '../api.ts';
-import { EmptyState } from '../components/empty-state.tsx';
 import { newIdempotencyKey } from '../components/idempotency-key.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { messageOf } from '../components/screen-error.tsx';
@@ -33,9 +32,9 @@ export const AttentionList = () => {
   const topics = topicsOf(attention.data).filter(({ count }) => count > 0);
   if (topics.length === 0) {
     return (
-      <EmptyState title="Nothing has failed, expired or gone unused">
-        Failed mails and the like appear here.
-      </EmptyState>
+      <Text className="card" c="dimmed">
+        Nothing has failed, expired or gone unused.
+      </Text>
     );
   }
   return (

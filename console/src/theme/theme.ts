@@ -105,6 +105,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-line': '#e6e2d8',
     '--console-nav': '#f4f2ec',
     '--console-tag': '#f0ede5',
+    '--console-notice': '#fdf3e1',
+    '--console-notice-line': '#efdcb8',
   },
   dark: {
     '--mantine-color-body': '#141817',
@@ -119,5 +121,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-line': '#313a38',
     '--console-nav': '#101413',
     '--console-tag': '#2b3331',
+    '--console-notice': '#2a251a',
+    '--console-notice-line': '#4d4128',
   },
 });
