@@ -171,7 +171,11 @@ const screens = [
     path: '/access',
     validateSearch: accessFilter,
     loaderDeps: ({ search }) => search,
-    loader: ({ deps }) => prefetchAccess(deps),
+    // As above.
+    loader: ({ deps, cause }) => {
+      const loaded = prefetchAccess(deps);
+      return cause === 'stay' ? undefined : loaded;
+    },
     component: lazyScreen(() => import('./access/access-screen.tsx'), 'AccessScreen'),
   }),
 ] as const;

@@ -23,12 +23,20 @@ export const clientToShow = (all: readonly Client[], roles: Roles, filter: Acces
   return clients.find(({ id }) => id === filter.client) ?? clients[0];
 };
 
-/** Requests the first page while the screen is loaded, as `prefetchPeople`. */
+/** How long a screen waits for its rows before it shows where they will be. */
+const WAIT_MS = 150;
+
+/**
+ * Requests the first page while the screen is loaded. If it arrives soon, the screen appears in one step, with half the work for the
+ * browser.
+ */
 export const prefetchAccess = async (filter: AccessFilter): Promise<void> => {
   const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
   if (!session || !canAdminister(session.roles)) return;
   await queryClient.prefetchQuery({ ...trpc.clients.list.queryOptions({}), retry: false });
   const all = queryClient.getQueryData(trpc.clients.list.queryKey({})) ?? [];
   const client = clientToShow(all, session.roles, filter);
-  if (client) void queryClient.prefetchInfiniteQuery(accessQuery(client.id, filter.search));
+  if (!client) return;
+  const rows = queryClient.prefetchInfiniteQuery(accessQuery(client.id, filter.search));
+  await Promise.race([rows, new Promise((resolve) => setTimeout(resolve, WAIT_MS))]);
 };

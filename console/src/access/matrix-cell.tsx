@@ -36,23 +36,21 @@ export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, o
           if (key === '?') onExplain();
         }}
       />
-      <div className={classes.facts}>
-        {end && (
-          <span className={classes.end} title={`Ends ${dateOf(end.expires_at)}`}>
-            to {shortDateOf(end.expires_at)}
-          </span>
-        )}
-        {/* The key does the same, so that Tab leads from box to box. */}
-        <button
-          type="button"
-          className={classes.why}
-          tabIndex={-1}
-          aria-label={`Why? ${app.label} for ${user.email}`}
-          onClick={onExplain}
-        >
-          Why?
-        </button>
-      </div>
+      {end && (
+        <span className={classes.end} title={`Ends ${dateOf(end.expires_at)}`}>
+          to {shortDateOf(end.expires_at)}
+        </span>
+      )}
+      {/* The key does the same, so that Tab leads from box to box. */}
+      <button
+        type="button"
+        className={classes.why}
+        tabIndex={-1}
+        aria-label={`Why? ${app.label} for ${user.email}`}
+        onClick={onExplain}
+      >
+        Why?
+      </button>
     </div>
   );
 };

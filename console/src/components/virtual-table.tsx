@@ -72,7 +72,7 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 5,
+    overscan: 3,
   });
   // It keeps the heights of rows, which change when a phone is turned, or when cards get another line.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what was measured
