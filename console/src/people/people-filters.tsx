@@ -5,8 +5,8 @@ import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
 import { type PeopleFilter, peopleFilter, ROLES } from './people-filter.ts';
 
-/** Short, because a list that is no longer wanted is aborted. */
-const TYPING_MS = 25;
+/** Less than the time between two keys: a list that is no longer wanted is aborted. */
+const TYPING_MS = 10;
 const MAX_GROUPS = 200;
 
 const choicesOf = (labels: Record<string, string>) =>
