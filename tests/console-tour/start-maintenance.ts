@@ -14,6 +14,7 @@ export const startMaintenance = async ({ page, read, logIn, screenshot }: Tour):
   await page.getByRole('button', { name: 'Start maintenance…' }).click();
   await page.getByRole('button', { name: 'Start maintenance', exact: true }).click();
   await page.getByText('Saved.').waitFor();
+  await page.getByTitle('Preview of the message').contentFrame().getByText(MESSAGE).waitFor();
   await screenshot('maintenance');
   const [sales] = (await read('/jb/apps/')).filter(({ slug }) => slug === 'sales');
   assert.is(sales?.in_maintenance, true);

@@ -76,10 +76,14 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
       closeButtonLabel="Close"
       onClose={onClose}
     >
-      <Lines rows={failed} textOf={({ problem }) => problem?.detail} />
-      <Lines rows={unchanged} textOf={() => UNCHANGED[change.action]} />
-      {change.apps && change.expires_at && unchanged.length > 0 && (
-        <SameEnd rows={unchanged} apps={change.apps} end={change.expires_at} />
+      {changed < results.length && (
+        <>
+          <Lines rows={failed} textOf={({ problem }) => problem?.detail} />
+          <Lines rows={unchanged} textOf={() => UNCHANGED[change.action]} />
+          {change.apps && change.expires_at && unchanged.length > 0 && (
+            <SameEnd rows={unchanged} apps={change.apps} end={change.expires_at} />
+          )}
+        </>
       )}
     </Alert>
   );
