@@ -326,4 +326,47 @@ traces(
   },
 );
 
+traces(
+  'a change of the address that another client had requested leaves no trace when it is cancelled',
+  async ({ app }) => {
+    const email = await addPerson(app, [FLEET]);
+    await app.as(GLOBEX).users.changeEmail({ email, new_email: `planned-${email}` });
+    app.clock.advance(MINUTE_MS);
+    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+    await app.as(GLOBEX).memberships.remove({ id: 2, email });
+
+    await app.as(ACME).users.cancelEmailChange({ email });
+
+    assert.equal(await app.as(ACME).audit.list({ person: email, action: 'user.cancel-email' }), []);
+  },
+);
+
+traces(
+  'a password link that waits does not tell the new address of a person who has left',
+  async ({ app }) => {
+    const email = await addPerson(app, [SALES]);
+    const change = { action: 'send-password-link' as const };
+    const { operation } = await app.as(ACME).users.bulkUpdate({ emails: [email], ...change });
+    await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+    await app.as(ACME).memberships.remove({ id: 1, email });
+    const guess = `left-${email}`;
+    await app.as(ROOT).users.changeEmail({ email, new_email: guess });
+
+    const { results } = await app.as(ACME).users.bulkUpdate({ emails: [guess], operation, ...change });
+
+    assert.is(results[0]?.status, 'failed');
+  },
+);
+
+traces('the new holder of an account does not read when the earlier one was deactivated', async ({ app }) => {
+  const email = await addPerson(app, [SALES]);
+  for (const is_active of [false, true]) await app.as(ROOT).users.update({ email, is_active });
+  const to = `holder-of-${email}`;
+  await app.as(ROOT).users.changeEmail({ email, new_email: to });
+
+  const { last_activated, last_deactivated } = await app.as(to).users.get({ email: to });
+
+  assert.equal([last_activated, last_deactivated], [null, null]);
+});
+
 traces.run();

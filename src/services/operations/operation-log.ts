@@ -100,7 +100,7 @@ const isUndoable = ({ isActive, ...change }: UndoableChange): boolean =>
     (ids) => ids.length > 0,
   ) || isActive !== null;
 
-/** Those of these addresses whose user the operation has changed, if the actor still sees them, or to which it has sent a mail. */
+/** Those of these addresses whose user the operation has changed or mailed. Without users whom the actor does not see any more. */
 export const findDone = async (
   em: Em,
   actor: Actor,
@@ -110,8 +110,9 @@ export const findDone = async (
   const { rows } = await sql<{ email: string }>`
     select email from users where email = any(${[...emails]}::varchar[]) and ${userVisibleTo(actor)} and id in (
       select user_id from operation_changes where operation_id = ${operationId})
-    union select recipient from outbox_mails
-      where operation_id = ${operationId} and recipient = any(${[...emails]}::varchar[])`.execute(kysely(em));
+    union select recipient from outbox_mails left join users on users.id = outbox_mails.user_id
+      where operation_id = ${operationId} and recipient = any(${[...emails]}::varchar[])
+        and (users.id is null or ${userVisibleTo(actor)})`.execute(kysely(em));
   return new Set(rows.map(({ email }) => email));
 };
 

@@ -222,8 +222,12 @@ const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
   await supersedeEnded(tx, [user.id], 'role');
   await supersedeEnded(tx, [user.id], 'client-admin');
   await endAllAccess(tx, user.id, now);
+  // When others have deactivated the earlier holder is not for the new one.
+  user.lastActivated = null;
+  if (user.isActive) user.lastDeactivated = null;
   // A repeat gets the response to the earlier holder.
   await kysely(tx).deleteFrom('idempotent_responses').where('user_id', '=', user.id).execute();
+  await tx.flush();
   // Inactive people get a link when they are reactivated and ask for one.
   if (!user.isActive) return;
   tx.create(OutboxMail, {
@@ -291,9 +295,9 @@ const deleteRequests = (tx: Em, userId: number) =>
     .where('change.user_id', '=', userId)
     .where('change.changed_at', 'is', null);
 
-/** SQL: whether the viewer may see a change that was requested. What people request for themselves may concern a client that they left. */
+/** SQL: whether the viewer may see a change that was requested: not one that another client of the time has requested, or the person. */
 const isRequestVisibleTo = (viewer: Viewer) => condition`
-  (not change.is_own or ${isSinceLeaving(viewer, sql`change.user_id`, sql`change.requested_at`)})`;
+  (change.requested_by = ${viewer.id} or ${isSinceLeaving(viewer, sql`change.user_id`, sql`change.requested_at`)})`;
 
 /** The change of a user that waits for a confirmation, and until when it can be confirmed. Null if its link has ended. */
 export const readPendingChange = async (em: Em, viewer: Viewer, userId: number, now: Date) => {
