@@ -68,8 +68,9 @@ export const UserSchema = defineEntity({
     dateJoined: instant(),
     lastActivated: instant().nullable(),
     lastDeactivated: instant().nullable(),
-    /** When they last left a client. What happened to the account until then may concern that client. */
+    /** When they last left a client, and since when they had belonged to one that they left. What happened to the account in between may concern it. */
     lastLeft: instant().nullable(),
+    sharedSince: instant().nullable(),
     /** The time of creation until the first password is set. */
     lastPasswordSet: instant(),
   },

@@ -36,7 +36,9 @@ export class LimitedErasures extends Migration {
           case when entry.actor_email = erasure.address or (entry.actor_email = '' and entry.target = erasure.address)
             then null else entry.address end
       $$`);
-    this.addSql(`alter table users add column last_left timestamptz(3)`);
+    this.addSql(
+      `alter table users add column last_left timestamptz(3), add column shared_since timestamptz(3)`,
+    );
     this.addSql(`alter table memberships add column reactivated_at timestamptz(3)`);
     // Whether the links of earlier ones were shown is not known.
     this.addSql(`alter table invitations add column is_link_shown boolean not null default true`);

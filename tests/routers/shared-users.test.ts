@@ -57,7 +57,7 @@ const userRow = (app: TestApp) =>
 
 /** Without when the person left a client: it only keeps mails of that client from the others. */
 const accountOf = async (app: TestApp) => {
-  const { last_left: _, ...account } = await userRow(app);
+  const { last_left: _, shared_since: __, ...account } = await userRow(app);
   return account;
 };
 

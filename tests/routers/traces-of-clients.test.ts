@@ -198,7 +198,7 @@ traces(
 );
 
 traces(
-  'account mails of the time before a person left another client are hidden from the first',
+  'account mails of the time before a person joined another client stay with the first',
   async ({ app }) => {
     const email = await addPerson(app, [FLEET]);
     app.clock.advance(60 * MINUTE_MS);
@@ -210,7 +210,7 @@ traces(
     await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
     await app.as(ACME).memberships.remove({ id: 1, email });
 
-    assert.is(await mails(), 0);
+    assert.is(await mails(), 1);
   },
 );
 
@@ -368,5 +368,37 @@ traces('the new holder of an account does not read when the earlier one was deac
 
   assert.equal([last_activated, last_deactivated], [null, null]);
 });
+
+traces('a short stay in another client hides nothing of the time before it', async ({ app }) => {
+  const email = await addPerson(app, [FLEET]);
+  await app.as(email).tokens.createNamed({ name: 'of Globex alone' });
+  app.clock.advance(MINUTE_MS);
+  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+  app.clock.advance(MINUTE_MS);
+  await app.as(ACME).memberships.remove({ id: 1, email });
+
+  const tokens = await app.as(GLOBEX).tokens.listByUser({ email });
+  assert.ok(tokens.some(({ name }) => name === 'of Globex alone'));
+});
+
+traces(
+  'an invitation that brings a suspended person back ends the undo for an old mailbox',
+  async ({ app }) => {
+    const email = await addPerson(app, [SALES]);
+    const to = `moved-${email}`;
+    await app.as(email).profile.requestEmail({ email: to });
+    const confirmation = await mailedEmailToken(app, to, 'confirm');
+    await app.as(email).profile.confirmEmail({ token: confirmation });
+    const token = await mailedEmailToken(app, email, 'undo');
+    assert.ok(await app.as(null).profile.verifyEmail({ token, kind: 'undo' }));
+    await app.as(ACME).memberships.update({ id: 1, email: to, is_active: false });
+
+    const { path } = await inviteByLink(app, { email: to, by: ROOT });
+    const [, key = '', signature = ''] = /invitation\/(.+)\/\?signature=(.+)$/.exec(path) ?? [];
+    await app.as(to).invitations.accept({ key, signature });
+
+    await rejectsWith(app.as(null).profile.verifyEmail({ token, kind: 'undo' }), 'invalid-link');
+  },
+);
 
 traces.run();

@@ -150,17 +150,19 @@ export const accessViewManagedBy = (manager: Roles): Condition =>
         where u.id = access_views.user_id and (u.is_superuser or u.is_staff)))`;
 
 /**
- * SQL: whether the viewer may see what happened to an account at this time. Until the person left the last other client, it concerned that
- * client, too, and is not for admins of those that are left.
+ * SQL: whether the viewer may see what happened to an account at these times. While the person belonged to another client that they have left,
+ * it concerned that client, too, and is not for admins of those that are left.
  */
-export const isSinceLeaving = (
+export const isOutsideSharedTime = (
   viewer: Viewer,
   userId: RawBuilder<unknown>,
-  at: RawBuilder<unknown>,
-): Condition =>
-  canViewAll(viewer)
-    ? ALWAYS
-    : condition`(${userId} = ${viewer.id} or not exists (select from users u where u.id = ${userId} and u.last_left >= ${at}))`;
+  ...times: RawBuilder<unknown>[]
+): Condition => {
+  if (canViewAll(viewer)) return ALWAYS;
+  const isWithin = times.map((at) => sql`${at} between u.shared_since and u.last_left`);
+  return condition`(${userId} = ${viewer.id} or not exists (
+    select from users u where u.id = ${userId} and (${sql.join(isWithin, sql` or `)})))`;
+};
 
 /** SQL: whether lists show an access view: not those of one embedding, nor those that have expired. */
 export const isListedView = (now: Date): Condition =>

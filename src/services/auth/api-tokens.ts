@@ -6,7 +6,7 @@ import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import { isSinceLeaving } from '../access/visibility.ts';
+import { isOutsideSharedTime } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
 import { addToken, isCurrent, isTokenUnexpired, tokenDigest } from './credentials.ts';
@@ -62,7 +62,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
         .deleteFrom('api_tokens')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
-        .where(isSinceLeaving(actor, sql`user_id`, sql`created_at`))
+        .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`, sql`last_used`))
         .returning('name')
         .executeTakeFirstOrThrow(() => notFound('token'));
       // A token that the revoked one has replaced would be valid for the rest of its minute.
@@ -94,7 +94,7 @@ const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: nu
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', 'last_used', 'last_address', isCurrent(actor, 'token')])
     .where('user_id', '=', userId)
-    .where(isSinceLeaving(actor, sql`user_id`, sql`api_tokens.created_at`))
+    .where(isOutsideSharedTime(actor, sql`user_id`, sql`api_tokens.created_at`, sql`api_tokens.last_used`))
     .where('last_used', '>', idleCutoff(now, idleDays))
     .where(isTokenUnexpired)
     .orderBy('id', 'desc');

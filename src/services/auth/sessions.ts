@@ -6,7 +6,7 @@ import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { isSinceLeaving } from '../access/visibility.ts';
+import { isOutsideSharedTime } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -80,7 +80,7 @@ export const createSessions = ({
         .deleteFrom('sessions')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
-        .where(isSinceLeaving(actor, sql`user_id`, sql`created_at`))
+        .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`, sql`last_used`))
         .executeTakeFirst();
       if (deleted.numDeletedRows === 0n) throw notFound('session');
       const { email: target, clientIds: clients } = owner;
@@ -122,7 +122,7 @@ const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
     .selectFrom('sessions')
     .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent', isCurrent(actor, 'session')])
     .where('user_id', '=', userId)
-    .where(isSinceLeaving(actor, sql`user_id`, sql`sessions.created_at`))
+    .where(isOutsideSharedTime(actor, sql`user_id`, sql`sessions.created_at`, sql`sessions.last_used`))
     .where(isUsed(now))
     .where(isUnexpired)
     .orderBy('last_used', 'desc')

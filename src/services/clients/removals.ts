@@ -65,7 +65,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       const details = { id, ...(await countOfClient(tx, id)) };
       const members = await kysely(tx)
         .selectFrom('memberships')
-        .select('user_id')
+        .select(['user_id', 'joined_at'])
         .where('client_id', '=', id)
         .execute();
 
@@ -73,11 +73,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
       const ids = people.map((person) => person.id);
       await deactivateAll(tx, ids, now);
-      await forgetClients(
-        tx,
-        members.map((member) => member.user_id),
-        now,
-      );
+      await forgetClients(tx, members, now);
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
 

@@ -17,6 +17,7 @@ import { supersedeEnded } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
@@ -240,6 +241,8 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   const { clientIds, ...roles } = await targets(tx).where('users.id', '=', userId).executeTakeFirstOrThrow();
   await joinInvited(tx, invitation, userId, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
+  // The client trusts the present mailbox: an undo must not give its access to the old one.
+  if (!membership.isActive) await endUndo(tx, userId);
   membership.reactivate(now);
   const isMember = clientIds.includes(clientId);
   const isShared = clientIds.some((id) => id !== clientId);

@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientVisibleTo, isSinceLeaving } from '../access/visibility.ts';
+import { clientVisibleTo, isOutsideSharedTime } from '../access/visibility.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { type ClientRow, readClient } from '../clients/clients.ts';
@@ -147,7 +147,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       const client = { ...(await readClient(em, actor, clientId)), ...pickDefined(texts) };
       const now = clock.now();
       const about = { client_name: client.name, invitation_days: invitationDays, created_at: now };
-      return mailWriter.write({ ...EXAMPLE, ...about, ...client }, now);
+      return mailWriter.write({ ...EXAMPLE, ...client, ...about }, now);
     },
 
     /**
@@ -184,7 +184,7 @@ const isOfClients = (actor: Actor, clientIds: readonly number[]) => condition`
   (mail.client_id = any(${[...clientIds]}::int[]) or exists (select from memberships m
     where m.user_id = mail.user_id and m.client_id = any(${[...clientIds]}::int[])
       and coalesce(m.joined_at <= mail.created_at, true))
-    and ${isSinceLeaving(actor, sql`mail.user_id`, sql`mail.created_at`)})`;
+    and ${isOutsideSharedTime(actor, sql`mail.user_id`, sql`mail.created_at`)})`;
 
 /**
  * A mail about an account, such as a password link, is not for the admins of one of several clients of its user. The end of a password

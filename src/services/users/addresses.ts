@@ -25,12 +25,9 @@ type KnownAddress = HeldAddress & {
 /** The entries of a change are written within this time after it. */
 const CHANGE = sql`interval '10 seconds'`;
 
-/** SQL: when the last holding of an address ended. */
-const LAST = sql`max(coalesce(held.changed_at, 'infinity'))`;
-
 /**
- * The present and the former addresses of a person, under which they were recorded. Another account limits the time of an address only if the
- * viewer sees that account. An account whose address was never verified does not limit the time of one whose address was.
+ * The present and the former addresses of a person, under which they were recorded. One that another account had in between is two of them.
+ * Another account limits the time of an address only if the viewer sees that account. An account whose address was never verified does not limit the time of one whose address was.
  */
 const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<KnownAddress[]> => {
   const { rows } = await sql<KnownAddress>`
@@ -38,26 +35,29 @@ const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<Kn
       select id as user_id, email, null::timestamptz as changed_at, is_email_verified as is_verified, true as is_own
       from users where id = ${userId}
       union all select user_id, old_email, changed_at, was_verified, is_own
-      from email_changes where user_id = ${userId} and changed_at is not null)
-    select email, bool_or(changed_at is null) as "isPresent", max(changed_at) + ${CHANGE} as "changedAt",
-      bool_or(is_verified) as "isVerified",
-      (select max(before.changed_at) from email_changes before join users other on other.id = before.user_id
+      from email_changes where user_id = ${userId} and changed_at is not null),
+    timed as (
+      select *, coalesce(changed_at, 'infinity') as ended_at, (
+        select max(before.changed_at) from email_changes before join users other on other.id = before.user_id
         where before.old_email = held.email and before.user_id <> ${userId}
-          and before.changed_at < ${LAST} and ${userVisibleTo(viewer, 'other')}
-          and (before.was_verified or not bool_or(held.is_verified))) as since,
+          and before.changed_at < coalesce(held.changed_at, 'infinity') and ${userVisibleTo(viewer, 'other')}
+          and (before.was_verified or not held.is_ever_verified)) as since
+      from (select *, bool_or(is_verified) over (partition by email) as is_ever_verified from held) as held)
+    select email, since, bool_or(changed_at is null) as "isPresent", max(changed_at) + ${CHANGE} as "changedAt",
+      bool_or(is_verified) as "isVerified",
       case when bool_and(changed_at is not null) and (
-        exists (select from users other where other.email = held.email and ${userVisibleTo(viewer, 'other')})
+        exists (select from users other where other.email = timed.email and ${userVisibleTo(viewer, 'other')})
         or exists (select from email_changes later join users other on other.id = later.user_id
-          where later.old_email = held.email and later.user_id <> ${userId}
-            and later.changed_at > max(held.changed_at) and ${userVisibleTo(viewer, 'other')}))
+          where later.old_email = timed.email and later.user_id <> ${userId}
+            and later.changed_at > max(timed.changed_at) and ${userVisibleTo(viewer, 'other')}))
         then max(changed_at) + ${CHANGE} end as until,
       bool_or(is_verified and not exists (select from email_changes handed where handed.user_id = ${userId}
-        and handed.changed_at >= held.changed_at and not handed.is_own)) as "isHolders",
+        and handed.changed_at >= timed.changed_at and not handed.is_own)) as "isHolders",
       array(select m.client_id from memberships m where m.user_id = ${userId}
-        and coalesce(m.joined_at <= ${LAST}, true)) as clients,
+        and coalesce(m.joined_at <= max(timed.ended_at), true)) as clients,
       exists (select from memberships m where m.user_id = ${userId}
-        and coalesce(m.joined_at <= ${LAST}, true) and ${clientVisibleTo(viewer, sql`m.client_id`)}) as "isKnown"
-    from held group by email order by "isPresent" desc, email`.execute(kysely(em));
+        and coalesce(m.joined_at <= max(timed.ended_at), true) and ${clientVisibleTo(viewer, sql`m.client_id`)}) as "isKnown"
+    from timed group by email, since order by "isPresent" desc, email`.execute(kysely(em));
   return rows;
 };
 

@@ -18,7 +18,7 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
-import { isSinceLeaving, type Viewer } from '../access/visibility.ts';
+import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
@@ -297,7 +297,7 @@ const deleteRequests = (tx: Em, userId: number) =>
 
 /** SQL: whether the viewer may see a change that was requested: not one that another client of the time has requested, or the person. */
 const isRequestVisibleTo = (viewer: Viewer) => condition`
-  (change.requested_by = ${viewer.id} or ${isSinceLeaving(viewer, sql`change.user_id`, sql`change.requested_at`)})`;
+  (change.requested_by = ${viewer.id} or ${isOutsideSharedTime(viewer, sql`change.user_id`, sql`change.requested_at`)})`;
 
 /** The change of a user that waits for a confirmation, and until when it can be confirmed. Null if its link has ended. */
 export const readPendingChange = async (em: Em, viewer: Viewer, userId: number, now: Date) => {

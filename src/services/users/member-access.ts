@@ -31,17 +31,27 @@ export const endMemberAccess = async (
     .execute();
 };
 
+/** A membership that was deleted. */
+export type EndedMembership = { user_id: number; joined_at: Date | null };
+
 /**
- * Call it when memberships of these users have been deleted. Clears `extra` and `is_demo_user` of accounts whose last membership that used
- * them has ended, so that neither the next client nor the next holder of the account sees them. What happened to the account until now
- * stays hidden from admins of its other clients: see `isSinceLeaving`.
+ * Call it when memberships have been deleted. Clears `extra` and `is_demo_user` of accounts whose last membership that used them has ended,
+ * so that neither the next client nor the next holder of the account sees them. What happened to the account in the meantime stays hidden
+ * from admins of its other clients: see `isOutsideSharedTime`.
  */
-export const forgetClients = async (tx: Em, userIds: readonly number[], now: Date): Promise<void> => {
-  await kysely(tx)
-    .updateTable('users')
-    .set({ last_left: now })
-    .where(isAnyOf('id', userIds, 'int'))
-    .execute();
+export const forgetClients = async (
+  tx: Em,
+  memberships: readonly EndedMembership[],
+  now: Date,
+): Promise<void> => {
+  await sql`
+    update users set last_left = ${now}::timestamptz,
+      shared_since = least(coalesce(users.shared_since, ended.since), ended.since)
+    from (select user_id, min(coalesce(joined_at, 'epoch')) as since
+      from json_to_recordset(${JSON.stringify(memberships)}::json) as m (user_id int, joined_at timestamptz)
+      group by user_id) as ended
+    where users.id = ended.user_id`.execute(kysely(tx));
+  const userIds = memberships.map((membership) => membership.user_id);
   const counts = (column: 'extra' | 'is_demo_user') =>
     condition`exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${column}`)} is null)`;
   const users = kysely(tx)

@@ -100,16 +100,12 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
         .deleteFrom('memberships')
         .where('client_id', '=', clientId)
         .where('user_id', '=', user.id)
-        .returning('user_id')
+        .returning(['user_id', 'joined_at'])
         .execute();
       const isDeactivated = isLastMembership(target) && user.isActive;
       if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
-      await forgetClients(
-        tx,
-        ended.map((membership) => membership.user_id),
-        now,
-      );
+      await forgetClients(tx, ended, now);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now);
       await lockAccessChange(tx, user.id, actor);
 

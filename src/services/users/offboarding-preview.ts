@@ -3,7 +3,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientManagedBy, isListedView, isSinceLeaving } from '../access/visibility.ts';
+import { clientManagedBy, isListedView, isOutsideSharedTime } from '../access/visibility.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readGrantedApps } from './app-grants.ts';
@@ -61,9 +61,9 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
           where m.user_id = u.id and m.is_active_member and ${managed('m.client_id')}) end as is_active,
       (select count(*)::int from sessions
         where user_id = u.id and ${isUnexpired} and ${isUsed(now)} and ${isAccount}
-          and ${isSinceLeaving(actor, sql`u.id`, sql`sessions.created_at`)}) as sessions,
+          and ${isOutsideSharedTime(actor, sql`u.id`, sql`sessions.created_at`, sql`sessions.last_used`)}) as sessions,
       (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}
-          and ${isSinceLeaving(actor, sql`u.id`, sql`t.created_at`)}) as tokens,
+          and ${isOutsideSharedTime(actor, sql`u.id`, sql`t.created_at`, sql`t.last_used`)}) as tokens,
       array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
         where gm.user_id = u.id and ${managed('gr.client_id')} order by lower(gr.name), gr.id) as groups,
       (select count(*)::int from access_views join apps a on a.id = access_views.app_id
@@ -73,7 +73,7 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
       (select count(*)::int from outbox_mails o
         where o.sent_at is null and o.failed_at is null and (o.user_id = u.id or o.recipient = u.email)
           and case when o.client_id is null or o.kind = 'password-expiry'
-            then o.user_id = u.id and ${isAccount} and ${isSinceLeaving(actor, sql`u.id`, sql`o.created_at`)}
+            then o.user_id = u.id and ${isAccount} and ${isOutsideSharedTime(actor, sql`u.id`, sql`o.created_at`)}
             else ${managed('o.client_id')} end) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
         where r.user_id = u.id and r.status = 'pending' and ${managed('a.client_id')}) as requests,

@@ -201,13 +201,12 @@ const changedFields = (user: UserDetail, changes: UserChanges): UserChanges => {
 };
 
 /**
- * The names are the person's own, and an inactive account belongs to all clients of the person.
+ * All but what memberships have is the person's own, and an inactive account belongs to all clients of the person.
  * @throws Problem `shared-user`
  */
 const requireOwn = (user: User, changes: UserChanges): UserChanges => {
-  const { first_name, last_name, is_active } = changes;
-  if (first_name !== undefined || last_name !== undefined || (is_active && !user.isActive))
-    throw new Problem('shared-user');
+  const { is_active, extra: _, is_demo_user: __, ...own } = changes;
+  if (Object.keys(own).length > 0 || (is_active && !user.isActive)) throw new Problem('shared-user');
   return changes;
 };
 

@@ -96,6 +96,7 @@ imports('uses the defaults of a new user for missing fields', async ({ database 
     last_activated: null,
     last_deactivated: null,
     last_left: null,
+    shared_since: null,
     last_password_set: database.clock.now(),
   });
   assert.is(made.handle, '@bare2');
