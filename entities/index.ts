@@ -11,6 +11,7 @@ import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
+import { LoginChallenge, MfaFactor, RecoveryCode } from './mfa.ts';
 import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
 import { FetchedPackage, LoadedPackage } from './package.ts';
@@ -32,6 +33,9 @@ export const entities = [
   Session,
   PasswordLink,
   EmailChange,
+  MfaFactor,
+  RecoveryCode,
+  LoginChallenge,
   RateLimit,
   IdempotentResponse,
   App,

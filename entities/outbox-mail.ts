@@ -18,6 +18,11 @@ export const MAIL_KINDS = [
   'email-changed',
   'access-requested',
   'access-decided',
+  'second-factor-added',
+  'second-factor-removed',
+  'second-factor-reset',
+  'recovery-code-used',
+  'failed-codes',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 

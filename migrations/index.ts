@@ -32,6 +32,7 @@ import { NamesOfInvitees } from './0030-names-of-invitees.ts';
 import { VerifiedAddresses } from './0031-verified-addresses.ts';
 import { LimitedErasures } from './0032-limited-erasures.ts';
 import { VariablesOfMails } from './0033-variables-of-mails.ts';
+import { SecondFactors } from './0034-second-factors.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -169,4 +170,9 @@ export const migrations: Entry[] = [
     },
   },
   { name: '0033-variables-of-mails', class: VariablesOfMails, locks: { outbox_mails: 'ACCESS EXCLUSIVE' } },
+  {
+    name: '0034-second-factors',
+    class: SecondFactors,
+    locks: { outbox_mails: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
+  },
 ];

@@ -69,6 +69,8 @@ export type Browser = {
   userAgent: string;
   /** The session secret that the request carries. */
   session: string | null;
+  /** The token of a login that waits for the second factor, from its cookie. */
+  challenge: string | null;
   /** The device cookie that the request carries, or that was set during it. */
   readonly device: string | null;
   /**
@@ -80,6 +82,9 @@ export type Browser = {
   /** Sets the cookie of a new session and returns its CSRF token. */
   keepSession: (secret: string) => string;
   forgetSession: () => void;
+  /** Sets the cookie of a login that waits for the second factor. */
+  keepChallenge: (token: string, minutes: number) => void;
+  forgetChallenge: () => void;
   /** Sets the device cookie, unless a streamed response has sent its headers; null sets none. */
   keepDevice: (cookie: string | null) => void;
 };

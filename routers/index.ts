@@ -10,6 +10,7 @@ import { groupsRouter } from './groups.ts';
 import { invitationsRouter } from './invitations.ts';
 import { mailRouter } from './mail.ts';
 import { membershipsRouter } from './memberships.ts';
+import { mfaRouter } from './mfa.ts';
 import { operationsRouter } from './operations.ts';
 import { passwordsRouter } from './passwords.ts';
 import { profileRouter } from './profile.ts';
@@ -25,6 +26,7 @@ import { rolesRouter, usersRouter } from './users.ts';
 export const appRouter = router({
   tokens: tokensRouter,
   sessions: sessionsRouter,
+  mfa: mfaRouter,
   passwords: passwordsRouter,
   branding: brandingRouter,
   sites: sitesRouter,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SecondFactorOutput } from './mfa.ts';
 import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Output } from './schemas/fields.ts';
 import { PendingEmail } from './schemas/users.ts';
@@ -21,6 +22,9 @@ const PersonScreenOutput = z.object({
       last_password_set: Instant,
       password_expires_at: Instant.nullable(),
       pending_email: PendingEmail.nullable(),
+      second_factors: z.array(SecondFactorOutput),
+      /** Unused ones. */
+      recovery_codes: z.int(),
     })
     .nullable(),
 });

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
+import { CHALLENGE_MINUTES } from '../src/services/auth/login-challenges.ts';
+import type { Services } from '../src/services/index.ts';
+import type { Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, Instant, Login, LongIdKey, NoInput, Output } from './schemas/fields.ts';
+import { EmailKey, Instant, Login, LongIdKey, NoInput, OneTimeCode, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
@@ -24,26 +27,66 @@ const RolesOutput = z.object({
   admin_of: z.array(z.int()),
 });
 
+const LoginOutput = z.object({ user: UserOutput, csrf_token: z.string() });
+
+const NEEDS_CODE = {
+  detail:
+    'This account has a second factor. Send a code of the authenticator app, or a recovery code, with POST /api/v1/session/otp/.',
+};
+
+/** Sets the cookies of a new session, which replaces that of the request. */
+const openSession = async (ctx: Context & { services: Services }, secret: string) => {
+  const { browser, services } = ctx;
+  const actor = await services.identity.findBySession(secret);
+  // The session may have been revoked in between.
+  if (!actor) throw new Problem('unauthenticated');
+  if (browser.session !== null) await services.sessions.replace(browser.session);
+  const user = userOutput(await services.users.get(actor, actor.email), ctx.baseUrl);
+  browser.keepDevice(await services.sessions.issueDeviceCookie(secret));
+  return { user, csrf_token: browser.keepSession(secret) };
+};
+
 export const sessionsRouter = router({
   create: route(publicProcedure, 'POST', '/session/', {
     summary: 'Start a browser session',
     description:
-      'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change.',
-    problems: ['invalid-credentials', 'password_expired', 'throttled', 'unauthenticated', 'cross-site'],
+      'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change. Users with a second factor get the problem `otp-required` and a cookie, and continue with `POST /api/v1/session/otp/`.',
+    problems: [
+      'invalid-credentials',
+      'password_expired',
+      'otp-required',
+      'throttled',
+      'unauthenticated',
+      'cross-site',
+    ],
   })
     .input(z.object({ username: Login.username, password: Login.password }))
-    .output(z.object({ user: UserOutput, csrf_token: z.string() }))
+    .output(LoginOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
-      const { logins, identity, sessions, users } = ctx.services;
-      const secret = await logins.createSession(input.username, input.password, ctx.browser);
-      const actor = await identity.findBySession(secret);
-      // The session may have been revoked in between.
-      if (!actor) throw new Problem('unauthenticated');
-      if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
-      const user = userOutput(await users.get(actor, actor.email), ctx.baseUrl);
-      ctx.browser.keepDevice(await sessions.issueDeviceCookie(secret));
-      return { user, csrf_token: ctx.browser.keepSession(secret) };
+      const { logins } = ctx.services;
+      const login = await logins.createSession(input.username, input.password, ctx.browser);
+      if ('session' in login) return openSession(ctx, login.session);
+      ctx.browser.keepChallenge(login.challenge, CHALLENGE_MINUTES);
+      throw new Problem('otp-required', NEEDS_CODE);
+    }),
+
+  answerChallenge: route(publicProcedure, 'POST', '/session/otp/', {
+    summary: 'Complete a login with a second factor',
+    description:
+      'For a login that got `otp-required`, within five minutes and with its cookie. Sets the session cookie, as `POST /api/v1/session/` does.',
+    problems: ['invalid-otp', 'invalid-challenge', 'throttled', 'unauthenticated', 'cross-site'],
+    example: { code: '492039' },
+  })
+    .input(z.object({ code: OneTimeCode }))
+    .output(LoginOutput)
+    .mutation(async ({ ctx, input }) => {
+      ctx.browser.prepareLogin();
+      const { challenge } = ctx.browser;
+      if (challenge === null) throw new Problem('invalid-challenge');
+      const secret = await ctx.services.logins.answerChallenge(challenge, input.code, ctx.browser);
+      ctx.browser.forgetChallenge();
+      return openSession(ctx, secret);
     }),
 
   /** `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. */
@@ -73,17 +116,18 @@ export const sessionsRouter = router({
     }),
 
   confirm: route(protectedProcedure, 'POST', '/session/confirm/', {
-    summary: 'Confirm your password',
+    summary: 'Confirm your password or second factor',
     description:
-      'Allows this browser session to create tokens and grant roles for 15 minutes. API tokens do not need it.',
-    problems: ['throttled'],
+      'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it or a recovery code, others their `password`. API tokens do not need it.',
+    problems: ['otp-required', 'invalid-otp', 'throttled'],
     status: 204,
+    example: { password: 'steward-demo-1' },
     handlesIdempotency: true,
   })
-    .input(z.object({ password: Login.password }))
+    .input(z.object({ password: Login.password.optional(), code: OneTimeCode.optional() }).prefault({}))
     .output(z.void())
     .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
-      await services.sessions.confirm(actor, input.password, idempotencyKey());
+      await services.sessions.confirm(actor, input, idempotencyKey());
       if (browser.session !== null)
         browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
     }),

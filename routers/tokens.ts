@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, Instant, Login, LongIdKey, Name, Output } from './schemas/fields.ts';
+import { EmailKey, Instant, Login, LongIdKey, Name, OneTimeCode, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
@@ -8,9 +8,17 @@ const route = routesOf('Token');
 
 /** Parsing a form takes quadratic time, and the endpoint is public. */
 const MAX_LOGIN_BYTES = 16 * 1024;
-const LOGIN_PROBLEMS = ['invalid-credentials', 'password_expired', 'throttled'] as const;
+const LOGIN_PROBLEMS = [
+  'invalid-credentials',
+  'password_expired',
+  'otp-required',
+  'invalid-otp',
+  'throttled',
+] as const;
 const TOKEN_PROBLEMS = ['invalid-token', 'throttled'] as const;
 const SAME_RESPONSE = 'An unknown user, a wrong password and an inactive account get the same response.';
+const WITH_CODE =
+  'Users with a second factor also send `otp`, a code of their authenticator app or a recovery code.';
 const login = { forms: true, jsonOnly: true, maxBodyBytes: MAX_LOGIN_BYTES };
 
 /** Any text is accepted: tokens of another kind are invalid like unknown ones. */
@@ -31,27 +39,27 @@ const TokenOutput = Output('Token', {
 export const tokensRouter = router({
   create: route(publicProcedure, 'POST', '/api-token-auth/', {
     summary: 'Get a token',
-    description: `Send the token as \`Authorization: Token …\`. ${SAME_RESPONSE} Accepts JSON and forms.`,
+    description: `Send the token as \`Authorization: Token …\`. ${SAME_RESPONSE} ${WITH_CODE} Accepts JSON and forms.`,
     problems: LOGIN_PROBLEMS,
     ...login,
     legacy: true,
   })
-    .input(z.object({ username: Login.username, password: Login.password }))
+    .input(z.object({ username: Login.username, password: Login.password, otp: OneTimeCode.optional() }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
-      token: await ctx.services.logins.createToken(input.username, input.password),
+      token: await ctx.services.logins.createToken(input.username, input.password, input.otp),
     })),
 
   createByEmail: route(publicProcedure, 'POST', '/jb/api-token-auth/', {
     summary: 'Get a token by email',
-    description: `Same as \`POST /api/v1/api-token-auth/\`, with \`email\` as the name of the field. ${SAME_RESPONSE}`,
+    description: `Same as \`POST /api/v1/api-token-auth/\`, with \`email\` as the name of the field. ${SAME_RESPONSE} ${WITH_CODE}`,
     problems: LOGIN_PROBLEMS,
     ...login,
   })
-    .input(z.object({ email: Login.username, password: Login.password }))
+    .input(z.object({ email: Login.username, password: Login.password, otp: OneTimeCode.optional() }))
     .output(IssuedToken)
     .mutation(async ({ ctx, input }) => ({
-      token: await ctx.services.logins.createToken(input.email, input.password),
+      token: await ctx.services.logins.createToken(input.email, input.password, input.otp),
     })),
 
   /** Public, because the token is the proof, and may have no other credential beside it. */

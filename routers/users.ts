@@ -7,6 +7,7 @@ import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
 import { appIdentity } from './apps.ts';
 import { dataRightsProcedures } from './data-rights.ts';
+import { factorProcedures } from './mfa.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
 import { personProcedures } from './person-screen.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -285,6 +286,7 @@ export const usersRouter = router({
     }),
 
   ...personProcedures,
+  ...factorProcedures,
   ...dataRightsProcedures,
 });
 

@@ -92,6 +92,9 @@ export const Login = {
   password: z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH),
 };
 
+/** A code of an authenticator app, or a recovery code, with or without spaces and hyphens. */
+export const OneTimeCode = z.string().trim().min(1, 'This field is required.').max(64);
+
 /** A new password within the limits of a login. The password policy is checked by the service. */
 export const NewPassword = z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH);
 

@@ -3,13 +3,14 @@ import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
 import { type Orm, openDatabase } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
-import { kysely } from '../db/kysely.ts';
+import { clientIdsOf, kysely } from '../db/kysely.ts';
 import { type MigrationPreview, migrateDatabase, previewMigrations } from '../db/migrate.ts';
 import { systemClock } from '../lib/clock.ts';
 import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
+import { resetFactors } from '../services/auth/second-factors.ts';
 import { createKeyRotation, createSigningKeys } from '../services/gate/signing-keys.ts';
 import { rebuildUsage } from '../services/usage/usage-writes.ts';
 import { type AdminPassword, createAdmin } from '../services/users/bootstrap.ts';
@@ -71,6 +72,22 @@ export const createAdminAccount = (
       { email, generated, now: systemClock.now(), ...(password && { password }) },
     );
   });
+
+/** @throws Problem `not-found` without such a user, or without a second factor */
+export const resetSecondFactors = (config: Config, email: string, reason: string): Promise<void> =>
+  withDatabase(config, (orm) =>
+    orm.em.fork().transactional(async (tx) => {
+      const user = await kysely(tx)
+        .selectFrom('users')
+        .select(['id', 'email'])
+        .where('email', '=', email)
+        .forUpdate()
+        .executeTakeFirstOrThrow(() => notFound(`user: ${email}`));
+      const owner = { ...user, clientIds: await clientIdsOf(tx, user.id) };
+      const audit = createAudit(NO_ORIGIN, systemClock);
+      await resetFactors({ tx, audit, now: systemClock.now() }, null, owner, reason);
+    }),
+  );
 
 /**
  * Rebuilds the usage rollups of all apps or of one, with a transaction per app.

@@ -6,10 +6,11 @@ import { USER_FIELDS } from '../integrations/django/user.ts';
 import { Email } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
 
-/** The commands that add, export and erase people. */
+/** The commands that add, export and erase people, and reset their second factors. */
 export const addPeopleCommands = (program: Command): void => {
   addInviteCommand(program);
   addUserCommands(program);
+  addMfaCommands(program);
   addImportCommand(program);
 };
 
@@ -99,6 +100,29 @@ const addUserCommands = (program: Command): void => {
       const config = readConfig(process.env);
       const { eraseUser } = await import('./data-rights.ts');
       process.stdout.write(`${await eraseUser(config, readEmail(email), confirm)}\n`);
+    });
+};
+
+const RESET_HELP = `
+Removes all second factors and recovery codes of a user who has lost them, and informs them by email. They log in with
+their password alone until they enrol again. Admins reset those of others in the console; this command also helps the
+last superuser. The reset is recorded in the audit trail.`;
+
+const addMfaCommands = (program: Command): void => {
+  program
+    .command('mfa')
+    .description('Reset second factors')
+    .command('reset')
+    .description('Remove the second factors and recovery codes of a user')
+    .argument('<email>', 'email address')
+    .option('--reason <text>', 'recorded in the audit trail', '')
+    .addHelpText('after', RESET_HELP)
+    .action(async (argument: string, { reason }: { reason: string }) => {
+      const config = readConfig(process.env);
+      const email = readEmail(argument);
+      const { resetSecondFactors } = await import('./database-work.ts');
+      await resetSecondFactors(config, email, reason);
+      process.stdout.write(`Removed the second factors and recovery codes of ${email}.\n`);
     });
 };
 

@@ -15,7 +15,11 @@ export type StewardClientOptions = {
 };
 
 /** `username` is the email address, as the REST endpoint names it. */
-export type Credentials = ({ email: string } | { username: string }) & { password: string };
+export type Credentials = ({ email: string } | { username: string }) & {
+  password: string;
+  /** A code of the authenticator app, or a recovery code. Users with a second factor get the problem `otp-required` without it. */
+  otp?: string | undefined;
+};
 
 /** The user of a session. */
 export type LoggedIn = inferRouterOutputs<AppRouter>['sessions']['create']['user'];
@@ -59,14 +63,19 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
       const issued = await api.tokens.create.mutate({
         username: usernameOf(login),
         password: login.password,
+        otp: login.otp,
       });
       token = issued.token;
       return token;
     },
 
     loginWithSession: async (login) => {
-      const username = usernameOf(login);
-      const session = await api.sessions.create.mutate({ username, password: login.password });
+      const { password, otp } = login;
+      const created = api.sessions.create.mutate({ username: usernameOf(login), password });
+      const session = await created.catch((error: unknown) => {
+        if (otp === undefined || !isProblem(error, 'otp-required')) throw error;
+        return api.sessions.answerChallenge.mutate({ code: otp });
+      });
       token = undefined;
       csrf.set(session.csrf_token);
       return session.user;

@@ -85,7 +85,7 @@ export const Settings = z.object({
   }),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional().meta({
     description:
-      'Key that signs links and CSRF tokens and encrypts stored responses and the keys of tickets; required with `DATABASE_URL`',
+      'Key that signs links and CSRF tokens and encrypts stored responses, the keys of tickets and the secrets of authenticator apps; required with `DATABASE_URL`',
     valueType: 'string of 32 characters or more',
     defaultText: 'generated once, kept in `DATA_DIR/secret-key`',
   }),

@@ -6,6 +6,7 @@ import { PUBLISHED_DEMO_PASSWORD } from '../config/settings.ts';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { formatCount } from '../lib/operator-text.ts';
+import { countUnreadableFactors } from '../services/auth/factor-codes.ts';
 import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { judgeStoredTimes } from './database-findings.ts';
@@ -17,7 +18,7 @@ import { type Finding, findingsOf } from './finding.ts';
  */
 export const checkServiceData = async (em: Em, config: Config, now: Date): Promise<Finding[]> => [
   ...(await checkBacklog(em, config, now)),
-  ...(await checkSigningKeys(em, config, now)),
+  ...(await checkSecrets(em, config, now)),
   ...(await checkDemoAccounts(em, config.argon2Concurrency)),
 ];
 
@@ -49,12 +50,23 @@ const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Find
   ];
 };
 
-const checkSigningKeys = async (em: Em, config: Config, now: Date): Promise<Finding[]> => {
+/** What is encrypted with the secret key. */
+const checkSecrets = async (em: Em, config: Config, now: Date): Promise<Finding[]> => {
   const secretKey = config.secretKey ?? (await readSecretKey(config.dataDir));
   if (secretKey === null) return [];
   const keys = rateKeys(await readSigningKeys(em, secretKey), now);
-  return [judgeSigningKeys(keys, now, config.signingKeyDays)];
+  const unreadableFactors = await countUnreadableFactors(em, secretKey);
+  return [
+    judgeSigningKeys(keys, now, config.signingKeyDays),
+    ...(unreadableFactors > 0 ? [judgeSecondFactors(unreadableFactors)] : []),
+  ];
 };
+
+const judgeSecondFactors = (unreadable: number): Finding =>
+  findingsOf('second factors').warning(
+    `Second factors that SECRET_KEY does not decrypt: ${unreadable}.`,
+    'Restore the SECRET_KEY that they were stored with. If it is lost, their owners log in with a recovery code, or an admin resets them.',
+  );
 
 /** Null if it is missing or cannot be used, which the check of the secret key reports. */
 const readSecretKey = async (dataDir: string): Promise<string | null> => {

@@ -14,6 +14,17 @@ const PROBLEMS = {
     'This code is unknown, was already used, or is older than a minute. Open the app again.',
   ],
   'invalid-token': [400, 'Invalid token', 'The token is invalid or expired.'],
+  'otp-required': [
+    400,
+    'Second factor required',
+    'This account has a second factor. Send a code of the authenticator app, or a recovery code.',
+  ],
+  'invalid-otp': [400, 'Invalid code', 'This code is wrong, has expired or was already used.'],
+  'invalid-challenge': [
+    400,
+    'Invalid or expired login',
+    'No login waits for a code: it has expired, was already completed, or had too many wrong codes. Log in with the password again.',
+  ],
   'user-exists': [400, 'Duplicate user', 'A user with this email address already exists.'],
   'invalid-package': [400, 'Invalid package', 'The package is invalid.'],
   unauthenticated: [401, 'Unauthenticated', 'No credentials were sent, or they are invalid or expired.'],

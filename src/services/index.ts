@@ -7,9 +7,11 @@ import { createAudit, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
 import { createRefusals } from './audit/refusals.ts';
 import { createApiTokens, createTokenRefresh } from './auth/api-tokens.ts';
+import { createFactorCodes } from './auth/factor-codes.ts';
 import { createIdentity } from './auth/identity.ts';
 import { createLogins } from './auth/logins.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
+import { createSecondFactors } from './auth/second-factors.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createClients } from './clients/clients.ts';
 import { createRemovals } from './clients/removals.ts';
@@ -65,6 +67,7 @@ const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): UnitOfWork => {
   return {
     ...common,
     passwordVerification: createPasswordVerification(common),
+    factorCodes: createFactorCodes(common),
     idempotency: createIdempotency(common),
   };
 };
@@ -75,6 +78,7 @@ const factories = {
   sessions: createSessions,
   apiTokens: createApiTokens,
   tokenRefresh: createTokenRefresh,
+  secondFactors: createSecondFactors,
   passwords: createPasswords,
   passwordResets: createPasswordResets,
   branding: createBranding,

@@ -3,6 +3,7 @@ import type { Database } from '../../entities/index.ts';
 import { condition, type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isTokenUnexpired } from './auth/credentials.ts';
+import { ENROLMENT_MS } from './auth/second-factors.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
 
 /** Rows per statement, few enough that their locks are held only briefly. */
@@ -11,12 +12,18 @@ const BATCH = 1_000n;
 /** Time after the end of a window before its row is deleted. */
 const WINDOW_GRACE_MS = HOUR_MS;
 
-/** Deletes expired and idle sessions and tokens. */
+/** Deletes expired and idle sessions and tokens, logins that were not completed, and enrolments that were not confirmed. */
 export const pruneCredentials = async (em: Em, now: Date, tokenIdleDays: number): Promise<void> => {
   const idleSince = (days: number) => before(now, days * DAY_MS);
   await deleteInBatches(em, 'sessions', sql`last_used < ${idleSince(SESSION_IDLE_DAYS)}`);
   await deleteInBatches(em, 'sessions', sql`not ${isUnexpired}`);
   await deleteInBatches(em, 'api_tokens', sql`not ${isTokenUnexpired}`);
+  await deleteInBatches(em, 'login_challenges', sql`expires_at <= ${now}::timestamptz`);
+  await deleteInBatches(
+    em,
+    'mfa_factors',
+    sql`confirmed_at is null and created_at <= ${before(now, ENROLMENT_MS)}`,
+  );
   if (tokenIdleDays > 0)
     await deleteInBatches(em, 'api_tokens', sql`last_used < ${idleSince(tokenIdleDays)}`);
 };

@@ -3,6 +3,7 @@ import type { Em } from '../db/kysely.ts';
 import { createListReader } from '../db/list-pages.ts';
 import type { DatabasePool } from '../db/pool.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
+import { createFactorSecrets } from './auth/factor-codes.ts';
 import { createCredentialLookup } from './auth/identity.ts';
 import { createAnonymousLimits, createLoginConcurrency, createLoginThrottle } from './auth/login-limits.ts';
 import { createDeviceCookies } from './auth/password-verification.ts';
@@ -31,6 +32,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
     readList: createListReader(pool),
     throttle: createLoginThrottle(pool),
     deviceCookies: createDeviceCookies(secretKey),
+    factorSecrets: createFactorSecrets(secretKey),
     loginConcurrency: createLoginConcurrency(),
     anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),

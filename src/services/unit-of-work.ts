@@ -5,6 +5,7 @@ import type { Em } from '../db/kysely.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Audit, Origin } from './audit/audit.ts';
+import type { FactorCodes } from './auth/factor-codes.ts';
 import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
 import type { Environment } from './clients/sites.ts';
@@ -48,5 +49,6 @@ export type UnitOfWork = ServiceDeps & {
   origin: Origin;
   audit: Audit;
   passwordVerification: PasswordVerification;
+  factorCodes: FactorCodes;
   idempotency: Idempotency;
 };

@@ -2,7 +2,17 @@ import * as assert from 'uvu/assert';
 import { createStewardClient } from '../../src/client.ts';
 import { createRecordedFetch } from '../support/http-clients.ts';
 import { rejectsAs } from '../support/rejects.ts';
-import { ACME, ADA, addressOf, appSuite, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+import { enroll, nextCode, WRONG_CODE } from '../support/second-factors.ts';
+import {
+  ACME,
+  ADA,
+  addressOf,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  type TestApp,
+} from '../support/test-app.ts';
 
 const logins = appSuite('client logins');
 
@@ -49,6 +59,21 @@ logins('keep a session in a browser, and send its CSRF token with every mutation
   assert.not.ok(cookies.has('steward_session'));
   assert.is(requests.length, 3, 'uses the CSRF token of the login response');
   await rejectsAs(steward.api.sessions.current.query(), 'unauthenticated');
+});
+
+logins('take a code of the second factor', async ({ app }) => {
+  const { secret, codes } = await enroll(app, EDSGER);
+  const { steward, cookies } = await browserOf(app);
+  const login = { email: EDSGER, password: DEMO_PASSWORD };
+  await rejectsAs(steward.login(login), 'otp-required');
+  await rejectsAs(steward.loginWithSession(login), 'otp-required');
+  await rejectsAs(steward.loginWithSession({ ...login, otp: WRONG_CODE }), 'invalid-otp');
+  const user = await steward.loginWithSession({ ...login, otp: nextCode(app, secret) });
+  await steward.api.profile.update.mutate({ last_name: 'Coded' });
+
+  assert.is(user.email, EDSGER);
+  assert.ok(cookies.has('steward_session'));
+  assert.match(await steward.login({ ...login, otp: codes[0] }), /^[0-9a-f]{40}$/);
 });
 
 logins('make concurrent calls of another tab renew their CSRF token once', async ({ app }) => {

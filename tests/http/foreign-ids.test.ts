@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
+import { enroll } from '../support/second-factors.ts';
 import {
   ACME,
   ADA,
@@ -87,6 +88,7 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
         .where('email', '=', GLOBEX)
         .executeTakeFirstOrThrow()
     ).id;
+  await enroll(app, GLOBEX);
   const view = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
   const group = await app.as(GLOBEX).groups.create({ id: 2, name: 'Fleet managers', members: [EDSGER] });
   await app.as(GLOBEX).users.create({ email: 'asks@globex.test' });
@@ -104,6 +106,7 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     'mails id': [String(theirs?.id), MISSING_ID],
     'tokens id': [String(await idIn('api_tokens')), MISSING_ID],
     'sessions id': [String(await idIn('sessions')), MISSING_ID],
+    'mfa id': [String((await app.as(GLOBEX).mfa.list({})).factors[0]?.id), MISSING_ID],
   };
 };
 

@@ -158,7 +158,10 @@ recent('is not confirmed in a session that was revoked while the password was ve
   if (!actor) return assert.unreachable();
   await app.as(ROOT).sessions.revokeAll({ email: STAFF });
 
-  await rejectsWith(app.openServices().sessions.confirm(actor, DEMO_PASSWORD, null), 'unauthenticated');
+  await rejectsWith(
+    app.openServices().sessions.confirm(actor, { password: DEMO_PASSWORD }, null),
+    'unauthenticated',
+  );
 });
 
 recent.run();

@@ -2,13 +2,14 @@ import type { TestApp } from '../support/test-app.ts';
 import type { Row } from './walk-rows.ts';
 
 /** Sends the request of a row as JSON, and accepts JSON if nothing else. */
-export const sendRow = async (app: TestApp, row: Pick<Row, 'line' | 'as' | 'body' | 'accept'>) =>
+export const sendRow = async (app: TestApp, row: Pick<Row, 'line' | 'as' | 'body' | 'accept' | 'cookie'>) =>
   app.send(row.line, {
     ...(row.as && { as: row.as }),
     ...(row.body !== undefined && { payload: JSON.stringify(row.body) }),
     headers: {
       accept: row.accept ?? 'application/json',
       ...(row.body !== undefined && { 'content-type': 'application/json' }),
+      ...(row.cookie !== undefined && { cookie: row.cookie }),
       ...(await csrfHeaders(app, row)),
     },
   });

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { tokenDigest } from '../../src/services/auth/credentials.ts';
 import { createScript } from '../support/http-clients.ts';
+import { challenged, enroll, nextCode } from '../support/second-factors.ts';
 import {
   ACME,
   ADA,
@@ -185,6 +186,17 @@ secure('use a __Host- cookie, which no other host can set', async ({ app }) => {
   assert.is((await send('GET /session/')).statusCode, 200);
   assert.is((await planted.send('GET /session/')).statusCode, 401);
   assert.ok(cookies.has('csrftoken'));
+});
+
+secure('have such a cookie before the code of a second factor, too', async ({ app }) => {
+  const { secret } = await enroll(app, GRACE);
+  const { browser, response, answer } = await challenged(app, GRACE);
+  const cookie = response.cookies.find(({ name }) => name.endsWith('steward_challenge'));
+
+  assert.equal([cookie?.name, cookie?.secure, cookie?.path], ['__Host-steward_challenge', true, '/']);
+  assert.is(cookie?.domain, undefined);
+  assert.is((await answer(nextCode(app, secret))).statusCode, 200);
+  assert.not.ok(browser.cookies.has('__Host-steward_challenge'));
 });
 
 secure.run();

@@ -28,6 +28,7 @@ const LISTS = [
   'invitations_sent',
   'mails',
   'sessions',
+  'second_factors',
   'tokens',
   'saved_filters',
   'access_views',

@@ -10,6 +10,7 @@ export type Row = {
   as?: string;
   body?: unknown;
   accept?: string;
+  cookie?: string;
   status: number;
   shape?: ShapeName | `[${ShapeName}]`;
 };

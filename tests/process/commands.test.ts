@@ -180,4 +180,40 @@ commands('keys rotate adds a key, which keys list shows until it signs', async (
   assert.equal(rows, [{ actor_email: '' }]);
 });
 
+commands(
+  'mfa reset removes the second factors of the last superuser, and says so in a mail',
+  async (context) => {
+    const { settings, database } = context;
+    const email = 'locked-out@example.test';
+    await runCommand(['create-admin', email], settings);
+    const missing = await runCommand(['mfa', 'reset', 'unknown@example.test'], settings);
+    const none = await runCommand(['mfa', 'reset', email], settings);
+    await database.query(
+      `with owner as (select id from users where email = $1),
+      factors as (insert into mfa_factors (user_id, kind, name, sealed_secret, created_at, confirmed_at)
+        select id, 'totp', 'Phone', '', now(), now() from owner)
+    insert into recovery_codes (user_id, digest) select id, 'd' from owner`,
+      [email],
+    );
+    const reset = await runCommand(
+      ['mfa', 'reset', 'Locked-out@Example.test', '--reason', 'Lost phone'],
+      settings,
+    );
+
+    assert.equal([missing.code, none.code, reset.code], [1, 1, 0]);
+    assert.match(missing.stderr, 'No such user: unknown@example.test.');
+    assert.match(none.stderr, 'No such second factor.');
+    assert.is(reset.stdout, `Removed the second factors and recovery codes of ${email}.\n`);
+    const { rows } = await database.query(
+      `select (select count(*)::int from mfa_factors) as factors, (select count(*)::int from recovery_codes) as codes,
+      (select array_agg(kind) from outbox_mails where recipient = $1) as mails,
+      (select details from audit_entries where action = 'mfa.reset' and target = $1 and actor_email = '') as details`,
+      [email],
+    );
+    assert.equal(rows, [
+      { factors: 0, codes: 0, mails: ['second-factor-reset'], details: { reason: 'Lost phone' } },
+    ]);
+  },
+);
+
 commands.run();

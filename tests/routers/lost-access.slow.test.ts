@@ -6,6 +6,7 @@ import { restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { Problem } from '../../src/lib/problems.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { codeAt, enroll } from '../support/second-factors.ts';
 import {
   ADA,
   appSuite,
@@ -230,6 +231,30 @@ const INPUTS: Inputs = {
     return { email, confirmation, confirm_email: email };
   },
   'users.update': (_app, n) => ({ email: ADA, first_name: `Ada ${n}` }),
+  'users.resetFactors': async (app, n) => {
+    const email = await member(app, n);
+    await enroll(app, email);
+    return { email };
+  },
+  'mfa.startTotp': async (app, n) => {
+    await endFactors(app);
+    return { name: `app ${n}` };
+  },
+  'mfa.confirmTotp': async (app) => {
+    await endFactors(app);
+    const { secret } = await app.as(ROOT).mfa.startTotp({});
+    return { code: codeAt(secret, app.clock.now()) };
+  },
+  'mfa.renewRecoveryCodes': async (app) => {
+    await endFactors(app);
+    await enroll(app, ROOT);
+    return {};
+  },
+  'mfa.remove': async (app) => {
+    await endFactors(app);
+    await enroll(app, ROOT);
+    return { id: (await app.as(ROOT).mfa.list({})).factors[0]?.id };
+  },
   // Last, because others log in with the password.
   'passwords.change': () => ({ password: DEMO_PASSWORD, new_password: 'another-good-one-9' }),
 };
@@ -252,6 +277,8 @@ const OUTLIVES_CREDENTIAL = [
   'tokens.revoke',
   'tokens.revokeForUser',
 ];
+
+const endFactors = (app: TestApp) => sql`delete from mfa_factors`.execute(app.db());
 
 const newSession = async (app: TestApp, email: string): Promise<number> => {
   await app.send('POST /session/', { payload: { username: email, password: DEMO_PASSWORD } });

@@ -184,6 +184,9 @@ const CALLS: Record<string, Call[]> = {
       code: 'shared-user',
     },
   ],
+  'users.resetFactors': [
+    { call: (app) => app.as(ACME).users.resetFactors({ email: SHARED }), code: 'shared-user' },
+  ],
   'sessions.revokeAll': [
     { call: (app) => app.as(ACME).sessions.revokeAll({ email: SHARED }), code: 'shared-user' },
   ],
@@ -391,6 +394,10 @@ const NAMES_NO_PERSON = [
   'invitations.preview',
   'invitations.resend',
   'invitations.revoke',
+  'mfa.confirmTotp',
+  'mfa.remove',
+  'mfa.renewRecoveryCodes',
+  'mfa.startTotp',
   'passwords.change',
   'passwords.reset',
   'passwords.verifyToken',
@@ -405,6 +412,7 @@ const NAMES_NO_PERSON = [
   'savedFilters.create',
   'savedFilters.remove',
   'savedFilters.replace',
+  'sessions.answerChallenge',
   'sessions.confirm',
   'sessions.end',
   'sessions.revoke',

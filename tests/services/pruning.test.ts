@@ -41,6 +41,38 @@ pruning('deletes all expired credentials in batches', async ({ app }) => {
   assert.equal(await count(app), [2, 5]);
 });
 
+pruning('deletes logins that were not completed, and enrolments that were not confirmed', async ({ app }) => {
+  const db = app.db();
+  const now = app.clock.now();
+  const ago = (minutes: number) => new Date(now.getTime() - minutes * MINUTE_MS);
+  const factor = { kind: 'totp' as const, sealed_secret: Buffer.from('') };
+  await db
+    .insertInto('mfa_factors')
+    .values([
+      { ...factor, user_id: 1, name: 'old', created_at: ago(60) },
+      { ...factor, user_id: 2, name: 'new', created_at: ago(59) },
+      { ...factor, user_id: 1, name: 'confirmed', created_at: ago(600), confirmed_at: ago(599) },
+    ])
+    .execute();
+  const challenge = { user_id: 1, first_step: 'password' as const, created_at: ago(5) };
+  await db
+    .insertInto('login_challenges')
+    .values([
+      { ...challenge, digest: 'over', expires_at: now },
+      { ...challenge, digest: 'open', expires_at: ago(-1) },
+    ])
+    .execute();
+  await pruneCredentials(app.orm.em.fork(), now, 0);
+
+  const factors = await db.selectFrom('mfa_factors').select('name').orderBy('name').execute();
+  const challenges = await db.selectFrom('login_challenges').select('digest').execute();
+  assert.equal(
+    factors.map(({ name }) => name),
+    ['confirmed', 'new'],
+  );
+  assert.equal(challenges, [{ digest: 'open' }]);
+});
+
 pruning('deletes refreshed tokens after their end by the database clock', async ({ app }) => {
   const [sessions, tokens] = await count(app);
   const at = app.clock.now();

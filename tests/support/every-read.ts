@@ -1,6 +1,7 @@
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { type Endpoint, restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { enroll } from './second-factors.ts';
 import { ADA, DEMO_PASSWORD, GRACE, ROOT, restPath, STAFF, type TestApp } from './test-app.ts';
 import { CHURN, SALES } from './usage.ts';
 
@@ -36,6 +37,7 @@ export const fillLists = async (app: TestApp): Promise<void> => {
     await app.as(STAFF).appPackages.fetch({ app_slug: 'sales', app_version });
   }
   await addIdle(app);
+  await enroll(app, STAFF);
   for (const username of [ROOT, ROOT, ADA, ADA])
     await app.send('POST /session/', { payload: { username, password: DEMO_PASSWORD } });
 };

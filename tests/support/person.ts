@@ -4,6 +4,7 @@ import { Problem } from '../../src/lib/problems.ts';
 import { resumeErasures } from '../../src/services/data-rights/erasure-work.ts';
 import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
+import { enroll } from './second-factors.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
 
@@ -25,6 +26,7 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: PERSON, is_admin: true });
   const self = app.as(PERSON);
   await self.tokens.createNamed({ name: 'Zephyrine’s export' });
+  await enroll(app, PERSON, 'Phone of Zephyrine');
   await self.savedFilters.create({ stack_id: 'a0a91e46', hash: 'zephyrine', name: 'Zephyrine north' });
   await self.invitations.create({ items: [{ email: 'guest@guest.test', client: 1, extra: { by: PERSON } }] });
   await addRows(app);
@@ -84,6 +86,10 @@ const addRows = async (app: TestApp): Promise<void> => {
     .values({ ...common, expires_at: later })
     .execute();
   await db
+    .insertInto('login_challenges')
+    .values({ ...common, digest: 'e'.repeat(64), first_step: 'password', expires_at: later })
+    .execute();
+  await db
     .insertInto('email_changes')
     .values({ user_id: id, old_email: PERSON, new_email: 'zephyrine@new.test', requested_at: now })
     .execute();
@@ -95,7 +101,7 @@ const addRows = async (app: TestApp): Promise<void> => {
     .insertInto('idempotent_responses')
     .values({ ...common, key: 'zephyrine-1', fingerprint: 'f', response: Buffer.from('x') })
     .execute();
-  const keys = ['login', 'live', 'reset'].map((prefix) => ({
+  const keys = ['login', 'live', 'code', 'live-code', 'reset'].map((prefix) => ({
     key: `${prefix}-account:${hashKey(PERSON)}`,
     points: 1,
   }));

@@ -24,10 +24,13 @@ export { DEMO_PASSWORD } from './test-server.ts';
 const NO_BROWSER = {
   userAgent: 'tests',
   session: null,
+  challenge: null,
   device: null,
   prepareLogin: () => {},
   keepSession: () => '',
   forgetSession: () => {},
+  keepChallenge: () => {},
+  forgetChallenge: () => {},
   keepDevice: () => {},
 };
 

@@ -97,7 +97,7 @@ const countEvents = (registry: Registry): void => {
 
   const logins = counter(
     'steward_logins_total',
-    'Login attempts. The outcome is `ok` or the code of the problem.',
+    'Login attempts. The outcome is `ok` or the code of the problem; `otp-required` is a right password that waits for a code.',
     ['outcome'],
   );
   telemetry.login.subscribe(({ outcome }) => logins.inc({ outcome }));

@@ -10,6 +10,7 @@ import { preconditionOf } from '../rest/conditional-requests.ts';
 import { isQuery, isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
 import {
   type Csrf,
+  challengeCookieName,
   deviceCookieName,
   readSession,
   readToken,
@@ -190,6 +191,7 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
   return {
     userAgent: request.headers['user-agent'] ?? '',
     session: readSession(request, secure),
+    challenge: request.cookies[challengeCookieName(secure)] ?? null,
     get device() {
       return device;
     },
@@ -204,6 +206,12 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
     },
     forgetSession: () => {
       request.state.reply.clearCookie(sessionCookieName(secure), cookie);
+    },
+    keepChallenge: (token, minutes) => {
+      request.state.reply.setCookie(challengeCookieName(secure), token, { ...cookie, maxAge: minutes * 60 });
+    },
+    forgetChallenge: () => {
+      request.state.reply.clearCookie(challengeCookieName(secure), cookie);
     },
     keepDevice: (value) => {
       if (value === null || isStreamed) return;

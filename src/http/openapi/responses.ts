@@ -224,7 +224,7 @@ export const PROBLEM: JsonSchema = {
       type: 'array',
       items: { type: 'string' },
       description:
-        'The same as `detail`, for invalid credentials and tokens only. Clients of Django REST framework read it here.',
+        'The same as `detail`, for invalid or missing credentials of a login, and invalid tokens, only. Clients of Django REST framework read it here.',
     },
   },
 };

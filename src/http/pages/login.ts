@@ -8,7 +8,7 @@ import {
   type Pages,
   queryParameter,
 } from './page-context.ts';
-import { formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
+import { codePath, formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
 import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './parts.ts';
 
 /** `/login/` continues to `next`, or else to the home of the client's users. */
@@ -16,7 +16,7 @@ export const loginPages: Pages = {
   'GET /login/': async (context) => {
     const target = await loginTarget(context, queryParameter(context, 'next'));
     if (await context.currentUser()) return redirectTo(context.reply, target.destination);
-    return sendLogin(context, target, { hasEnded: queryParameter(context, 'ended') !== undefined });
+    return sendLogin(context, target, { notice: noticeOf(context) });
   },
 
   'POST /login/': async (context) => {
@@ -58,7 +58,7 @@ type LoginTarget = {
   destination: string;
 };
 
-const loginTarget = async ({ getBranding }: PageContext, requested: string | undefined) => {
+export const loginTarget = async ({ getBranding }: PageContext, requested: string | undefined) => {
   const branding = await getBranding();
   const next = localPath(requested);
   return { branding, next, destination: next ?? homeUrl(branding.home_location) };
@@ -70,6 +70,7 @@ const logIn = async (context: PageContext, target: LoginTarget) => {
   const { problem } = await context.submit((caller) => caller.sessions.create({ username, password }));
   if (!problem) return redirectTo(context.reply, target.destination);
   if (problem.code === 'password_expired') return sendExpired(context, target, { username, problem });
+  if (problem.code === 'otp-required') return redirectTo(context.reply, codePath(target.next));
   // The user has already logged in with another tab, which replaced the CSRF token of this form.
   const isLoggedIn = isFormRejected(problem) && (await context.currentUser());
   if (isLoggedIn) return redirectTo(context.reply, target.destination);
@@ -86,22 +87,32 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
   if (change.problem) return sendExpired(context, target, { username, problem: change.problem });
   const login = { username, password: new_password };
   const { problem } = await context.submit((caller) => caller.sessions.create(login));
+  if (problem?.code === 'otp-required') return redirectTo(context.reply, codePath(target.next));
   return problem
     ? sendLogin(context, target, { username, problem })
     : redirectTo(context.reply, target.destination);
 };
 
-const SESSION_ENDED = 'Your session has ended. Log in again to continue where you were.';
+/** Why the login page is shown, by parameters of its address. */
+const NOTICES = {
+  /** The console was in use until its session ended. */
+  ended: 'Your session has ended. Log in again to continue where you were.',
+  late: 'The time for the code is over, or too many codes were wrong. Log in again.',
+};
+
+const noticeOf = (context: PageContext): string | undefined => {
+  if (queryParameter(context, 'ended') !== undefined) return NOTICES.ended;
+  return queryParameter(context, 'late') === undefined ? undefined : NOTICES.late;
+};
 
 type FailedLogin = { username: string; problem: Problem | null };
 
-/** @param state `hasEnded`: the console was in use until its session ended */
 const sendLogin = (
   context: PageContext,
   target: LoginTarget,
-  state: Partial<FailedLogin> & { hasEnded?: boolean },
+  state: Partial<FailedLogin> & { notice?: string | undefined },
 ) => {
-  const { username = '', problem = null, hasEnded = false } = state;
+  const { username = '', problem = null, notice } = state;
   const { login_title, login_subtitle, client_name } = target.branding;
   const errors = problem?.fields;
   return sendLoginForm(context, target, {
@@ -109,7 +120,7 @@ const sendLogin = (
     intro: html`
 <h1>${login_title || `Welcome to ${client_name}`}</h1>
 ${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
-    notice: hasEnded && html`<p role="status">${SESSION_ENDED}</p>`,
+    notice: notice !== undefined && html`<p role="status">${notice}</p>`,
     fields: [
       emailField({
         name: 'username',

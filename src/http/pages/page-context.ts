@@ -37,6 +37,8 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     request,
     reply,
     isSecure: acceptsSecureCookies(deps.baseUrl),
+    /** Whether the browser may have a login that waits for the second factor. */
+    hasChallenge: contextOf(request, deps).browser.challenge !== null,
     /** For what no procedure does. */
     openServices: () => contextOf(request, deps).openServices(),
     getBranding,

@@ -165,6 +165,13 @@ export const formActionSources = (destination: string): string => {
 /** Redirects to an app. */
 const LAUNCH_PATH = /^\/launch\//;
 
-/** The login page that continues to `next`. */
-export const loginPath = (next: string): string =>
-  next === '/' ? '/login/' : `/login/?${new URLSearchParams({ next })}`;
+/** The login page that continues to `next`. @param flag a parameter that is only present or not */
+export const loginPath = (next: string, flag?: 'late'): string =>
+  pathWith('/login/', { ...(next !== '/' && { next }), ...(flag && { [flag]: '1' }) });
+
+/** The page that asks for the second factor. */
+export const codePath = (next: string | null, flag?: 'recovery'): string =>
+  pathWith('/login/code/', { ...(next !== null && { next }), ...(flag && { [flag]: '1' }) });
+
+const pathWith = (path: string, query: Record<string, string>): string =>
+  Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`;

@@ -7,6 +7,7 @@ type Field = {
   /** What browsers and password managers fill in (WCAG 2.1, 1.3.5). */
   autocomplete: string;
   type?: 'text' | 'email' | 'password';
+  inputMode?: 'numeric';
   value?: string;
   errors?: readonly string[] | undefined;
   /** Shown between label and input. Its element needs the id `{name}-hint`. */
@@ -24,6 +25,7 @@ export const inputField = (field: Field): Html => {
 <label for="${name}">${field.label}</label>
 ${hint}
 <input id="${name}" name="${name}" type="${type}" autocomplete="${field.autocomplete}"
+${field.inputMode && html`inputmode="${field.inputMode}"`}
 ${type !== 'password' && html`value="${field.value}"`}
 ${type !== 'text' && html`autocapitalize="none" spellcheck="false"`}
 ${describedBy !== '' && html`aria-describedby="${describedBy}"`}
@@ -117,6 +119,7 @@ const MESSAGES: Partial<Record<ProblemCode, string>> = {
   'csrf-failed': 'This form has expired. Please try again.',
   'invalid-credentials': 'Incorrect email address or password.',
   'invalid-input': 'Please correct the errors below.',
+  'invalid-otp': 'This code is wrong, has expired or was already used. Enter the next one.',
 };
 
 /** Formats a wait, rounded up so that the user does not come back too early. */

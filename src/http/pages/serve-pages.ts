@@ -10,6 +10,7 @@ import { emailPages } from './email.ts';
 import { homePages } from './home.ts';
 import { invitationPages } from './invitation.ts';
 import { loginPages } from './login.ts';
+import { loginCodePages } from './login-code.ts';
 import { accessViewPages, launchPages } from './open-app.ts';
 import { createPageContext } from './page-context.ts';
 import { sendPage } from './page-layout.ts';
@@ -19,6 +20,7 @@ const PAGES = {
   ...homePages,
   ...launchPages,
   ...loginPages,
+  ...loginCodePages,
   ...passwordResetPages,
   ...passwordChangePages,
   ...emailPages,

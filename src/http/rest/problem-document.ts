@@ -37,7 +37,12 @@ export const prepareProblem = (reply: FastifyReply, error: unknown): Problem => 
   return problem;
 };
 
-const NON_FIELD_CODES: readonly ProblemCode[] = ['invalid-credentials', 'invalid-token'];
+const NON_FIELD_CODES: readonly ProblemCode[] = [
+  'invalid-credentials',
+  'invalid-otp',
+  'invalid-token',
+  'otp-required',
+];
 
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {
   const members = errors ?? (problem.fields && errorsByField(problem.fields));

@@ -41,7 +41,13 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
       }
       const token = newToken();
       const now = clock.now();
-      const id = await addToken(tx, { userId: actor.id, token, now, address: origin.address ?? '', name });
+      const { id } = await addToken(tx, {
+        userId: actor.id,
+        token,
+        now,
+        address: origin.address ?? '',
+        name,
+      });
       const clients = await clientIdsOf(tx, actor.id);
       const event = { actor, target: actor.email, clients, details: { id, name } };
       await audit.record(tx, [{ action: 'token.create', ...event }]);
@@ -133,7 +139,7 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
       .where('user_id', '=', userId)
       .where(condition`not ${isTokenUnexpired}`)
       .execute();
-    const newId = await addToken(tx, { userId, token: replacement, now: clock.now(), address, name });
+    const { id: newId } = await addToken(tx, { userId, token: replacement, now: clock.now(), address, name });
     const clients = await clientIdsOf(tx, userId);
     const details = { id, name, new_id: newId };
     await audit.record(tx, [{ action: 'token.refresh', actor: { email }, target: email, clients, details }]);

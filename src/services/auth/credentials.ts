@@ -1,5 +1,5 @@
 import { hash as digest } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 
@@ -11,6 +11,15 @@ export const isTokenUnexpired = condition`coalesce(api_tokens.expires_at > now()
 /** Sessions, and tokens from logins, that a user may have; the oldest are deleted. Named and refreshed tokens are not counted. */
 const LOGINS_PER_USER = 50;
 const MAX_USER_AGENT_LENGTH = 255;
+
+/** SQL: whether the user of the table `users` has a second factor. */
+export const HAS_SECOND_FACTOR = condition`exists (select from mfa_factors
+  where mfa_factors.user_id = users.id and mfa_factors.confirmed_at is not null)`;
+
+export const hasSecondFactor = async (em: Em, userId: number): Promise<boolean> => {
+  const users = kysely(em).selectFrom('users').select('id').where('id', '=', userId);
+  return (await users.where(HAS_SECOND_FACTOR).executeTakeFirst()) !== undefined;
+};
 
 type NewToken = { userId: number; token: string; now: Date; address: string; name?: string };
 type NewSession = {
@@ -31,7 +40,10 @@ export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
   return condition`id is not distinct from ${id}::bigint`.as('is_current');
 };
 
-/** Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id. */
+/**
+ * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and whether the user has a second factor by
+ * now.
+ */
 export const addToken = async (tx: Em, { userId, token, now, address, name = '' }: NewToken) => {
   const { id } = await kysely(tx)
     .insertInto('api_tokens')
@@ -45,18 +57,26 @@ export const addToken = async (tx: Em, { userId, token, now, address, name = '' 
     })
     .returning('id')
     .executeTakeFirstOrThrow();
-  await sql`
+  const older = sql`
     delete from api_tokens where id in (
       select id from api_tokens where user_id = ${userId} and name = '' and expires_at is null
-      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(kysely(tx));
-  return id;
+      order by created_at desc, id desc offset ${LOGINS_PER_USER})`;
+  return { id, hasSecondFactor: await pruneAndCheck(tx, userId, older) };
 };
 
-/** Adds a session, and deletes the oldest ones of the user beyond the limit. */
+/** Deletes rows of a user in one statement with reading whether they have a second factor, which saves a round trip. */
+const pruneAndCheck = async (tx: Em, userId: number, deletion: RawBuilder<unknown>): Promise<boolean> => {
+  const { rows } = await sql<{ has: boolean }>`
+    with pruned as (${deletion})
+    select ${HAS_SECOND_FACTOR} as has from users where id = ${userId}`.execute(kysely(tx));
+  return rows[0]?.has === true;
+};
+
+/** As `addToken`, for a session. */
 export const addSession = async (
   tx: Em,
   { userId, secret, now, address, userAgent, maxDays }: NewSession,
-): Promise<void> => {
+): Promise<{ hasSecondFactor: boolean }> => {
   await kysely(tx)
     .insertInto('sessions')
     .values({
@@ -71,10 +91,11 @@ export const addSession = async (
       expires_at: sql`now() + ${maxDays}::int * interval '1 day'`,
     })
     .execute();
-  await sql`
+  const older = sql`
     delete from sessions where id in (
       select id from sessions where user_id = ${userId}
-      order by created_at desc, id desc offset ${LOGINS_PER_USER})`.execute(kysely(tx));
+      order by created_at desc, id desc offset ${LOGINS_PER_USER})`;
+  return { hasSecondFactor: await pruneAndCheck(tx, userId, older) };
 };
 
 type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };
@@ -92,7 +113,7 @@ export const setPassword = async (tx: Em, { userId, hash, now, kept = null }: Ne
   await revokeCredentials(tx, userId, kept);
 };
 
-/** Deletes the tokens, sessions and links of users, except the credential to keep. A change of an address can still be undone. */
+/** Deletes the tokens, sessions, unfinished logins and links of users, except the credential to keep. A change of an address can still be undone. */
 export const revokeCredentials = async (
   tx: Em,
   userIds: number | readonly number[],
@@ -104,6 +125,7 @@ export const revokeCredentials = async (
     const keptId = kept?.kind === kind ? kept.id : 0;
     await sql`delete from ${CREDENTIAL_TABLES[kind]} where ${isOfUsers} and id <> ${keptId}`.execute(db);
   }
+  await db.deleteFrom('login_challenges').where(isOfUsers).execute();
   await db.deleteFrom('password_links').where(isOfUsers).execute();
   // Changes of the address that are not confirmed yet.
   await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();

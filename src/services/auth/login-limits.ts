@@ -39,6 +39,9 @@ export type AdmittedLogin = {
 
 type LoginRequest = { username: string; address: string; source: LoginSource };
 
+/** An admitted attempt to enter a code of a second factor. `isLast`: a failure locks further codes of logins from this source. */
+export type AdmittedCode = AdmittedLogin & { isLast: boolean };
+
 export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 
 /**
@@ -62,21 +65,43 @@ export const createLoginThrottle = (pool: Pool, pause: (ms: number) => Promise<u
     return { ofAccount, ofNetwork };
   };
 
+  const admit = async (account: string, { address, source }: LoginRequest): Promise<AdmittedLogin> => {
+    const network = source.kind === 'unknown' ? networkKey('login', address) : null;
+    const { ofAccount, ofNetwork } = await read({ account, network });
+    rejectAt([ofAccount, FAILURES_PER_ACCOUNT]);
+    const paceMs = paceOf(ofNetwork?.points ?? 0);
+    if (paceMs > 0) await pacer.waitForTurn(networkKey('login-pace', address), paceMs);
+    return { account, network, isPaced: paceMs > 0, source: source.kind };
+  };
+
   return {
     /**
      * Waits for its turn, up to 5 seconds, if the network had many failures.
      * @throws Problem `throttled`
      */
-    admit: async ({ username, address, source }: LoginRequest): Promise<AdmittedLogin> => {
-      const isUnknown = source.kind === 'unknown';
-      const account = countKey(username, source);
-      const network = isUnknown ? networkKey('login', address) : null;
-      const { ofAccount, ofNetwork } = await read({ account, network });
-      rejectAt([ofAccount, FAILURES_PER_ACCOUNT]);
-      const paceMs = paceOf(ofNetwork?.points ?? 0);
-      if (paceMs > 0) await pacer.waitForTurn(networkKey('login-pace', address), paceMs);
-      return { account, network, isPaced: paceMs > 0, source: source.kind };
+    admit: (login: LoginRequest): Promise<AdmittedLogin> =>
+      admit(countKey('login', login.username, login.source), login),
+
+    /**
+     * As `admit`, for the code of a second factor. Counts the attempt before it is checked, because a code is guessed with fewer
+     * attempts than a password: of a burst of guesses, no more than the limit are checked. Passwords do not clear this count.
+     * @throws Problem `throttled`
+     */
+    admitCode: async (login: LoginRequest): Promise<AdmittedCode> => {
+      const admitted = await admit(countKey('code', login.username, login.source), login);
+      const attempts = await failures.add(admitted.account);
+      rejectAt([attempts, FAILURES_PER_ACCOUNT + 1]);
+      const isLast = login.source.kind !== 'live' && attempts.points === FAILURES_PER_ACCOUNT;
+      return { ...admitted, isLast };
     },
+
+    /** Counts a wrong code for the network. */
+    recordWrongCode: async ({ network }: AdmittedCode): Promise<void> => {
+      if (network !== null) await failures.add(network);
+    },
+
+    /** Clears the account's count of codes, after a right one. */
+    clearCodes: ({ account }: AdmittedCode): Promise<void> => failures.remove(account),
 
     /**
      * Guesses sent in one burst are all admitted. Those beyond a limit get `throttled` whether wrong or right (see
@@ -110,7 +135,7 @@ export const createLoginThrottle = (pool: Pool, pause: (ms: number) => Promise<u
       if (ofAccount) await failures.remove(login.account);
     },
 
-    /** Clears the account's counts after a password reset, which proves ownership by mail. */
+    /** Clears the account's counts of passwords after a password reset, which proves ownership by mail. */
     clear: (username: string): Promise<void> =>
       failures.remove(accountKey('login', username), accountKey('live', username)),
   };
@@ -160,18 +185,22 @@ export const createAnonymousLimits = (pool: Pool) => {
   };
 };
 
-const countKey = (username: string, source: LoginSource): string => {
-  if (source.kind === 'known') return `login-device:${source.device}`;
-  return accountKey(source.kind === 'live' ? 'live' : 'login', username);
+/** `login`: passwords; `code`: codes of second factors. */
+const countKey = (entered: 'login' | 'code', username: string, source: LoginSource): string => {
+  if (source.kind === 'known') return `${entered}-device:${source.device}`;
+  const live = entered === 'login' ? 'live' : 'live-code';
+  return accountKey(source.kind === 'live' ? live : entered, username);
 };
 
+const ACCOUNT_COUNTS = ['login', 'live', 'code', 'live-code', 'reset'] as const;
+
 /** The key of a count for an account. */
-const accountKey = (prefix: 'login' | 'live' | 'reset', email: string): string =>
+const accountKey = (prefix: (typeof ACCOUNT_COUNTS)[number], email: string): string =>
   `${prefix}-account:${hashKey(email)}`;
 
 /** The keys of all counts that are named after an account. */
 export const accountKeys = (email: string): string[] =>
-  (['login', 'live', 'reset'] as const).map((prefix) => accountKey(prefix, email));
+  ACCOUNT_COUNTS.map((prefix) => accountKey(prefix, email));
 
 const networkKey = (prefix: string, address: string): string =>
   `${prefix}-network:${hashKey(networkOf(address))}`;

@@ -7,84 +7,173 @@ import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, addToken } from './credentials.ts';
+import type { CodeOwner } from './factor-codes.ts';
+import { addChallenge, completeChallenge, takeAttempt } from './login-challenges.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 
 /** Adds a token or a session. */
-type Grant = (tx: Em, userId: number, now: Date) => Promise<unknown>;
+type Grant = (tx: Em, userId: number, now: Date) => Promise<{ hasSecondFactor: boolean }>;
 
-type Login = { username: string; password: string; entry: PasswordEntry };
+type Exchange = { action: AuditAction; grant: Grant; hasCode?: boolean };
+
+type Password = { username: string; password: string; entry: PasswordEntry };
 /** `device`: the device cookie. */
 type LoginBrowser = { userAgent: string; device: string | null };
 
-/** Exchanges passwords for tokens and sessions. */
+const NEEDS_CODE_FOR_TOKEN = {
+  detail:
+    'This account has a second factor. Send a code of the authenticator app, or a recovery code, as `otp`. Scripts use a named token instead.',
+};
+
+/** Exchanges passwords, and codes of second factors, for tokens and sessions. */
 export const createLogins = (unit: UnitOfWork) => {
-  const { em, clock, passwordVerification, audit, origin, sessionMaxDays } = unit;
+  const { em, clock, passwordVerification, factorCodes, audit, origin, sessionMaxDays } = unit;
   const address = origin.address ?? '';
-  const logIn = async (action: AuditAction, login: Login, grant: Grant) => {
-    const [attempt] = await Promise.allSettled([exchange(action, login, grant)]);
-    telemetry.login.publish(() => ({ outcome: outcomeOf(attempt) }));
+
+  const reported = async <T>(login: Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
+    const [attempt] = await Promise.allSettled([login]);
+    telemetry.login.publish(() => ({ outcome: outcomeOfAttempt(attempt, outcomeOf) }));
     if (attempt.status === 'rejected') throw attempt.reason;
+    return attempt.value;
   };
 
-  const exchange = async (action: AuditAction, { username, password, entry }: Login, grant: Grant) => {
+  /** @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded` */
+  const verifyPassword = async ({ username, password, entry }: Password): Promise<VerifiedUser> => {
     const user = await passwordVerification.verify(username, password, entry);
-    if (user.isExpired) {
-      const event = { actor: user, target: user.email, clients: user.clientIds };
-      await audit.record(em, [{ action: 'login.expired', ...event }]);
-      throw new Problem('password_expired');
-    }
-    const event = { action, actor: user, target: user.email, clients: user.clientIds };
-    const isGranted = await em.transactional(async (tx) => {
-      if (!(await recordLogin(tx, user, clock.now()))) return false;
-      await grant(tx, user.id, clock.now());
-      await audit.record(tx, [event]);
-      return true;
-    });
-    if (!isGranted) await passwordVerification.failAfterVerification(user);
+    if (!user.isExpired) return user;
+    const event = { actor: user, target: user.email, clients: user.clientIds };
+    await audit.record(em, [{ action: 'login.expired', ...event }]);
+    throw new Problem('password_expired');
   };
+
+  /** @throws Problem `otp-required` if the user has added a second factor since the password was verified */
+  const logIn = async (tx: Em, user: CodeOwner, { action, grant, hasCode = false }: Exchange) => {
+    const { hasSecondFactor } = await grant(tx, user.id, clock.now());
+    if (hasSecondFactor && !hasCode) throw new Problem('otp-required');
+    await audit.record(tx, [{ action, actor: user, target: user.email, clients: user.clientIds }]);
+  };
+
+  /** Runs `work` in a transaction that holds the lock of the user, unless their password was changed since it was verified. */
+  const whileVerified = async <T>(
+    user: VerifiedUser,
+    lock: typeof recordLogin,
+    work: (tx: Em) => Promise<T>,
+  ): Promise<T> => {
+    const done = await em.transactional(async (tx) =>
+      (await lock(tx, user, clock.now())) ? { result: await work(tx) } : null,
+    );
+    return done ? done.result : passwordVerification.failAfterVerification(user);
+  };
+
+  const sessionGrant =
+    (secret: string, userAgent: string): Grant =>
+    (tx, userId, now) =>
+      addSession(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays });
 
   return {
     /**
-     * Exchanges a password for a new token of 40 hexadecimal characters.
-     * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
+     * Exchanges a password for a new token of 40 hexadecimal characters. A user with a second factor also needs a code of it.
+     * @throws Problem `invalid-credentials`, `password_expired`, `otp-required`, `invalid-otp`, `throttled`, `overloaded`
      */
-    createToken: async (username: string, password: string): Promise<string> => {
-      const token = newToken();
-      // Scripts send no cookies.
-      await logIn('login.token', { username, password, entry: {} }, (tx, userId, now) =>
-        addToken(tx, { userId, token, now, address }),
-      );
-      return token;
+    createToken: (username: string, password: string, otp: string | undefined): Promise<string> => {
+      const create = async () => {
+        const token = newToken();
+        const grant: Grant = (tx, userId, now) => addToken(tx, { userId, token, now, address });
+        // Scripts send no cookies.
+        const user = await verifyPassword({ username, password, entry: {} });
+        const exchange = { action: 'login.token', grant } as const;
+        if (!user.hasSecondFactor) await whileVerified(user, recordLogin, (tx) => logIn(tx, user, exchange));
+        else if (otp === undefined) throw new Problem('otp-required', NEEDS_CODE_FOR_TOKEN);
+        else
+          await factorCodes.limit(user, {}, () =>
+            whileVerified(user, recordLogin, async (tx) => {
+              await factorCodes.consume(tx, user, otp);
+              await logIn(tx, user, { ...exchange, hasCode: true });
+            }),
+          );
+        return token;
+      };
+      return reported(create(), () => 'ok');
     },
 
     /**
-     * Exchanges a password for a browser session and returns its secret.
+     * Exchanges a password for a browser session and returns its secret; of a user with a second factor, for a challenge, and returns
+     * its token.
      * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
-    createSession: async (username: string, password: string, browser: LoginBrowser): Promise<string> => {
-      const secret = newSecret();
+    createSession: (
+      username: string,
+      password: string,
+      browser: LoginBrowser,
+    ): Promise<{ session: string } | { challenge: string }> => {
       const { userAgent, device: deviceCookie } = browser;
-      await logIn('login.session', { username, password, entry: { deviceCookie } }, (tx, userId, now) =>
-        addSession(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays }),
-      );
-      return secret;
+      const create = async () => {
+        const user = await verifyPassword({ username, password, entry: { deviceCookie } });
+        if (user.hasSecondFactor)
+          return whileVerified(user, lockVerified, async (tx) => {
+            const challenge = await addChallenge(tx, user.id, clock.now());
+            const event = { actor: user, target: user.email, clients: user.clientIds };
+            await audit.record(tx, [{ action: 'mfa.challenge', ...event }]);
+            return { challenge };
+          });
+        const session = newSecret();
+        const exchange = { action: 'login.session', grant: sessionGrant(session, userAgent) } as const;
+        await whileVerified(user, recordLogin, (tx) => logIn(tx, user, exchange));
+        return { session };
+      };
+      return reported(create(), (result) => ('session' in result ? 'ok' : 'otp-required'));
+    },
+
+    /**
+     * Exchanges a challenge and a code for a browser session and returns its secret.
+     * @throws Problem `invalid-challenge`, `invalid-otp`, `throttled`
+     */
+    answerChallenge: (challenge: string, code: string, browser: LoginBrowser): Promise<string> => {
+      const { userAgent, device: deviceCookie } = browser;
+      const answer = async () => {
+        const { id, user } = await takeAttempt(em, challenge, clock.now());
+        const session = newSecret();
+        await factorCodes.limit(user, { deviceCookie }, () =>
+          em.transactional(async (tx) => {
+            const now = clock.now();
+            if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
+            await completeChallenge(tx, id, now);
+            await factorCodes.consume(tx, user, code);
+            const grant = sessionGrant(session, userAgent);
+            await logIn(tx, user, { action: 'login.session', grant, hasCode: true });
+          }),
+        );
+        return session;
+      };
+      return reported(answer(), () => 'ok');
     },
   };
 };
 
-const outcomeOf = (attempt: PromiseSettledResult<void>): Outcome => {
-  if (attempt.status === 'fulfilled') return 'ok';
+const outcomeOfAttempt = <T>(
+  attempt: PromiseSettledResult<T>,
+  outcomeOf: (result: T) => Outcome,
+): Outcome => {
+  if (attempt.status === 'fulfilled') return outcomeOf(attempt.value);
   return attempt.reason instanceof Problem ? attempt.reason.code : 'internal-error';
 };
 
+type Locked = Pick<VerifiedUser, 'id' | 'lastPasswordSet'>;
+
 /**
- * Locks the user first: this waits for a concurrent deactivation or password change, which then ends this login. It also
+ * Locks the user: this waits for a concurrent deactivation or password change, which then ends this login. It also
  * serializes concurrent logins of one user, which delete the oldest credentials.
- * @returns false if the user was deactivated, or the password changed, since it was verified
  */
-const recordLogin = async (tx: Em, { id, lastPasswordSet }: VerifiedUser, now: Date): Promise<boolean> => {
-  const lockMode = LockMode.PESSIMISTIC_WRITE;
-  const user = await tx.findOne(User, { id, isActive: true, lastPasswordSet }, { lockMode });
+const lockUnchanged = (tx: Em, { id, lastPasswordSet }: Locked) =>
+  tx.findOne(User, { id, isActive: true, lastPasswordSet }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+
+/** @returns false if the user was deactivated, or the password changed, since it was verified */
+const lockVerified = async (tx: Em, user: Locked): Promise<boolean> =>
+  (await lockUnchanged(tx, user)) !== null;
+
+/** As `lockVerified`, and records the login. */
+const recordLogin = async (tx: Em, verified: Locked, now: Date): Promise<boolean> => {
+  const user = await lockUnchanged(tx, verified);
   if (!user) return false;
   user.lastLogin = now;
   await tx.flush();

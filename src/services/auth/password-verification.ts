@@ -13,6 +13,7 @@ import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { HAS_SECOND_FACTOR } from './credentials.ts';
 import type { AdmittedLogin, LoginSource } from './login-limits.ts';
 
 type Deps = Pick<
@@ -21,7 +22,10 @@ type Deps = Pick<
 >;
 
 /** A user whose password was verified, by this login. */
-export type VerifiedUser = Pick<Account, 'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired'> & {
+export type VerifiedUser = Pick<
+  Account,
+  'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired' | 'hasSecondFactor'
+> & {
   login: AdmittedLogin;
 };
 
@@ -62,13 +66,6 @@ export const createPasswordVerification = (deps: Deps) => {
     if (renewed !== null) await replaceHash(em, userId, verified, renewed);
   };
 
-  const sourceOf = (entry: PasswordEntry, user: Account | undefined): LoginSource => {
-    if (entry === 'live') return { kind: 'live' };
-    const owner = user ?? { id: 0, lastPasswordSet: new Date(0) };
-    const device = entry.deviceCookie ? deviceCookies.deviceOf(entry.deviceCookie, owner) : null;
-    return device === null ? { kind: 'unknown' } : { kind: 'known', device };
-  };
-
   return {
     /**
      * Verifies a password. Unknown users, inactive users and wrong passwords take the same time and fail with the same
@@ -78,7 +75,7 @@ export const createPasswordVerification = (deps: Deps) => {
     verify: async (username: string, password: string, entry: PasswordEntry): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
       const user = await findAccount(em, email, clock.now());
-      const source = sourceOf(entry, user);
+      const source = sourceOf(deviceCookies, entry, user);
       const login = await throttle.admit({ username: email, address, source });
       // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.isActive ? user.passwordHash : null;
@@ -130,6 +127,7 @@ const findAccount = async (em: Em, email: string, now: Date) =>
         .select([
           CLIENT_IDS,
           condition`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
+          HAS_SECOND_FACTOR.as('hasSecondFactor'),
         ])
         .where('email', '=', email)
         .executeTakeFirst();
@@ -166,6 +164,20 @@ export const passwordHashKinds = async (em: Em): Promise<string[]> => {
     select kind from kinds where kind is not null`.execute(kysely(em));
   return rows.map(({ kind }) => kind);
 };
+
+/** @param user undefined for an unknown account */
+export const sourceOf = (
+  deviceCookies: DeviceCookies,
+  entry: PasswordEntry,
+  user: DeviceOwner | undefined,
+): LoginSource => {
+  if (entry === 'live') return { kind: 'live' };
+  const owner = user ?? { id: 0, lastPasswordSet: new Date(0) };
+  const device = entry.deviceCookie ? deviceCookies.deviceOf(entry.deviceCookie, owner) : null;
+  return device === null ? { kind: 'unknown' } : { kind: 'known', device };
+};
+
+export type DeviceCookies = ReturnType<typeof createDeviceCookies>;
 
 /** The account and password that a cookie is bound to. */
 export type DeviceOwner = { id: number; lastPasswordSet: Date };

@@ -184,6 +184,8 @@ const OWNED_TABLES = [
   'access_views',
   'operation_changes',
   'email_changes',
+  'mfa_factors',
+  'recovery_codes',
 ] as const;
 
 const deleteAccess = async (

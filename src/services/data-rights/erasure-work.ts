@@ -151,6 +151,7 @@ export const SEARCHED = {
   invitations: ['extra'],
   loaded_packages: ['loaded_by'],
   memberships: ['extra'],
+  mfa_factors: ['name'],
   operation_changes: ['revoked_terms'],
   outbox_mails: ['last_error', 'variables'],
   saved_filters: ['name'],
@@ -195,6 +196,7 @@ const OF_CLIENTS: Record<keyof typeof SEARCHED, Condition> = {
   invitations: ofClient(sql`t.client_id`),
   loaded_packages: ofApp,
   memberships: ofClient(sql`t.client_id`),
+  mfa_factors: ofMember(sql`t.user_id`),
   operation_changes: ofMember(sql`t.user_id`),
   outbox_mails: ofClient(sql`t.client_id`),
   saved_filters: ofClient(

@@ -179,6 +179,16 @@ export const EXPORT_PARTS = {
       'id',
     ),
 
+  /** Without their secrets, and without recovery codes. */
+  second_factors: ({ em, person }: Exported): Pages =>
+    pagesOf(
+      kysely(em)
+        .selectFrom('mfa_factors')
+        .select(['id', 'kind', 'name', 'created_at', 'confirmed_at', 'last_used_at'])
+        .where('user_id', '=', person.id),
+      'id',
+    ),
+
   tokens: ({ em, person }: Exported): Pages =>
     pagesOf(
       kysely(em)

@@ -86,7 +86,7 @@ const README = (email: string, now: Date): string => `Data of ${email}, exported
 Each part is a JSON file, an array of objects, and a CSV file with the same rows, for spreadsheets. In CSV, a text that a
 spreadsheet would take for a formula starts with an apostrophe. Times are UTC.
 
-Passwords, tokens, the secrets of sessions, and the links of mails are not part of the export.
+Passwords, tokens, recovery codes, the secrets of sessions and second factors, and the links of mails are not part of the export.
 `;
 
 /**

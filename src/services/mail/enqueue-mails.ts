@@ -140,13 +140,27 @@ const enqueueNotice = async (
 export const enqueuePasswordNotice = (tx: Em, change: Notice): Promise<void> =>
   enqueueNotice(tx, 'password-changed', change, condition`password_hash is not null`);
 
+/** Enqueues a mail about the second factors of a user. */
+export const enqueueFactorNotice = (
+  tx: Em,
+  kind: 'second-factor-added' | 'second-factor-removed' | 'second-factor-reset' | 'recovery-code-used',
+  change: Notice,
+): Promise<void> => enqueueNotice(tx, kind, change, condition`true`);
+
 /**
  * Enqueues the mail that informs a user of failed logins, at most one a day: an attack must not flood the mailbox. Inserts
  * nothing for an unknown or inactive account.
  */
-export const enqueueFailedLoginsNotice = (tx: Em, logins: Notice): Promise<void> => {
-  const dayAgo = new Date(logins.now.getTime() - DAY_MS);
+export const enqueueFailedLoginsNotice = (tx: Em, logins: Notice): Promise<void> =>
+  enqueueDailyNotice(tx, 'failed-logins', logins);
+
+/** As `enqueueFailedLoginsNotice`, about wrong codes of second factors. */
+export const enqueueFailedCodesNotice = (tx: Em, codes: Notice): Promise<void> =>
+  enqueueDailyNotice(tx, 'failed-codes', codes);
+
+const enqueueDailyNotice = (tx: Em, kind: MailKind, notice: Notice): Promise<void> => {
+  const dayAgo = new Date(notice.now.getTime() - DAY_MS);
   const isFirst = condition`is_active and not exists (select from outbox_mails earlier
-    where earlier.user_id = users.id and earlier.kind = 'failed-logins' and earlier.created_at > ${dayAgo})`;
-  return enqueueNotice(tx, 'failed-logins', logins, isFirst);
+    where earlier.user_id = users.id and earlier.kind = ${kind} and earlier.created_at > ${dayAgo})`;
+  return enqueueNotice(tx, kind, notice, isFirst);
 };

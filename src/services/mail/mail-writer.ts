@@ -194,6 +194,61 @@ const TEMPLATES: Record<MailKind, Template> = {
       ],
     }),
   },
+  'failed-codes': {
+    subject: (mail) => `Wrong codes for your account at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `Someone who knows the password of ${mail.recipient} at ${senderNameOf(mail)} entered a wrong code ${FAILURES_PER_ACCOUNT} times within ${FAILURE_WINDOW_MINUTES} minutes. The last attempt was on ${momentOf(mail.created_at)}${requestFrom(mail, ', from')}. Nobody got in by these attempts.`,
+      ],
+      closing: [
+        `If this was you, wait ${FAILURE_WINDOW_MINUTES} minutes, or log in with a browser that you have used before. Check that the clock of your phone is right.`,
+        'If this was not you, set a new password now: choose “Forgot your password?” on the login page.',
+        'If it goes on, you get at most one such email a day.',
+        ...support(mail),
+      ],
+    }),
+  },
+  'second-factor-added': {
+    subject: (mail) => `A second factor was added to your account at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `An authenticator app was added to ${mail.recipient} at ${senderNameOf(mail)} on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}. From now on, a login asks for its code after the password.`,
+        'Keep your recovery codes in a safe place: they are the way in if you lose the app.',
+      ],
+      closing: notYou(mail),
+    }),
+  },
+  'second-factor-removed': {
+    subject: (mail) => `A second factor was removed from your account at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `An authenticator app was removed from ${mail.recipient} at ${senderNameOf(mail)} on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}.`,
+      ],
+      closing: notYou(mail),
+    }),
+  },
+  'second-factor-reset': {
+    subject: (mail) => `Your second factor for ${senderNameOf(mail)} was reset`,
+    content: (mail) => ({
+      opening: [
+        `An administrator removed all second factors and recovery codes of ${mail.recipient} at ${senderNameOf(mail)} on ${momentOf(mail.created_at)}. You log in with your password alone, until you set up a second factor again.`,
+      ],
+      closing: [
+        'If you did not ask for this, inform your administrator, and set a new password: choose “Forgot your password?” on the login page.',
+        ...support(mail),
+      ],
+    }),
+  },
+  'recovery-code-used': {
+    subject: (mail) => `A recovery code was used at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `A recovery code of ${mail.recipient} at ${senderNameOf(mail)} was used on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}. It cannot be used again.`,
+        'If you have lost your authenticator app, remove it in your account and set up another one. New recovery codes replace all old ones.',
+      ],
+      closing: notYou(mail),
+    }),
+  },
   'email-confirmation': {
     subject: (mail) => `Confirm your new email address for ${senderNameOf(mail)}`,
     content: (mail) => ({
@@ -227,6 +282,12 @@ const TEMPLATES: Record<MailKind, Template> = {
     content: (mail) => ({ opening: decisionOf(mail), closing: support(mail) }),
   },
 };
+
+const notYou = (mail: LetterContext): string[] => [
+  'If this was you, you do not need to do anything.',
+  'If this was not you, someone else has access to your account. Set a new password now, which logs the account out everywhere: choose “Forgot your password?” on the login page. Also inform your administrator.',
+  ...support(mail),
+];
 
 const changeOf = (mail: LetterContext): string =>
   `Your account at ${senderNameOf(mail)} does not use ${mail.recipient} any more. The address was changed on ${momentOf(mail.created_at)}`;

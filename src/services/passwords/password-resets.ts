@@ -2,7 +2,7 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
-import { setPassword } from '../auth/credentials.ts';
+import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -45,10 +45,11 @@ export const createPasswordResets = (unit: UnitOfWork) => {
 
     /**
      * Sets the password and revokes all credentials of the user. After a weak password the link stays valid.
-     * @returns a device cookie for the browser that opened the link
+     * @returns a device cookie for the browser that opened the link; null for a user with a second factor, whose codes the mailbox must
+     * not give further attempts
      * @throws Problem `invalid-link`, `invalid-input` on `password`, `overloaded`
      */
-    reset: async (token: string, password: string): Promise<string> => {
+    reset: async (token: string, password: string): Promise<string | null> => {
       const link = await findPasswordLink(em, links, token, clock.now());
       const policy = await readPolicyOfUser(em, link.userId);
       rejectWeakPassword(policy, password, link, await loadCommonPasswords());
@@ -72,10 +73,10 @@ export const createPasswordResets = (unit: UnitOfWork) => {
           .execute();
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
-        return { id: link.userId, lastPasswordSet: now };
+        return (await hasSecondFactor(tx, link.userId)) ? null : { id: link.userId, lastPasswordSet: now };
       });
       await throttle.clear(link.email);
-      return deviceCookies.issue(owner);
+      return owner && deviceCookies.issue(owner);
     },
   };
 };

@@ -78,16 +78,16 @@ export const createPasswords = (unit: UnitOfWork) => {
     /**
      * Changes an expired password, which can no longer be used to log in.
      * @param deviceCookie of the browser
-     * @returns its new device cookie
+     * @returns its new device cookie; null for a user with a second factor, who has not entered a code
      * @throws Problem `invalid-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
     changeExpired: async (
       { username, current, next }: { username: string; current: string; next: string },
       deviceCookie: string | null,
-    ): Promise<string> => {
+    ): Promise<string | null> => {
       const user = await passwordVerification.verify(username, current, { deviceCookie });
       const owner = await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
-      return deviceCookies.issue(owner);
+      return user.hasSecondFactor ? null : deviceCookies.issue(owner);
     },
 
     /** Checks a password against the actor's own policy, or against that of the client of this host. */

@@ -20,6 +20,7 @@ import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
+import { deleteFactors } from '../auth/second-factors.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
@@ -225,6 +226,8 @@ const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
   // When others have deactivated the earlier holder is not for the new one.
   user.lastActivated = null;
   if (user.isActive) user.lastDeactivated = null;
+  // An undo keeps them: reading the old mailbox must not be enough to get around them.
+  await deleteFactors(tx, user.id);
   // A repeat gets the response to the earlier holder.
   await kysely(tx).deleteFrom('idempotent_responses').where('user_id', '=', user.id).execute();
   await tx.flush();

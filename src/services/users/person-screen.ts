@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { condition, kysely } from '../../db/kysely.ts';
 import { type Actor, type TargetRoles, userAdminRefusal } from '../access/actor.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
+import { readFactors } from '../auth/second-factors.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readPendingChange } from './email-changes.ts';
@@ -32,7 +33,9 @@ export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock
       .select(['last_password_set', passwordExpiresAt('users').as('password_expires_at')])
       .where('id', '=', userId)
       .executeTakeFirstOrThrow();
-    return { ...account, pending_email: await readPendingChange(em, actor, userId, clock.now()) };
+    const pending_email = await readPendingChange(em, actor, userId, clock.now());
+    const { factors: second_factors, recovery_codes } = await readFactors(em, userId);
+    return { ...account, pending_email, second_factors, recovery_codes };
   };
 
   return {

@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
+import { tokenDigest } from '../../../src/services/auth/credentials.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
 import { mailedEmailToken } from '../../support/mails.ts';
+import { codeAt, enroll } from '../../support/second-factors.ts';
 import {
   ACME,
   ADA,
@@ -26,6 +28,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutCredentialsOfUsers(app)),
   ...aboutLogins(),
   ...(await aboutTokens(app)),
+  ...(await aboutSecondFactors(app)),
   ...(await aboutPasswords(app)),
   ...(await aboutInvitations(app)),
   ...(await aboutMails(app)),
@@ -175,6 +178,43 @@ const aboutLogins = (): Step[] => [
   { line: `DELETE /jb/users/${EDSGER}/sessions/`, as: ROOT },
   { line: 'DELETE /session/', as: GRACE },
 ];
+
+const aboutSecondFactors = async (app: TestApp): Promise<Step[]> => {
+  const [email, starter, confirmer, lost] = ['mfa-1', 'mfa-2', 'mfa-3', 'mfa-4'].map(
+    (name) => `${name}@acme.test`,
+  ) as [string, string, string, string]; // as many as names
+  for (const each of [email, starter, confirmer, lost])
+    await app.as(ROOT).users.create({ email: each, client: 1 });
+  const { codes } = await enroll(app, email);
+  await enroll(app, lost);
+  const { secret } = await app.as(confirmer).mfa.startTotp({});
+  const { factors } = await app.as(email).mfa.list({});
+  return [
+    { line: 'GET /mfa/', as: email },
+    { line: 'POST /session/otp/', body: { code: codes[0] }, cookie: await challengeCookie(app, email) },
+    { line: 'POST /mfa/recovery-codes/', as: email },
+    { line: `DELETE /mfa/${factors[0]?.id}/`, as: email },
+    { line: 'POST /mfa/totp/', as: starter, body: { name: 'Phone' } },
+    { line: 'POST /mfa/totp/confirm/', as: confirmer, body: { code: codeAt(secret, app.clock.now()) } },
+    { line: `DELETE /jb/users/${lost}/mfa/?reason=Lost`, as: ROOT },
+  ];
+};
+
+/** The cookie of a browser in which the password was entered. */
+const challengeCookie = async (app: TestApp, email: string): Promise<string> => {
+  const token = 'c'.repeat(43);
+  const now = app.clock.now();
+  const times = { created_at: now, expires_at: new Date(now.getTime() + MINUTE_MS) };
+  const db = app.db();
+  const { id } = await db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow();
+  const row = { user_id: id, digest: tokenDigest(token), first_step: 'password' as const, ...times };
+  await db.insertInto('login_challenges').values(row).execute();
+  return `steward_challenge=${token}`;
+};
 
 const aboutPasswords = async (app: TestApp): Promise<Step[]> => {
   const token = await resetToken(app);

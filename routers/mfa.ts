@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { routesOf } from './procedure-meta.ts';
+import {
+  EmailKey,
+  Instant,
+  LongIdKey,
+  Name,
+  NoInput,
+  OneTimeCode,
+  Output,
+  Reason,
+} from './schemas/fields.ts';
+import { adminProcedure, protectedProcedure, router } from './trpc.ts';
+
+const route = routesOf('Second factors');
+
+export const SecondFactorOutput = Output('SecondFactor', {
+  id: z.int(),
+  kind: z.enum(['totp']),
+  name: z.string(),
+  confirmed_at: Instant,
+  last_used_at: Instant.nullable(),
+});
+
+/** Shown once: the service stores only their digests. */
+const RecoveryCodesOutput = z.object({ recovery_codes: z.array(z.string()) });
+
+export const mfaRouter = router({
+  list: route(protectedProcedure, 'GET', '/mfa/', {
+    summary: 'List your second factors',
+    description: 'With the number of recovery codes that are left.',
+  })
+    .input(NoInput)
+    .output(Output('SecondFactors', { factors: z.array(SecondFactorOutput), recovery_codes: z.int() }))
+    .query(({ ctx }) => ctx.services.secondFactors.list(ctx.actor)),
+
+  startTotp: route(protectedProcedure, 'POST', '/mfa/totp/', {
+    summary: 'Start the enrolment of an authenticator app',
+    description:
+      'Returns the secret, and the address for a QR code. Within an hour, `POST /api/v1/mfa/totp/confirm/` completes the enrolment; nothing changes before. Another start replaces this one.',
+    problems: ['reauthentication-required'],
+    example: { name: 'Phone' },
+  })
+    .input(z.object({ name: Name(100).default('Authenticator app') }).prefault({}))
+    .output(z.object({ secret: z.string(), otpauth_url: z.string() }))
+    .mutation(({ ctx, input }) => ctx.services.secondFactors.startTotp(ctx.actor, input.name, ctx.host)),
+
+  confirmTotp: route(protectedProcedure, 'POST', '/mfa/totp/confirm/', {
+    summary: 'Complete the enrolment of an authenticator app',
+    description:
+      'From now on, logins ask for a code. The first app comes with ten recovery codes, which only this response contains; for another app the list is empty.',
+    problems: ['invalid-otp', 'not-found', 'reauthentication-required'],
+    example: { code: '492039' },
+  })
+    .input(z.object({ code: OneTimeCode }))
+    .output(RecoveryCodesOutput)
+    .mutation(async ({ ctx, input }) => ({
+      recovery_codes: await ctx.services.secondFactors.confirmTotp(ctx.actor, input.code),
+    })),
+
+  renewRecoveryCodes: route(protectedProcedure, 'POST', '/mfa/recovery-codes/', {
+    summary: 'Replace your recovery codes',
+    description: 'Returns ten new ones, which only this response contains. The old ones end.',
+    problems: ['not-found', 'reauthentication-required'],
+  })
+    .input(NoInput)
+    .output(RecoveryCodesOutput)
+    .mutation(async ({ ctx }) => ({
+      recovery_codes: await ctx.services.secondFactors.renewRecoveryCodes(ctx.actor),
+    })),
+
+  remove: route(protectedProcedure, 'DELETE', '/mfa/{id}/', {
+    summary: 'Remove one of your second factors',
+    description: 'With the last one, your recovery codes end, and logins ask for the password alone.',
+    problems: ['reauthentication-required'],
+    status: 204,
+  })
+    .input(z.object({ id: LongIdKey }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.secondFactors.remove(ctx.actor, input.id)),
+});
+
+/** Of the router of users. */
+export const factorProcedures = {
+  resetFactors: route(adminProcedure, 'DELETE', '/jb/users/{email}/mfa/', {
+    summary: 'Reset the second factors of a user',
+    description:
+      'For users who have lost them: removes all second factors and recovery codes, and informs the user by email. They log in with their password alone until they enrol again. For those who may change this user. The `reason` is recorded in the audit trail.',
+    problems: ['forbidden', 'shared-user', 'self-modification', 'reauthentication-required'],
+    query: ['reason'],
+    status: 204,
+  })
+    .input(z.object({ email: EmailKey, reason: Reason.default('') }))
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.secondFactors.reset(ctx.actor, input.email, input.reason)),
+};

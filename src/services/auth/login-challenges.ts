@@ -1,0 +1,82 @@
+import { sql } from 'kysely';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
+import { newSecret } from '../../lib/ids.ts';
+import { Problem } from '../../lib/problems.ts';
+import { CLIENT_IDS } from '../access/visibility.ts';
+import { tokenDigest } from './credentials.ts';
+
+/** Minutes between the password and the code. */
+export const CHALLENGE_MINUTES = 5;
+
+/** Codes that may be entered for one challenge; then the password is asked for again. */
+const ATTEMPTS = 5;
+
+/** Unfinished logins that a user may have; the oldest are deleted. */
+const CHALLENGES_PER_USER = 20;
+
+const TOKEN_PATTERN = /^[\w-]{43}$/;
+
+/** Adds a challenge for a locked user, whose password was entered. Returns its token, which only the browser keeps. */
+export const addChallenge = async (tx: Em, userId: number, now: Date): Promise<string> => {
+  const token = newSecret();
+  const db = kysely(tx);
+  await db
+    .insertInto('login_challenges')
+    .values({
+      user_id: userId,
+      digest: tokenDigest(token),
+      first_step: 'password',
+      created_at: now,
+      expires_at: new Date(now.getTime() + CHALLENGE_MINUTES * MINUTE_MS),
+    })
+    .execute();
+  await sql`
+    delete from login_challenges where id in (
+      select id from login_challenges where user_id = ${userId}
+      order by created_at desc, id desc offset ${CHALLENGES_PER_USER})`.execute(db);
+  return token;
+};
+
+/**
+ * Takes one of the attempts of a challenge, in a statement of its own: of concurrent codes, no more than the limit are checked.
+ * Returns the challenge and its user.
+ * @throws Problem `invalid-challenge`
+ */
+export const takeAttempt = async (em: Em, token: string, now: Date) => {
+  if (!TOKEN_PATTERN.test(token)) throw new Problem('invalid-challenge');
+  const taken = await kysely(em)
+    .updateTable('login_challenges')
+    .set((row) => ({ attempts: row('attempts', '+', 1) }))
+    .where('digest', '=', tokenDigest(token))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where('attempts', '<', ATTEMPTS)
+    .returning(['id', 'user_id'])
+    .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
+  const user = await kysely(em)
+    .selectFrom('users')
+    .select(['id', 'email', 'last_password_set as lastPasswordSet', CLIENT_IDS])
+    .where('id', '=', taken.user_id)
+    .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
+  return { id: taken.id, user };
+};
+
+/**
+ * Completes a challenge of a locked user. Only one of several concurrent answers does: a change of the password, a deactivation and a
+ * reset of the factors delete the row.
+ * @throws Problem `invalid-challenge`
+ */
+export const completeChallenge = async (tx: Em, id: number, now: Date): Promise<void> => {
+  const completed = await kysely(tx)
+    .updateTable('login_challenges')
+    .set({ used_at: now })
+    .where('id', '=', id)
+    .where('used_at', 'is', null)
+    .executeTakeFirst();
+  if (completed.numUpdatedRows === 0n) throw new Problem('invalid-challenge');
+};
+
+/** Ends the unfinished logins of a user. */
+export const deleteChallenges = (tx: Em, userId: number) =>
+  kysely(tx).deleteFrom('login_challenges').where('user_id', '=', userId).execute();

@@ -1,0 +1,307 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { createScript, createVisitor } from '../support/http-clients.ts';
+import {
+  challenged,
+  codeAt,
+  enroll,
+  forgetAttempts,
+  nextCode,
+  problemIn,
+  WRONG_CODE,
+} from '../support/second-factors.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  ROOT,
+  type TestApp,
+} from '../support/test-app.ts';
+import { until } from '../support/time.ts';
+
+const logins = appSuite('login with a second factor');
+
+const COOKIE = 'steward_challenge';
+const SESSION = 'steward_session';
+let ada: { secret: string; codes: string[] };
+
+logins.before(async ({ app }) => {
+  ada = await enroll(app, ADA);
+});
+logins.before.each(async ({ app }) => {
+  await forgetAttempts(app);
+});
+
+const sessionsOf = async (app: TestApp, email: string): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sessions s
+    join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
+  return rows[0]?.count ?? 0;
+};
+
+logins('gets a challenge for the password, and a session for the code', async ({ app }) => {
+  const before = await sessionsOf(app, ADA);
+  const { browser, response, answer } = await challenged(app, ADA);
+  const cookie = [response.headers['set-cookie']].flat().find((line) => line?.startsWith(COOKIE));
+
+  assert.equal([response.statusCode, problemIn(response)], [400, 'otp-required']);
+  assert.match(String(cookie), /Max-Age=300; Path=\/; HttpOnly; SameSite=Lax/);
+  assert.not.ok(browser.cookies.has(SESSION) || browser.cookies.has('steward_device'));
+  assert.is((await browser.send('GET /session/')).statusCode, 401);
+  assert.is(await sessionsOf(app, ADA), before);
+
+  const answered = await answer(nextCode(app, ada.secret));
+
+  assert.is(answered.statusCode, 200);
+  assert.is(answered.json().user.email, ADA);
+  assert.is((await browser.send('GET /session/')).json().user.email, ADA);
+  assert.not.ok(browser.cookies.has(COOKIE));
+  assert.ok(browser.cookies.has('steward_device'));
+  const actions = (await app.as(ROOT).audit.list({ target: ADA })).map(({ action }) => action);
+  assert.equal(actions.slice(0, 2), ['login.session', 'mfa.challenge']);
+});
+
+logins('makes one session of 50 right codes at the same time', async ({ app }) => {
+  const before = await sessionsOf(app, ADA);
+  const { answer } = await challenged(app, ADA);
+  const code = nextCode(app, ada.secret);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => answer(code)));
+
+  assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+  assert.is(await sessionsOf(app, ADA), before + 1);
+});
+
+logins('makes one session of the same code in two challenges at the same time', async ({ app }) => {
+  const both = [await challenged(app, ADA), await challenged(app, ADA)];
+  const code = nextCode(app, ada.secret);
+  const answers = await Promise.all(both.map(({ answer }) => answer(code)));
+
+  assert.equal(answers.map(({ statusCode }) => statusCode).toSorted(), [200, 400]);
+});
+
+logins('takes a recovery code once, also at the same time', async ({ app }) => {
+  const { codes } = await enroll(app, EDSGER);
+  const both = [await challenged(app, EDSGER), await challenged(app, EDSGER)];
+  const answers = await Promise.all(both.map(({ answer }) => answer(codes[0] ?? '')));
+
+  assert.equal(answers.map(({ statusCode }) => statusCode).toSorted(), [200, 400]);
+});
+
+logins('ends after five minutes', async ({ app }) => {
+  const { answer } = await challenged(app, ADA);
+  app.clock.advance(5 * MINUTE_MS);
+
+  assert.is(problemIn(await answer(codeAt(ada.secret, app.clock.now()))), 'invalid-challenge');
+});
+
+logins('ends after five wrong codes, and asks for the password again', async ({ app }) => {
+  const { answer } = await challenged(app, ADA);
+  for (let n = 0; n < 5; n += 1) assert.is(problemIn(await answer(WRONG_CODE)), 'invalid-otp');
+
+  assert.is(problemIn(await answer(nextCode(app, ada.secret))), 'invalid-challenge');
+});
+
+logins('checks five codes of a burst at most', async ({ app }) => {
+  const { answer } = await challenged(app, ADA);
+  const answers = await Promise.all(Array.from({ length: 30 }, () => answer(WRONG_CODE)));
+  const problems = answers.map(problemIn);
+
+  assert.is(problems.filter((problem) => problem === 'invalid-otp').length, 5);
+});
+
+logins('belongs to the browser in which the password was entered', async ({ app }) => {
+  await challenged(app, ADA);
+  const payload = { code: nextCode(app, ada.secret) };
+  const other = createScript(app);
+  assert.is(problemIn(await other.send('POST /session/otp/', { payload })), 'invalid-challenge');
+  other.cookies.set(COOKIE, 'x'.repeat(43));
+  assert.is(problemIn(await other.send('POST /session/otp/', { payload })), 'invalid-challenge');
+});
+
+logins('is refused to pages of other sites', async ({ app }) => {
+  const { browser } = await challenged(app, ADA);
+  const headers = { origin: 'https://evil.test' };
+  const payload = { code: nextCode(app, ada.secret) };
+
+  assert.is(problemIn(await browser.send('POST /session/otp/', { payload, headers })), 'cross-site');
+});
+
+logins('ends with a password change, a reset of the factors and a deactivation', async ({ app }) => {
+  const endings = {
+    password: (email: string) =>
+      app.as(email).passwords.change({ password: DEMO_PASSWORD, new_password: 'Violet-harbor-92-kite' }),
+    reset: (email: string) => app.as(ROOT).users.resetFactors({ email }),
+    logout: (email: string) => app.as(ROOT).sessions.revokeAll({ email }),
+    deactivation: (email: string) => app.as(ROOT).users.update({ email, is_active: false }),
+  };
+  const { rows } = await sql<{
+    hash: string;
+  }>`select password_hash as hash from users where email = ${ADA}`.execute(app.db());
+  for (const [name, end] of Object.entries(endings)) {
+    const email = `${name}@acme.test`;
+    await app.as(ROOT).users.create({ email, client: 1 });
+    await sql`update users set password_hash = ${rows[0]?.hash} where email = ${email}`.execute(app.db());
+    const { secret } = await enroll(app, email);
+    const { answer } = await challenged(app, email);
+    await end(email);
+    assert.is(problemIn(await answer(nextCode(app, secret))), 'invalid-challenge', name);
+  }
+});
+
+logins('lets a known browser in while strangers with the password guess codes', async ({ app }) => {
+  const { secret } = await enroll(app, GRACE);
+  const known = await challenged(app, GRACE);
+  assert.is((await known.answer(nextCode(app, secret))).statusCode, 200);
+  await known.browser.send('DELETE /session/');
+  for (let n = 0; n < 2; n += 1) {
+    const stranger = await challenged(app, GRACE);
+    for (let guess = 0; guess < 5; guess += 1) await stranger.answer(WRONG_CODE);
+  }
+  const stranger = await challenged(app, GRACE);
+
+  assert.is((await stranger.answer(nextCode(app, secret))).statusCode, 429);
+  await known.browser.logIn(GRACE, DEMO_PASSWORD);
+  assert.is((await known.answer(codeAt(secret, app.clock.now()))).statusCode, 200);
+});
+
+logins('is asked for if the second factor was added while the password was verified', async ({ app }) => {
+  const { rows } = await sql<{ id: number }>`select id from users where email = ${ROOT}`.execute(app.db());
+  const payload = { username: ROOT, password: DEMO_PASSWORD };
+  for (const line of ['POST /session/', 'POST /api-token-auth/']) {
+    const before = await sessionsOf(app, ROOT);
+    const enrolment = app.orm.em.fork();
+    await enrolment.begin();
+    await enrolment.execute('select from users where id = ? for update', [rows[0]?.id]);
+    const response = app.send(line, { payload });
+    await until('the login waits for the enrolment', async () => {
+      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await waiting.execute(app.db())).rows.length > 0;
+    });
+    await enrolment.execute(
+      `insert into mfa_factors (user_id, kind, name, sealed_secret, created_at, confirmed_at)
+        values (?, 'totp', 'x', '', now(), now())`,
+      [rows[0]?.id],
+    );
+    await enrolment.commit();
+
+    assert.is(problemIn(await response), 'otp-required');
+    assert.is(await sessionsOf(app, ROOT), before);
+    await sql`delete from mfa_factors where user_id = ${rows[0]?.id}`.execute(app.db());
+  }
+});
+
+logins('is asked for on a page without scripts, which continues to `next`', async ({ app }) => {
+  const visitor = createVisitor(app);
+  await visitor.get('/login/?next=%2Fpassword%2Fchange%2F');
+  const asked = await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  assert.equal([asked.status, asked.location], [303, '/login/code/?next=%2Fpassword%2Fchange%2F']);
+  const page = await visitor.get(String(asked.location));
+  assert.match(page.text, 'Open your authenticator app and enter its code for Acme Analytics.');
+  assert.match(page.body, /inputmode="numeric"/);
+  const wrong = await visitor.submit('/login/code/', { code: WRONG_CODE });
+  assert.equal([wrong.status, /This code is wrong/.test(wrong.text)], [400, true]);
+  const empty = await visitor.submit('/login/code/', { code: '' });
+  assert.match(empty.text, 'This field is required.');
+  const done = await visitor.submit('/login/code/', { code: nextCode(app, ada.secret) });
+
+  assert.equal([done.status, done.location], [303, '/password/change/']);
+  assert.ok(visitor.jar.has(SESSION));
+  assert.equal((await visitor.get('/login/code/')).location, '/');
+});
+
+logins('has a page for recovery codes', async ({ app }) => {
+  const visitor = createVisitor(app);
+  await visitor.get('/login/');
+  await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  const page = await visitor.get('/login/code/?recovery=1');
+  assert.match(page.text, 'Enter a recovery code');
+  const wrong = await visitor.submit('/login/code/', { code: 'no-such-code' });
+  assert.match(wrong.text, 'Enter a recovery code');
+  const done = await visitor.submit('/login/code/', { code: ada.codes[5] ?? '' });
+
+  assert.equal([done.status, done.location], [303, '/']);
+});
+
+logins('shows the login page again when it took too long, or without a password before', async ({ app }) => {
+  const visitor = createVisitor(app);
+  assert.equal((await visitor.get('/login/code/?next=%2Fx')).location, '/login/?next=%2Fx');
+  await visitor.get('/login/?next=%2Fx');
+  await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  await visitor.get('/login/code/?next=%2Fx');
+  app.clock.advance(5 * MINUTE_MS);
+  const late = await visitor.submit('/login/code/', { code: codeAt(ada.secret, app.clock.now()) });
+
+  assert.equal([late.status, late.location], [303, '/login/?next=%2Fx&late=1']);
+  assert.match((await visitor.get(String(late.location))).text, 'The time for the code is over');
+});
+
+logins('does not redirect to other hosts (open redirect)', async ({ app }) => {
+  const visitor = createVisitor(app);
+  await visitor.get('/login/?next=https://evil.test');
+  await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  await visitor.get('/login/code/?next=//evil.test');
+  const done = await visitor.submit('/login/code/', { code: nextCode(app, ada.secret), next: '//evil.test' });
+
+  assert.is(done.location, '/');
+});
+
+logins('follows the change of an expired password', async ({ app }) => {
+  const email = 'expired@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  await sql`update users set password_hash = (select password_hash from users where email = ${ADA}),
+    last_password_set = ${new Date(app.clock.now().getTime() - 400 * 24 * 60 * MINUTE_MS)} where email = ${email}`.execute(
+    app.db(),
+  );
+  await enroll(app, email);
+  await app.as(ACME).clients.update({ id: 1, password_expiration_days: 365 });
+  await sql`update memberships set password_expiry_from = null`.execute(app.db());
+  const visitor = createVisitor(app);
+  await visitor.get('/login/');
+  await visitor.submit('/login/', { username: email, password: DEMO_PASSWORD });
+  const changed = await visitor.submit('/login/', {
+    username: email,
+    password: DEMO_PASSWORD,
+    new_password: 'Violet-harbor-92-kite',
+  });
+  await app.as(ACME).clients.update({ id: 1, password_expiration_days: 0 });
+
+  assert.equal([changed.status, changed.location], [303, '/login/code/']);
+  assert.not.ok(visitor.jar.has(SESSION) || visitor.jar.has('steward_device'));
+});
+
+logins(
+  'by a token endpoint takes JSON and forms, with the errors of Django REST framework',
+  async ({ app }) => {
+    const payload = { username: ADA, password: DEMO_PASSWORD };
+    const asked = await app.send('POST /api-token-auth/', { payload });
+    const wrong = await app.send('POST /api-token-auth/', { payload: { ...payload, otp: WRONG_CODE } });
+    const form = new URLSearchParams({ ...payload, otp: nextCode(app, ada.secret) }).toString();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const issued = await app.send('POST /api-token-auth/', { payload: form, headers });
+    const otp = nextCode(app, ada.secret);
+    const byEmail = await app.send('POST /jb/api-token-auth/', {
+      payload: { email: ADA, password: DEMO_PASSWORD, otp },
+    });
+
+    assert.equal([asked.statusCode, problemIn(asked)], [400, 'otp-required']);
+    assert.equal(asked.json().non_field_errors, [asked.json().detail]);
+    assert.equal([wrong.statusCode, problemIn(wrong)], [400, 'invalid-otp']);
+    assert.match(issued.json().token, /^[0-9a-f]{40}$/);
+    assert.is(byEmail.statusCode, 200);
+  },
+);
+
+logins(
+  'says nothing of the second factor to who does not know the password, and ignores a code that is not needed',
+  async ({ app }) => {
+    const wrongPassword = await app.send('POST /session/', { payload: { username: ADA, password: 'wrong' } });
+    assert.is(problemIn(wrongPassword), 'invalid-credentials');
+    const ignored = { username: ACME, password: DEMO_PASSWORD, otp: 'anything' };
+    assert.is((await app.send('POST /api-token-auth/', { payload: ignored })).statusCode, 200);
+  },
+);
+
+logins.run();

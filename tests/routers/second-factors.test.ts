@@ -1,0 +1,295 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { HOUR_MS } from '../../src/lib/clock.ts';
+import { countUnreadableFactors } from '../../src/services/auth/factor-codes.ts';
+import { mailedPasswordPath } from '../support/mails.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { codeAt, enroll, forgetAttempts, nextCode, WRONG_CODE } from '../support/second-factors.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
+
+const factors = appSuite('second factors');
+
+factors.before.each(async ({ app }) => {
+  await sql`delete from mfa_factors`.execute(app.db());
+  await sql`delete from recovery_codes`.execute(app.db());
+  await sql`delete from outbox_mails`.execute(app.db());
+  await forgetAttempts(app);
+});
+
+const logInWith = (app: TestApp, username: string, otp?: string) =>
+  app.as(null).tokens.create({ username, password: DEMO_PASSWORD, otp });
+
+const actionsOf = async (app: TestApp, target: string): Promise<string[]> => {
+  const entries = await app.as(ROOT).audit.list({ target, limit: 200 });
+  return entries.map(({ action }) => action).filter((action) => action.startsWith('mfa.'));
+};
+const mailsTo = async (app: TestApp, recipient: string): Promise<string[]> =>
+  (await app.as(ROOT).mail.list({ recipient, status: 'all' })).map(({ kind }) => kind);
+
+factors('count after their first code only', async ({ app }) => {
+  const ada = app.as(ADA);
+  const started = await ada.mfa.startTotp({});
+  await logInWith(app, ADA);
+  assert.equal(await ada.mfa.list({}), { factors: [], recovery_codes: 0 });
+  await rejectsWith(ada.mfa.confirmTotp({ code: WRONG_CODE }), 'invalid-otp');
+
+  const code = codeAt(started.secret, app.clock.now());
+  const { recovery_codes } = await ada.mfa.confirmTotp({ code: `${code.slice(0, 3)} ${code.slice(3)}` });
+  const { factors: listed, recovery_codes: left } = await ada.mfa.list({});
+
+  assert.is(new Set(recovery_codes).size, 10);
+  for (const each of recovery_codes) assert.match(each, /^([a-z2-7]{4}-){3}[a-z2-7]{4}$/);
+  assert.is(left, 10);
+  assert.equal(
+    listed.map(({ id: _, ...factor }) => factor),
+    [{ kind: 'totp', name: 'Authenticator app', confirmed_at: app.clock.now(), last_used_at: null }],
+  );
+  await rejectsWith(logInWith(app, ADA), 'otp-required');
+  assert.equal(await mailsTo(app, ADA), ['second-factor-added']);
+  assert.equal((await actionsOf(app, ADA)).slice(0, 1), ['mfa.enroll']);
+});
+
+factors('are started anew by a second start, and within an hour', async ({ app }) => {
+  const grace = app.as(GRACE);
+  const first = await grace.mfa.startTotp({});
+  const second = await grace.mfa.startTotp({ name: 'Phone' });
+  assert.not.equal(first.secret, second.secret);
+  await rejectsWith(grace.mfa.confirmTotp({ code: codeAt(first.secret, app.clock.now()) }), 'invalid-otp');
+  app.clock.advance(HOUR_MS);
+  await rejectsWith(grace.mfa.confirmTotp({ code: codeAt(second.secret, app.clock.now()) }), 'not-found');
+});
+
+factors('name the client in the authenticator app', async ({ app }) => {
+  const { secret, otpauth_url } = await app.as(ADA).mfa.startTotp({});
+  const url = new URL(otpauth_url);
+
+  assert.equal(Object.fromEntries(url.searchParams), { secret, issuer: 'Acme Analytics' });
+  assert.match(decodeURIComponent(url.pathname), /\/Acme Analytics:ada@acme\.test$/);
+});
+
+factors('are five at most, of which each has codes of its own', async ({ app }) => {
+  const first = await enroll(app, ADA, 'Phone');
+  const second = await enroll(app, ADA, 'Tablet');
+  assert.equal(second.codes, []);
+  await logInWith(app, ADA, nextCode(app, first.secret));
+  await logInWith(app, ADA, codeAt(second.secret, app.clock.now()));
+  for (const name of ['3', '4', '5']) await enroll(app, ADA, name);
+
+  const { fields } = await rejectsWith(app.as(ADA).mfa.startTotp({ name: '6' }), 'invalid-input');
+  assert.match(fields?.name?.[0] ?? '', 'You already have 5 second factors.');
+});
+
+factors('take each code once', async ({ app }) => {
+  const { secret } = await enroll(app, ADA);
+  const enrolledWith = codeAt(secret, app.clock.now());
+  await rejectsWith(logInWith(app, ADA, enrolledWith), 'invalid-otp');
+  const code = nextCode(app, secret);
+  await logInWith(app, ADA, code);
+  await rejectsWith(logInWith(app, ADA, code), 'invalid-otp');
+  const { factors: listed } = await app.as(ADA).mfa.list({});
+
+  assert.equal(listed[0]?.last_used_at, app.clock.now());
+});
+
+factors('of one user are those of no other', async ({ app }) => {
+  const ada = await enroll(app, ADA);
+  const grace = await enroll(app, GRACE);
+  await rejectsWith(logInWith(app, GRACE, nextCode(app, ada.secret)), 'invalid-otp');
+  await rejectsWith(logInWith(app, GRACE, ada.codes[0]), 'invalid-otp');
+  // Copied in the database.
+  await sql`update mfa_factors set sealed_secret = (select sealed_secret from mfa_factors f join users u on u.id = f.user_id
+    where u.email = ${ADA}) where user_id = (select id from users where email = ${GRACE})`.execute(app.db());
+  await rejectsWith(logInWith(app, GRACE, nextCode(app, ada.secret)), 'invalid-otp');
+  await logInWith(app, GRACE, grace.codes[0]);
+});
+
+factors('are stored so that the database alone is no use', async ({ app }) => {
+  const { secret, codes } = await enroll(app, ADA);
+  const { rows } = await sql<{ text: string }>`
+    select concat(f::text, ' ', encode(sealed_secret, 'escape'), (select string_agg(r::text, ' ') from recovery_codes r)) as text
+    from mfa_factors f`.execute(app.db());
+
+  for (const each of [secret, ...codes, ...codes.map((code) => code.replaceAll('-', ''))])
+    assert.not.ok(rows[0]?.text.includes(each));
+});
+
+factors('are replaced by a recovery code, once, which is mailed and recorded', async ({ app }) => {
+  const { codes } = await enroll(app, ADA);
+  const [first = '', second = ''] = codes;
+  await logInWith(app, ADA, ` ${first.toUpperCase().replaceAll('-', ' ')} `);
+  await rejectsWith(logInWith(app, ADA, first), 'invalid-otp');
+  await logInWith(app, ADA, second.replaceAll('-', ''));
+
+  assert.is((await app.as(ADA).mfa.list({})).recovery_codes, 8);
+  assert.equal((await mailsTo(app, ADA)).filter((kind) => kind === 'recovery-code-used').length, 2);
+  assert.equal((await actionsOf(app, ADA)).slice(0, 3), [
+    'mfa.use-recovery-code',
+    'mfa.fail',
+    'mfa.use-recovery-code',
+  ]);
+});
+
+factors('have ten new recovery codes on demand, which end the old ones', async ({ app }) => {
+  await rejectsWith(app.as(ADA).mfa.renewRecoveryCodes({}), 'not-found');
+  const { codes } = await enroll(app, ADA);
+  const { recovery_codes: renewed } = await app.as(ADA).mfa.renewRecoveryCodes({});
+
+  assert.is(renewed.filter((code) => !codes.includes(code)).length, 10);
+  await rejectsWith(logInWith(app, ADA, codes[0]), 'invalid-otp');
+  await logInWith(app, ADA, renewed[0]);
+});
+
+factors('are removed one by one, and with the last one the recovery codes', async ({ app }) => {
+  const { codes } = await enroll(app, ADA, 'Phone');
+  await enroll(app, ADA, 'Tablet');
+  const ada = app.as(ADA);
+  const [phone, tablet] = (await ada.mfa.list({})).factors;
+  await rejectsWith(app.as(GRACE).mfa.remove({ id: phone?.id ?? 0 }), 'not-found');
+  await ada.mfa.remove({ id: phone?.id ?? 0 });
+  await logInWith(app, ADA, codes[0]);
+  await ada.mfa.remove({ id: tablet?.id ?? 0 });
+
+  assert.equal(await ada.mfa.list({}), { factors: [], recovery_codes: 0 });
+  await logInWith(app, ADA);
+  await rejectsWith(ada.mfa.remove({ id: tablet?.id ?? 0 }), 'not-found');
+  assert.equal((await mailsTo(app, ADA)).filter((kind) => kind === 'second-factor-removed').length, 2);
+});
+
+factors(
+  'lock after ten wrong codes, also for the right one, which the right password does not change',
+  async ({ app }) => {
+    const { secret, codes } = await enroll(app, ADA);
+    for (let n = 0; n < 10; n += 1) await rejectsWith(logInWith(app, ADA, WRONG_CODE), 'invalid-otp');
+    await rejectsWith(logInWith(app, ADA), 'otp-required');
+    await rejectsWith(logInWith(app, ADA, nextCode(app, secret)), 'throttled');
+    await rejectsWith(logInWith(app, ADA, codes[0]), 'throttled');
+    assert.is((await app.as(ADA).mfa.list({})).recovery_codes, 10);
+    const [mail] = await app.as(ROOT).mail.list({ recipient: ADA, status: 'all' });
+    const { text } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
+
+    assert.is(mail?.kind, 'failed-codes');
+    assert.match(text, 'entered a wrong code 10 times within 15 minutes');
+    assert.match(text, 'set a new password now');
+    await forgetAttempts(app);
+    await logInWith(app, ADA, nextCode(app, secret));
+  },
+);
+
+factors('check no more than ten guesses of a burst', async ({ app }) => {
+  const { codes } = await enroll(app, ADA);
+  const guesses = [...Array.from({ length: 30 }, (_, n) => String(100_000 + n)), codes[0] ?? ''];
+  const outcomes = await Promise.allSettled(guesses.map((otp) => logInWith(app, ADA, otp)));
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from audit_entries
+    where action = 'mfa.fail' and target = ${ADA} and occurred_at >= ${app.clock.now()}`.execute(app.db());
+
+  assert.ok((rows[0]?.count ?? 99) <= 10);
+  assert.ok(outcomes.filter(({ status }) => status === 'fulfilled').length <= 1);
+});
+
+factors(
+  'of a member are reset by an admin of all their clients, with a reason and a mail',
+  async ({ app }) => {
+    await enroll(app, ADA);
+    await rejectsWith(app.as(GLOBEX).users.resetFactors({ email: ADA }), 'not-found');
+    await rejectsWith(app.as(STAFF).users.resetFactors({ email: ADA }), 'forbidden');
+    await rejectsWith(app.as(GRACE).users.resetFactors({ email: ADA }), 'forbidden');
+    await app.as(ACME).users.resetFactors({ email: ADA, reason: 'Lost the phone' });
+    const [entry] = await app.as(ROOT).audit.list({ target: ADA, action: 'mfa.reset' });
+
+    await logInWith(app, ADA);
+    assert.equal([entry?.actor, entry?.details], [ACME, { reason: 'Lost the phone' }]);
+    assert.is((await mailsTo(app, ADA))[0], 'second-factor-reset');
+    await rejectsWith(app.as(ACME).users.resetFactors({ email: ADA }), 'not-found');
+  },
+);
+
+factors('of a person of other clients are not reset by a client admin', async ({ app }) => {
+  const email = 'of-both@acme.test';
+  await app.as(ROOT).users.create({ email, apps: [FLEET] });
+  await app.as(ROOT).users.update({ email, apps: [FLEET, SALES] });
+  await enroll(app, email);
+  await rejectsWith(app.as(ACME).users.resetFactors({ email }), 'shared-user');
+  await app.as(ROOT).users.resetFactors({ email });
+});
+
+factors('of staff and superusers are reset by superusers only, and never by their owner', async ({ app }) => {
+  for (const email of [STAFF, ROOT, ACME]) await enroll(app, email);
+  await rejectsWith(app.as(ACME).users.resetFactors({ email: STAFF }), 'not-found');
+  await rejectsWith(app.as(ROOT).users.resetFactors({ email: ROOT }), 'self-modification');
+  await rejectsWith(app.as(ACME).users.resetFactors({ email: ACME }), 'self-modification');
+  const other = 'second-root@steward.test';
+  await app.as(ROOT).users.create({ email: other, client: 1 });
+  await app.as(ROOT).roles.update({ email: other, is_superuser: true });
+  await enroll(app, other);
+  await rejectsWith(app.as(ACME).users.resetFactors({ email: other }), 'forbidden');
+  for (const email of [STAFF, other]) await app.as(ROOT).users.resetFactors({ email });
+  await app.as(other).users.resetFactors({ email: ROOT });
+
+  await logInWith(app, ROOT);
+});
+
+factors('are shown on the screen of a person to those who may change the account', async ({ app }) => {
+  await enroll(app, ADA, 'Phone');
+  const { account } = await app.as(ACME).users.screen({ email: ADA });
+  const seen = await app.as(STAFF).users.screen({ email: ADA });
+
+  assert.equal([account?.second_factors.map(({ name }) => name), account?.recovery_codes], [['Phone'], 10]);
+  assert.is(seen.account, null);
+});
+
+factors('survive a password reset, which clears no attempts and gives no known browser', async ({ app }) => {
+  const { secret } = await enroll(app, GRACE);
+  for (let n = 0; n < 10; n += 1) await rejectsWith(logInWith(app, GRACE, WRONG_CODE), 'invalid-otp');
+  await app.as(null).passwords.requestReset({ email: GRACE });
+  const token = new URL(await mailedPasswordPath(app, GRACE), 'http://x').searchParams.get('token') ?? '';
+  const reset = await app.send('POST /password/reset/', {
+    payload: { token, password: 'Violet-harbor-92-kite' },
+  });
+  const withNew = (otp: string) =>
+    app.as(null).tokens.create({ username: GRACE, password: 'Violet-harbor-92-kite', otp });
+
+  assert.is(reset.statusCode, 204);
+  assert.equal(reset.cookies, []);
+  await rejectsWith(withNew(nextCode(app, secret)), 'throttled');
+  await forgetAttempts(app);
+  assert.is(typeof (await withNew(nextCode(app, secret))).token, 'string');
+});
+
+factors('end when the account is handed over to another mailbox', async ({ app }) => {
+  const email = 'first@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  await enroll(app, email);
+  await app.as(ROOT).users.changeEmail({ email, new_email: 'second@acme.test' });
+  const { rows } = await sql<{ count: number }>`
+    select (select count(*) from mfa_factors)::int + (select count(*) from recovery_codes)::int as count`.execute(
+    app.db(),
+  );
+
+  assert.is(rows[0]?.count, 0);
+});
+
+factors(
+  'cannot be read after a change of the secret key, while recovery codes still work',
+  async ({ app }) => {
+    const { secret, codes } = await enroll(app, EDSGER);
+    const em = app.orm.em.fork();
+    assert.is(await countUnreadableFactors(em, 'another secret key'), 1);
+    await sql`update mfa_factors set sealed_secret = decode(repeat('00', 60), 'hex')`.execute(app.db());
+    await rejectsWith(logInWith(app, EDSGER, nextCode(app, secret)), 'invalid-otp');
+    await logInWith(app, EDSGER, codes[0]);
+  },
+);
+
+factors.run();

@@ -1,0 +1,41 @@
+import { sql } from 'kysely';
+import { generateSync } from 'otplib';
+import { createScript } from './http-clients.ts';
+import { DEMO_PASSWORD, type TestApp } from './test-app.ts';
+
+const STEP_MS = 30_000;
+
+/** What an authenticator app with this secret shows. */
+export const codeAt = (secret: string, now: Date): string =>
+  generateSync({ secret, epoch: Math.floor(now.getTime() / 1000) });
+
+/** What the app shows half a minute later: the code of a step counts once. */
+export const nextCode = (app: TestApp, secret: string): string => {
+  app.clock.advance(STEP_MS);
+  return codeAt(secret, app.clock.now());
+};
+
+export const WRONG_CODE = '000000';
+
+/** Gives a user an authenticator app. */
+export const enroll = async (app: TestApp, email: string, name?: string) => {
+  const self = app.as(email);
+  const { secret } = await self.mfa.startTotp({ name });
+  const { recovery_codes: codes } = await self.mfa.confirmTotp({ code: codeAt(secret, app.clock.now()) });
+  return { secret, codes };
+};
+
+/** A browser in which the password was entered, and that is asked for a code. */
+export const challenged = async (app: TestApp, email: string, password = DEMO_PASSWORD) => {
+  const browser = createScript(app);
+  const response = await browser.logIn(email, password);
+  const answer = (code: string) => browser.send('POST /session/otp/', { payload: { code } });
+  return { browser, response, answer };
+};
+
+/** As if 15 minutes had passed for the counts of attempts, which are by the clock of the database. */
+export const forgetAttempts = (app: TestApp) => sql`delete from rate_limits`.execute(app.db());
+
+/** The last part of a problem's type. */
+export const problemIn = (response: { json: () => { type?: string } }): string | undefined =>
+  response.json().type?.split(':').at(-1);
