@@ -4,21 +4,23 @@ import { useSession } from '../layout/use-session.ts';
 import { AddressForm } from './address-form.tsx';
 import { PasswordForm } from './password-form.tsx';
 import { ProfileForm } from './profile-form.tsx';
+import { SecondFactors } from './second-factors.tsx';
 import { Sessions } from './sessions.tsx';
 import { Tokens } from './tokens.tsx';
 
-/** The user's own profile, address, password, sessions and API tokens. */
+/** The user's own profile, address, password, second factors, sessions and API tokens. */
 export const AccountScreen = () => (
   <>
     <ScreenHeader
       title="Account"
       lead={useSession().user.email}
-      procedures={['sessions.list', 'tokens.list']}
+      procedures={['mfa.list', 'sessions.list', 'tokens.list']}
     />
     <Stack>
       <ProfileForm />
       <AddressForm />
       <PasswordForm />
+      <SecondFactors />
       <Sessions />
       <Tokens />
     </Stack>

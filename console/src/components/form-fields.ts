@@ -24,3 +24,6 @@ export const joined = (errors: Record<string, string[]>): Record<string, string>
 /** Props of an input that shows its value as text, if the user may not change it. */
 export const asText = (isReadOnly: boolean) =>
   isReadOnly ? ({ readOnly: true, variant: 'unstyled', placeholder: '–' } as const) : {};
+
+/** Props of an input for a code of an authenticator app, or a recovery code. */
+export const CODE_INPUT = { autoComplete: 'one-time-code', spellCheck: false, maxLength: 64 } as const;

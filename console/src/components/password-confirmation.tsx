@@ -1,22 +1,22 @@
-import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
+import { Button, Group, PasswordInput, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { fieldErrors, isProblem } from '@steward/client';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useCallback, useState } from 'react';
 import { trpc } from '../api.ts';
 import { Dialog } from './dialog.tsx';
-import { joined } from './form-fields.ts';
+import { CODE_INPUT, joined } from './form-fields.ts';
 import { ProblemAlert } from './problem-alert.tsx';
 import { UsernameField } from './username-field.tsx';
 
-/** Whether the API wants the password again, which it does for sensitive actions some minutes after a login. */
+/** Whether the API wants the password or a code again, which it does for sensitive actions some minutes after a login. */
 const isConfirmationNeeded = (error: unknown): boolean => isProblem(error, 'reauthentication-required');
 
-/** The error of an action, unless the prompt for the password is shown instead. */
+/** The error of an action, unless the prompt is shown instead. */
 export const withoutConfirmation = (error: unknown): unknown => (isConfirmationNeeded(error) ? null : error);
 
 /**
- * Asks for the password when the API demands it, and then repeats the action. Pass `onError` to a mutation, and render
- * `prompt` beside it.
+ * Asks for the password, or the code of a second factor, when the API demands it, and then repeats the action. Pass `onError` to a
+ * mutation, and render `prompt` beside it.
  */
 export const usePasswordConfirmation = () => {
   const [repeat, setRepeat] = useState<(() => void) | null>(null);
@@ -24,7 +24,7 @@ export const usePasswordConfirmation = () => {
     if (isConfirmationNeeded(error)) setRepeat(() => action);
   }, []);
   const prompt = repeat && (
-    <PasswordPrompt
+    <Prompt
       onClose={() => setRepeat(null)}
       onConfirmed={() => {
         setRepeat(null);
@@ -37,39 +37,64 @@ export const usePasswordConfirmation = () => {
 
 type Props = { onConfirmed: () => void; onClose: () => void };
 
-const PasswordPrompt = ({ onConfirmed, onClose }: Props) => {
-  const [password, setPassword] = useState('');
+const Prompt = ({ onConfirmed, onClose }: Props) => {
+  // Another tab may have changed it.
+  const own = useQuery(trpc.mfa.list.queryOptions(undefined, { staleTime: 0 }));
+  const kind = own.data && own.data.factors.length > 0 ? 'code' : 'password';
+  const isKnown = !own.isFetching;
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title={isKnown && kind === 'code' ? 'Confirm with a code' : 'Confirm your password'}
+    >
+      {isKnown ? (
+        <ProofForm kind={kind} onConfirmed={onConfirmed} onClose={onClose} />
+      ) : (
+        <Skeleton height={120} />
+      )}
+    </Dialog>
+  );
+};
+
+const ProofForm = ({ kind, onConfirmed, onClose }: Props & { kind: 'password' | 'code' }) => {
+  const [proof, setProof] = useState('');
   const confirm = useMutation(trpc.sessions.confirm.mutationOptions({ onSuccess: onConfirmed }));
-  const wrong = joined(fieldErrors(confirm.error)).password;
+  const wrong = joined(fieldErrors(confirm.error))[kind];
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    confirm.mutate({ password });
+    confirm.mutate(kind === 'code' ? { code: proof } : { password: proof });
+  };
+  const field = {
+    'data-autofocus': true,
+    value: proof,
+    onChange: ({ currentTarget }: { currentTarget: { value: string } }) => setProof(currentTarget.value),
+    error: wrong,
   };
   return (
-    <Dialog isOpen onClose={onClose} title="Confirm your password">
-      <form onSubmit={submit}>
-        <UsernameField />
-        <Stack>
-          <Text>You logged in a while ago. Enter your password to go on.</Text>
-          {wrong === undefined && <ProblemAlert error={confirm.error} />}
-          <PasswordInput
-            label="Password"
-            autoComplete="current-password"
-            data-autofocus
-            value={password}
-            onChange={({ currentTarget }) => setPassword(currentTarget.value)}
-            error={wrong}
-          />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={confirm.isPending} disabled={password === ''}>
-              Confirm
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Dialog>
+    <form onSubmit={submit}>
+      <UsernameField />
+      <Stack>
+        <Text>
+          {kind === 'code'
+            ? 'You logged in a while ago. Enter a code of your authenticator app, or a recovery code, to go on.'
+            : 'You logged in a while ago. Enter your password to go on.'}
+        </Text>
+        {wrong === undefined && <ProblemAlert error={confirm.error} />}
+        {kind === 'code' ? (
+          <TextInput label="Code" {...CODE_INPUT} {...field} />
+        ) : (
+          <PasswordInput label="Password" autoComplete="current-password" {...field} />
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={confirm.isPending} disabled={proof.trim() === ''}>
+            Confirm
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 };

@@ -87,7 +87,9 @@ const lastSeenOf = ({ person: { last_login: login }, screen: { last_use: use } }
 const signInOf = ({
   has_password,
   password_expires_at: end,
+  second_factors: factors,
 }: NonNullable<PersonData['screen']['account']>): string => {
   if (!has_password) return 'No password yet';
-  return end && end < new Date() ? 'Password expired' : 'Password';
+  const password = end && end < new Date() ? 'Password expired' : 'Password';
+  return factors.length > 0 ? `${password}, second factor` : password;
 };

@@ -5,6 +5,7 @@ import { useSession } from '../layout/use-session.ts';
 import { LogOutDialog } from './log-out-dialog.tsx';
 import { PasswordLinkDialog } from './password-link-dialog.tsx';
 import { PersonCredentials } from './person-credentials.tsx';
+import { PersonFactors } from './person-factors.tsx';
 import { PersonRoles } from './person-roles.tsx';
 import type { PersonData } from './use-person.ts';
 
@@ -18,6 +19,7 @@ export const SecurityTab = ({ data, isActive }: { data: PersonData; isActive: bo
         {screen.account && (
           <Password email={person.email} account={screen.account} mayMail={may.can_revoke && isActive} />
         )}
+        {screen.account && <PersonFactors email={person.email} account={screen.account} />}
         {roles.is_superuser && <PersonRoles email={person.email} />}
       </SimpleGrid>
       {may.can_revoke && <PersonCredentials email={person.email} />}

@@ -1,0 +1,55 @@
+import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+
+type Props = { codes: readonly string[]; onClose: () => void };
+
+/** Shows new recovery codes once, to be kept outside of this browser. */
+export const RecoveryCodes = ({ codes, onClose }: Props) => {
+  const text = codes.join('\n');
+  return (
+    <Stack>
+      <Alert color="orange" variant="light">
+        Keep these recovery codes in a safe place. They are not shown again.
+      </Alert>
+      <Text size="sm">
+        If you lose the app, log in with one of them instead of its code. Each works once.
+      </Text>
+      <SimpleGrid
+        component="ul"
+        className="plain-list"
+        cols={{ base: 1, xs: 2 }}
+        spacing="xs"
+        aria-label="Recovery codes"
+      >
+        {codes.map((code) => (
+          <li key={code}>
+            <Code fz="md">{code}</Code>
+          </li>
+        ))}
+      </SimpleGrid>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={() => download(text)}>
+          Download
+        </Button>
+        <CopyButton value={text}>
+          {({ copied, copy }) => (
+            <Button variant="default" onClick={copy} data-autofocus>
+              {copied ? 'Copied' : 'Copy'}
+            </Button>
+          )}
+        </CopyButton>
+        <Button onClick={onClose}>Done</Button>
+      </Group>
+    </Stack>
+  );
+};
+
+/** Saves a text file, which does not leave the browser. */
+const download = (text: string): void => {
+  const address = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/plain' }));
+  const link = Object.assign(document.createElement('a'), {
+    href: address,
+    download: `recovery-codes-${location.hostname}.txt`,
+  });
+  link.click();
+  URL.revokeObjectURL(address);
+};

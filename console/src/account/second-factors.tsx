@@ -1,0 +1,139 @@
+import { Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { trpc } from '../api.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { type SecondFactor, SecondFactorList } from '../components/second-factor-list.tsx';
+import { notify } from '../components/toasts.ts';
+import { RecoveryCodes } from './recovery-codes.tsx';
+
+/** Loaded when it opens, with what draws the QR code. */
+const Enrolment = lazy(async () => ({ default: (await import('./enrolment.tsx')).Enrolment }));
+
+/** The user's authenticator apps and recovery codes. */
+export const SecondFactors = () => {
+  const own = useQuery(trpc.mfa.list.queryOptions());
+  const { start, remove, renew, error, prompt } = useFactorChanges();
+  const [toRemove, setToRemove] = useState<SecondFactor | null>(null);
+  const [isRenewing, setRenewing] = useState(false);
+  const factors = own.data?.factors ?? [];
+  return (
+    <Stack className="card" component="section" aria-labelledby="second-factor" align="flex-start">
+      <Title order={2} size="h3" id="second-factor">
+        Second factor
+      </Title>
+      <Text maw="40rem">
+        With an authenticator app on your phone, a login asks for its code after the password. Scripts with an
+        API token are not asked.
+      </Text>
+      <ProblemAlert error={own.error ?? error} />
+      {own.isPending && <Skeleton height={40} />}
+      {own.data && factors.length > 0 && (
+        <SecondFactorList
+          factors={factors}
+          codesLeft={own.data.recovery_codes}
+          actionOf={(factor) => (
+            <Button
+              variant="default"
+              size="compact-sm"
+              flex="none"
+              onClick={() => setToRemove(factor)}
+              aria-label={`Remove ${factor.name}`}
+            >
+              Remove
+            </Button>
+          )}
+        />
+      )}
+      <Group gap="sm">
+        <Button
+          {...(factors.length > 0 && { variant: 'default' })}
+          onClick={() => start.mutate({})}
+          loading={start.isPending}
+        >
+          {factors.length > 0 ? 'Add another app' : 'Set up an authenticator app'}
+        </Button>
+        {factors.length > 0 && (
+          <Button variant="default" onClick={() => setRenewing(true)} loading={renew.isPending}>
+            New recovery codes
+          </Button>
+        )}
+      </Group>
+      {prompt}
+      <Dialog
+        isOpen={start.data !== undefined}
+        onClose={start.reset}
+        title="Set up an authenticator app"
+        size="lg"
+        isSticky
+      >
+        <Suspense fallback={<Skeleton height={320} />}>
+          {start.data && <Enrolment started={start.data} onClose={start.reset} />}
+        </Suspense>
+      </Dialog>
+      <Dialog
+        isOpen={renew.data !== undefined}
+        onClose={renew.reset}
+        title="Your recovery codes"
+        size="lg"
+        isSticky
+      >
+        {renew.data && <RecoveryCodes codes={renew.data.recovery_codes} onClose={renew.reset} />}
+      </Dialog>
+      <ConfirmModal
+        isOpen={isRenewing}
+        title="Create new recovery codes?"
+        action="Create"
+        onConfirm={() => renew.mutate()}
+        onClose={() => setRenewing(false)}
+      >
+        The present ones end. The new ones are shown once.
+      </ConfirmModal>
+      <ConfirmModal
+        isOpen={toRemove !== null}
+        title={`Remove ${toRemove?.name ?? ''}?`}
+        action="Remove"
+        onConfirm={() => toRemove && remove.mutate({ id: toRemove.id })}
+        onClose={() => setToRemove(null)}
+      >
+        {factors.length > 1
+          ? 'Its codes are not accepted any more.'
+          : 'A login asks for your password alone, and your recovery codes end.'}
+      </ConfirmModal>
+    </Stack>
+  );
+};
+
+/** Each of them asks for a confirmation if the login is some minutes old. */
+const useFactorChanges = () => {
+  const queryClient = useQueryClient();
+  const { onError, prompt } = usePasswordConfirmation();
+  const refresh = (): void => {
+    for (const router of [trpc.mfa, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
+  };
+  const start = useMutation(
+    trpc.mfa.startTotp.mutationOptions({
+      onError: (error, input) => onError(error, () => start.mutate(input)),
+    }),
+  );
+  const remove = useMutation(
+    trpc.mfa.remove.mutationOptions({
+      onSuccess: () => {
+        refresh();
+        notify('Authenticator app removed.');
+      },
+      onError: (error, input) => onError(error, () => remove.mutate(input)),
+    }),
+  );
+  const renew = useMutation(
+    trpc.mfa.renewRecoveryCodes.mutationOptions({
+      onSuccess: refresh,
+      onError: (error) => onError(error, () => renew.mutate()),
+    }),
+  );
+  const error = withoutConfirmation(start.error ?? remove.error ?? renew.error);
+  return { start, remove, renew, error, prompt };
+};

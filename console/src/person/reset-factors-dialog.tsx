@@ -1,0 +1,56 @@
+import { Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { trpc } from '../api.ts';
+import { ActionDialog } from '../components/action-dialog.tsx';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import { notify } from '../components/toasts.ts';
+
+type Props = { email: string; isOpen: boolean; onClose: () => void };
+
+/** Removes the second factors of a person who has lost them. */
+export const ResetFactorsDialog = ({ email, isOpen, onClose }: Props) => {
+  const queryClient = useQueryClient();
+  const [reason, setReason] = useState('');
+  const { onError, prompt } = usePasswordConfirmation();
+  const reset = useMutation(
+    trpc.users.resetFactors.mutationOptions({
+      onSuccess: () => {
+        onClose();
+        setReason('');
+        for (const router of [trpc.users, trpc.mail, trpc.audit])
+          void queryClient.invalidateQueries(router.pathFilter());
+        notify(`The second factor of ${email} was reset.`);
+      },
+      onError: (error, input) => onError(error, () => reset.mutate(input)),
+    }),
+  );
+  return (
+    <>
+      <ActionDialog
+        isOpen={isOpen}
+        title={`Reset the second factor of ${email}?`}
+        action="Reset"
+        run={() => reset.mutate({ email, reason: reason.trim() })}
+        state={{ isPending: reset.isPending, error: withoutConfirmation(reset.error) }}
+        onClose={onClose}
+      >
+        <Stack>
+          <Text>
+            Do this only if you know that the person has asked for it: until they set up an app again, their
+            password is enough to log in. All authenticator apps and recovery codes end. The person gets a
+            mail.
+          </Text>
+          <TextInput
+            label="Reason"
+            description="For the audit trail."
+            maxLength={500}
+            value={reason}
+            onChange={({ currentTarget }) => setReason(currentTarget.value)}
+          />
+        </Stack>
+      </ActionDialog>
+      {prompt}
+    </>
+  );
+};
