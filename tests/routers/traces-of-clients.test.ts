@@ -401,4 +401,19 @@ traces(
   },
 );
 
+traces(
+  'the preview of an offboarding does not change when another person leaves a client',
+  async ({ app }) => {
+    const email = await addPerson(app, [SALES]);
+    await app.tokenOf(email);
+    const other = await addPerson(app, [SALES, FLEET]);
+    const tokens = async () => (await app.as(ACME).users.previewOffboarding({ email })).tokens;
+    assert.is(await tokens(), 1);
+
+    await app.as(GLOBEX).memberships.remove({ id: 2, email: other });
+
+    assert.is(await tokens(), 1);
+  },
+);
+
 traces.run();

@@ -159,9 +159,9 @@ export const isOutsideSharedTime = (
   ...times: RawBuilder<unknown>[]
 ): Condition => {
   if (canViewAll(viewer)) return ALWAYS;
-  const isWithin = times.map((at) => sql`${at} between u.shared_since and u.last_left`);
+  const isWithin = times.map((at) => sql`${at} between departed.shared_since and departed.last_left`);
   return condition`(${userId} = ${viewer.id} or not exists (
-    select from users u where u.id = ${userId} and (${sql.join(isWithin, sql` or `)})))`;
+    select from users departed where departed.id = ${userId} and (${sql.join(isWithin, sql` or `)})))`;
 };
 
 /** SQL: whether lists show an access view: not those of one embedding, nor those that have expired. */

@@ -51,8 +51,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
    */
   removeClient: (actor: Actor, id: number, confirmName: string): Promise<void> =>
     em.transactional(async (tx) => {
-      const now = clock.now();
-      requireRecentPassword(actor, now);
+      requireRecentPassword(actor, clock.now());
       await liftStatementTimeout(tx);
       // People first, as in every other change of their access; then no one can join any more.
       await lockPeople(tx, id);
@@ -62,6 +61,8 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       if (is_open) throw new Problem('not-closed', { detail: 'Close the client first.' });
       requireConfirmed(confirmName, name);
       const people = await lockPeople(tx, id);
+      // After the locks: what happens during the wait concerns the client, too.
+      const now = clock.now();
       const details = { id, ...(await countOfClient(tx, id)) };
       const members = await kysely(tx)
         .selectFrom('memberships')
