@@ -50,7 +50,7 @@ end`;
 
 /**
  * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of their client, if it is the only one:
- * admins of others would get the answers. Only those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
+ * its admins get the answers and bounces. Only those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
  */
 export const mailRows = (em: Em, options: MailOptions) =>
   kysely(em)
@@ -63,7 +63,8 @@ export const mailRows = (em: Em, options: MailOptions) =>
     .leftJoin('clients as client', (join) =>
       join.on(
         condition`client.id = coalesce(mail.client_id,
-          (select min(m.client_id) from memberships m where m.user_id = mail.user_id having count(*) = 1))`,
+          (select min(m.client_id) from memberships m where m.user_id = mail.user_id
+            and not (person.is_staff or person.is_superuser) having count(*) = 1))`,
       ),
     )
     .innerJoin(WRITTEN.as('written'), (join) => join.onTrue())

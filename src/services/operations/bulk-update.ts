@@ -264,7 +264,7 @@ const enqueuePasswordLink = async (
   if (!user.isActive) throw new Problem('account-inactive');
   if (await isMailed(tx, operationId, { recipient: email })) return;
   const now = clock.now();
-  await requireFewMails(tx, email, now);
+  await requireFewMails(tx, actor, email, now);
   const { rows } = await sql<{ kind: string }>`
     insert into outbox_mails (kind, recipient, user_id, operation_id, created_at, next_attempt_at, traceparent)
     select kind, email, case kind when 'password-setup' then id end, ${operationId}, ${now}::timestamptz,
@@ -276,11 +276,15 @@ const enqueuePasswordLink = async (
   await audit.record(tx, [{ action: 'password.request-reset', actor, target: email, clients, details }]);
 };
 
-/** @throws Problem `throttled` */
-const requireFewMails = async (tx: Em, email: string, now: Date): Promise<void> => {
+/**
+ * Counts the mails of the actor alone: those of others would show that the person also belongs to another client.
+ * @throws Problem `throttled`
+ */
+const requireFewMails = async (tx: Em, actor: Actor, email: string, now: Date): Promise<void> => {
   const mails = kysely(tx)
     .selectFrom('outbox_mails')
     .where(condition`kind in ('password-setup', 'password-reset')`)
+    .where(condition`operation_id in (select id from operations where user_id = ${actor.id})`)
     .where('recipient', '=', email)
     .where('created_at', '>', new Date(now.getTime() - HOUR_MS));
   if ((await countRows(mails)) < MAILS_PER_HOUR) return;
