@@ -132,6 +132,30 @@ bulk('a change is undone on another screen, or from its entry in the audit trail
   assert.ok(await isActive());
 });
 
+bulk('an undo that is under way is not offered again on another screen', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  const undo = Promise.withResolvers<void>();
+  await page.route(/operations\.undo/, async (route) => {
+    await undo.promise;
+    await route.continue();
+  });
+  await openPeople(page, ACME);
+  await page.getByRole('checkbox', { name: 'Select grace@acme.test' }).check();
+  await choose(page, 'Deactivate');
+  await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('link', { name: 'Apps', exact: true }).click();
+  await waitForHeading(page, 'Apps');
+  await page.getByRole('link', { name: 'Sales', exact: true }).waitFor();
+  assert.is(await page.getByRole('button', { name: 'Undo' }).count(), 0);
+  const done = page.waitForResponse(/operations\.undo/);
+  undo.resolve();
+  await done;
+
+  assert.ok((await app.as(ACME).users.get({ email: 'grace@acme.test' })).is_active);
+});
+
 bulk('a range is selected with Shift, and one of all who match is taken out', async ({ browser }) => {
   await using visit = await browser.open();
   const { page } = visit;

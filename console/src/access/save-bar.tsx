@@ -34,7 +34,8 @@ export const SaveBar = ({ clientId, cells, isReview, onReview }: Props) => {
   );
   const undo = useUndo();
   const savedText = saved && `Saved ${saved.changed.toLocaleString()}.`;
-  useUndoElsewhere(`Access: ${savedText}`, saved?.operation ?? '', saved?.undo_until ?? null);
+  const canUndo = !undo.isPending && !undo.isSuccess;
+  useUndoElsewhere(`Access: ${savedText}`, saved?.operation ?? '', (canUndo && saved?.undo_until) || null);
   const isOver = useIsOver(saved?.undo_until ?? null);
   const count = cells.changes.length;
   const undoSave = (operation: string): void =>

@@ -60,7 +60,7 @@ export const BulkResults = ({ outcome: { change, operation, undoUntil, results }
   const title = `${[DONE[change.action], labels.join(', '), until].filter(Boolean).join(' ')}: ${counts.join(', ')}`;
   const isOver = useIsOver(undoUntil);
   const canUndo = undoUntil !== null && changed > 0 && (!isOver || undo.isPending || undo.isSuccess);
-  useUndoElsewhere(title, operation, canUndo && !undo.data ? undoUntil : null);
+  useUndoElsewhere(title, operation, canUndo && !undo.isPending && !undo.data ? undoUntil : null);
   return (
     <Alert
       mb="sm"
