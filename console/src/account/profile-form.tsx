@@ -7,18 +7,16 @@ import { FormButtons } from '../components/form-buttons.tsx';
 import { changed, joined } from '../components/form-fields.ts';
 import { useDraft } from '../components/use-draft.ts';
 import { useSession } from '../layout/use-session.ts';
+import { avatarOf, DRAWN_AVATAR } from '../people/avatar-of.ts';
 
 type User = Outputs['sessions']['current']['user'];
-
-/** The avatar with the initial, which the service draws for those without one of their own. */
-const DRAWN = /\/avatars\/[a-z0-9]\.svg$/;
 
 /** As the form shows them: a color with `#`, and no URL of a drawn avatar. */
 const valuesOf = ({ first_name, last_name, profile_color, profile_avatar }: User) => ({
   first_name,
   last_name,
   profile_color: `#${profile_color}`,
-  profile_avatar: DRAWN.test(profile_avatar) ? '' : profile_avatar,
+  profile_avatar: DRAWN_AVATAR.test(profile_avatar) ? '' : profile_avatar,
 });
 
 type Values = ReturnType<typeof valuesOf>;
@@ -86,7 +84,7 @@ export const ProfileForm = () => {
             flex={1}
             {...form.getInputProps('profile_avatar')}
           />
-          <Avatar src={avatar.startsWith('https://') ? avatar : user.profile_avatar} alt="" size={56} />
+          <Avatar src={avatar.startsWith('https://') ? avatar : avatarOf(user)} alt="" size={56} />
         </Group>
         <FormButtons
           isDirty={form.isDirty()}

@@ -1,5 +1,6 @@
 import { Avatar, Button, Menu, Text, useMantineColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import { avatarOf } from '../people/avatar-of.ts';
 import { nameOf } from '../people/name-of.ts';
 import { logOut } from './log-out.ts';
 import { useSession } from './use-session.ts';
@@ -18,7 +19,7 @@ export const UserMenu = ({ isWide = false }: { isWide?: boolean }) => {
           aria-label={isWide ? `${nameOf(user)}, account of ${user.email}` : `Account of ${user.email}`}
           {...(isWide && { fullWidth: true, justify: 'flex-start', h: 40 })}
         >
-          <Avatar src={user.profile_avatar} alt="" size={isWide ? 24 : 32} />
+          <Avatar src={avatarOf(user)} alt="" size={isWide ? 24 : 32} />
           {isWide && (
             <Text span ml="xs" size="sm" fw={500} c="var(--mantine-color-text)" truncate>
               {nameOf(user)}

@@ -3,6 +3,7 @@ import type { Outputs } from '../api.ts';
 import { agoOf, dayAgoOf, dayText, exactTimeOf } from '../components/date-text.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { Tags } from '../components/tags.tsx';
+import { avatarOf } from './avatar-of.ts';
 import { nameOf } from './name-of.ts';
 import classes from './people.module.css';
 
@@ -16,7 +17,7 @@ export const PersonLink = ({ person }: Props) => (
 );
 
 export const RowAvatar = ({ person, size }: Props & { size: number }) => (
-  <img className={classes.avatar} src={person.profile_avatar} alt="" width={size} height={size} />
+  <img className={classes.avatar} src={avatarOf(person)} alt="" width={size} height={size} />
 );
 
 /** The name shrinks before the address does. */

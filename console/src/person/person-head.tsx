@@ -7,6 +7,7 @@ import { PendingAddress } from '../components/pending-address.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { avatarOf } from '../people/avatar-of.ts';
 import { nameOf } from '../people/name-of.ts';
 import { HomePreview } from './home-preview.tsx';
 import { OffboardDialog } from './offboard-dialog.tsx';
@@ -36,7 +37,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
     <Stack gap="md" mb="xs">
       <Group justify="space-between" align="flex-start" gap="md">
         <Group gap="md" wrap="nowrap" flex="1 1 18rem" miw={0}>
-          <Avatar src={person.profile_avatar} alt="" size={52} />
+          <Avatar src={avatarOf(person)} alt="" size={52} />
           <Stack gap={2} miw={0}>
             <Group gap="xs">
               <Title order={1} ref={heading} tabIndex={-1} className="screen-title break-words">
