@@ -184,6 +184,22 @@ person('an admin offboards a person after a list of what ends, and undoes it', a
   assert.match(page.url(), /tab=history/);
 });
 
+person('a person without a password is mailed a link from what needs attention', async ({ app, browser }) => {
+  const email = 'quartz@new.test';
+  const names = { first_name: 'Zoé', last_name: 'Zett' };
+  await app.as(ACME).users.create({ email, ...names, client: 1, send_email: false });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, ACME, email, 'Zoé Zett');
+  const avatar = page.locator('main img').first();
+  assert.match((await avatar.getAttribute('src')) ?? '', /\/avatars\/Z\.svg$/, 'the initial of the name');
+  await page.getByRole('region', { name: 'Needs attention' }).getByRole('button').click();
+  const dialog = page.getByRole('dialog', { name: `Mail a password link to ${email}?` });
+  await dialog.getByRole('button', { name: 'Mail the link' }).click();
+
+  await page.getByText(`A link to set a password is on its way to ${email}.`).waitFor();
+});
+
 person('a superuser erases a person after typing the address', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;

@@ -1,7 +1,9 @@
-import { Stack, Text, Title } from '@mantine/core';
+import { Button, Stack, Text, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { shortDateOf } from '../components/date-text.tsx';
+import { PasswordLinkDialog } from './password-link-dialog.tsx';
 import type { PersonState } from './person-state.ts';
 import { type PersonData, usePersonMails } from './use-person.ts';
 
@@ -30,7 +32,7 @@ export const NeedsAttention = ({ data, state }: { data: PersonData; state: Perso
       </Title>
       {notes.map((note, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: notes have no other identity
-        <Text key={index} size="sm" c="dimmed" className="break-words">
+        <Text key={index} component="div" size="sm" c="dimmed" className="break-words">
           {note}
         </Text>
       ))}
@@ -45,10 +47,32 @@ const isFailed = ({ status }: FailedMail): boolean => status === 'failed';
 const daysLeft = (end: Date): number => Math.ceil((end.getTime() - Date.now()) / DAY_MS);
 const inDays = (days: number): string => (days === 1 ? 'in a day' : `in ${days} days`);
 
-const notesOn = ({ person, access: { apps }, screen: { account, last_use } }: PersonData): ReactNode[] => {
+type PasswordProps = { email: string; canMail: boolean };
+
+const PasswordNote = ({ email, canMail }: PasswordProps) => {
+  const [isOpen, { open, close }] = useDisclosure();
+  return (
+    <>
+      Has not set a password yet, and cannot log in.
+      {canMail && (
+        <Button display="block" mt="xs" variant="default" size="xs" onClick={open}>
+          Mail a password link…
+        </Button>
+      )}
+      <PasswordLinkDialog email={email} isOpen={isOpen} onClose={close} />
+    </>
+  );
+};
+
+const notesOn = ({
+  person,
+  may,
+  access: { apps },
+  screen: { account, last_use },
+}: PersonData): ReactNode[] => {
   const notes: ReactNode[] = [];
   if (account && !account.has_password)
-    notes.push('Has not set a password yet, and cannot log in: mail a password link.');
+    notes.push(<PasswordNote email={person.email} canMail={may.can_revoke} />);
   const end = account?.password_expires_at;
   if (account?.has_password && end && daysLeft(end) <= SOON_DAYS)
     notes.push(
