@@ -189,6 +189,27 @@ invitations('cells that cannot be read are errors of their row', async ({ browse
   assert.ok(await send(page, '2 invitations').isDisabled());
 });
 
+invitations(
+  'a name that is no app stays whole, and keeps its message until it is taken out',
+  async (context) => {
+    await using visit = await context.browser.open(REFUSED);
+    const { page } = visit;
+    await openConsole(page, '/console/invite');
+    await addFile(page, 'email,apps\na@whole.test,Fleet North\n');
+    await page.getByText('Line 2: This client has no app Fleet North.').waitFor();
+    await page.getByRole('button', { name: 'Apps of a@whole.test: Fleet North' }).click();
+    const boxes = page.getByRole('dialog').getByRole('checkbox');
+    assert.is(await boxes.first().getAttribute('value'), 'Fleet North', 'above the apps');
+    const checked = page.waitForResponse(/invitations\.create/);
+    await page.getByRole('checkbox', { name: 'Churn', exact: true }).check();
+    await checked;
+    await page.getByText('Line 2: This client has no app Fleet North.').waitFor();
+    await boxes.first().uncheck();
+
+    await page.getByText('All of them can be invited.').waitFor();
+  },
+);
+
 invitations('apps of a file are named by label or slug, in any case', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;

@@ -37,11 +37,12 @@ export const AppChoice = ({ label, options, value, onChange, isInvalid = false }
         <Checkbox.Group value={value} onChange={onChange} aria-label={label}>
           <Stack gap="xs">
             {options.length + unknown.length === 0 && <Text size="sm">This client has no apps.</Text>}
-            {options.map(({ id, label: name }) => (
-              <Checkbox key={id} value={id} label={name} />
-            ))}
+            {/* First: they are what is to be corrected. */}
             {unknown.map((id) => (
               <Checkbox key={id} value={id} label={`${id} (unknown)`} />
+            ))}
+            {options.map(({ id, label: name }) => (
+              <Checkbox key={id} value={id} label={name} />
             ))}
           </Stack>
         </Checkbox.Group>

@@ -103,6 +103,14 @@ export const changed = (row: InviteRow, change: Change): InviteRow => {
 export const changeRow = (rows: readonly InviteRow[], key: number, change: Change): InviteRow[] =>
   rows.map((row) => (row.key === key ? changed(row, change) : row));
 
+/** Ids of apps. The service would say of other names only that they are no ids. */
+const APP_ID = /^[a-z\d]{8}$/i;
+
+const appErrors = ({ apps }: InviteRow): NewRow['errors'] => {
+  const unknown = apps.filter((app) => !APP_ID.test(app));
+  return unknown.length > 0 ? { initial_apps: `This client has no app ${unknown.join(', ')}.` } : {};
+};
+
 const TWICE = 'This address is in the list twice.';
 
 /** A row may occur only once since another one was changed or removed. */
@@ -113,7 +121,8 @@ export const recheckTwice = (rows: readonly InviteRow[]): InviteRow[] =>
 const ownErrors = (rows: readonly InviteRow[]): NewRow['errors'][] => {
   const seen = new Set<string>();
   return rows.map((row) => {
-    const { email: _email, ...errors } = row.errors;
+    const { email: _email, ...others } = row.errors;
+    const errors = { ...appErrors(row), ...others };
     const address = addressOf(row);
     const isKnown = seen.has(address);
     seen.add(address);

@@ -68,11 +68,18 @@ const appFinder = (apps: readonly Known[]): AppFinder => {
   return (name) => ids.get(name.toLowerCase());
 };
 
-/** Labels may contain separators: a cell, or a part of it between commas, that is a label as a whole is not split further. */
+/**
+ * Labels may contain separators: a cell, or a part of it between commas, that is a label as a whole is not split further. A part of
+ * which no word is an app is one name, such as that of an app of another client.
+ */
 const namesIn = (cell: string, appOf: AppFinder): string[] => {
+  const isApp = (text: string): boolean => appOf(text) !== undefined;
   const split = (text: string, separator: RegExp): string[] =>
-    appOf(text) === undefined ? text.split(separator).filter(Boolean) : [text];
-  return split(cell, /\s*[,;]\s*/).flatMap((part) => split(part, /\s+/));
+    isApp(text) ? [text] : text.split(separator).filter(Boolean);
+  return split(cell, /\s*[,;]\s*/).flatMap((part) => {
+    const words = split(part, /\s+/);
+    return words.some(isApp) ? words : [part];
+  });
 };
 
 /** Surplus cells are a list of apps without quotes, as a rule. */
