@@ -43,6 +43,16 @@ invitations('the delivery of each invitation is shown as it goes on', async ({ a
 
   const row = page.getByRole('row').filter({ hasText: 'bad@delivery.test' });
   assert.match(await row.innerText(), 'No such mailbox');
+  assert.match(
+    await page.getByRole('row').nth(1).innerText(),
+    'bad@delivery.test',
+    'failed mails come first',
+  );
+  await openConsole(page, '/console/invitations?search=delivery.test');
+  await page.getByRole('button', { name: 'Select failed' }).click();
+  await page.getByText('1 selected', { exact: true }).waitFor();
+  assert.ok(await page.getByRole('checkbox', { name: 'Select bad@delivery.test' }).isChecked());
+  await page.goBack();
   await row.getByRole('button', { name: 'Actions for' }).click();
   await page.getByRole('menuitem', { name: 'Resend' }).click();
   await page.getByText('1 queued, 1 sent').waitFor();

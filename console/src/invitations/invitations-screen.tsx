@@ -60,11 +60,13 @@ export const InvitationsScreen = () => {
   );
   const canChange = (invitation: Invitation): boolean =>
     isOpen(invitation) && administers(roles, invitation.client);
-  const selectAll = async (): Promise<void> => {
+  const canRetry = (invitation: Invitation): boolean =>
+    canChange(invitation) && invitation.mail?.status === 'failed';
+  const selectAll = async (isWanted = canChange): Promise<void> => {
     let loaded: Pick<typeof invitations, 'data' | 'hasNextPage'> = invitations;
-    const found = (): Invitation[] => loaded.data?.pages.flat().filter(canChange) ?? [];
+    const found = (): Invitation[] => loaded.data?.pages.flat().filter(isWanted) ?? [];
     while (loaded.hasNextPage && found().length < MAX_SELECTED) loaded = await invitations.fetchNextPage();
-    selection.selectAll(found());
+    selection.selectAll(found(), isWanted === canChange);
   };
   return (
     <>
@@ -95,6 +97,11 @@ export const InvitationsScreen = () => {
           value={statusOf(filter)}
           onChange={(value) => change({ status: oneOf(value, STATUS_FILTERS) ?? 'all' })}
         />
+        {isAdmin && invitations.data?.pages.flat().some(canRetry) && (
+          <Button variant="default" size="xs" onClick={() => void selectAll(canRetry)}>
+            Select failed
+          </Button>
+        )}
       </FilterBar>
       <MailNotice />
       {panels}
@@ -153,7 +160,7 @@ const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions):
   ...(hasReasons ? [reasonColumn<Invitation>(({ mail }) => mail)] : []),
   {
     heading: 'Invited',
-    width: '1.5fr',
+    width: 'minmax(13rem, 1.5fr)',
     cell: ({ date_invited: date, user }) => (
       <span title={user.email}>
         <DateText date={date} /> by {nameOf(user)}

@@ -31,10 +31,10 @@ export const useInvitationSelection = (list: string) => {
       if (!next.delete(id)) next.set(id, email);
       set(next, false);
     },
-    selectAll: (invitations: readonly Invitation[]): void =>
+    selectAll: (invitations: readonly Invitation[], all = true): void =>
       set(
         invitations.map(({ id, email }) => [id, email] as const),
-        true,
+        all,
       ),
     clear: (): void => set([], false),
   };

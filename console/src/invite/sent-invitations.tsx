@@ -45,7 +45,8 @@ export const SentInvitations = ({ client, at, kept }: Props) => {
         procedures={['invitations.search']}
         lead={
           <>
-            <span role="status">{countsOf(invitations)}</span> · <DateText date={new Date(at)} /> ·{' '}
+            <span role="status">{sent.isSuccess ? countsOf(invitations) : 'Loading…'}</span> ·{' '}
+            <DateText date={new Date(at)} /> ·{' '}
             <Link className="text-link" to="/mails" search={{ client, created_at: at }}>
               Mails of this list
             </Link>
@@ -74,6 +75,12 @@ export const SentInvitations = ({ client, at, kept }: Props) => {
   );
 };
 
+/** Failed mails come first, as someone must do something about them. */
+const failedFirst = <Data extends { pages: Invitation[][] }>(data: Data): Data => {
+  const isFailed = ({ mail }: Invitation): number => Number(mail?.status === 'failed');
+  return { ...data, pages: [data.pages.flat().toSorted((a, b) => isFailed(b) - isFailed(a))] };
+};
+
 /** All of them, so that they are counted; reloaded while a mail is waiting. */
 const useSent = (client: number, at: string) => {
   const sent = useInfiniteQuery(
@@ -83,6 +90,7 @@ const useSent = (client: number, at: string) => {
         getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
         refetchInterval: ({ state }) =>
           state.data?.pages.flat().some(({ mail }) => isWaiting(mail?.status)) ? REFRESH_MS : false,
+        select: failedFirst,
       },
     ),
   );
