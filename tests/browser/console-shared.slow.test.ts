@@ -137,7 +137,7 @@ const EMPTY_LISTS: [path: string, advice: string][] = [
   ['/console/audit?target=nowhere', 'Remove a part of the filter.'],
   ['/console/access?search=nowhere', 'Change the search, or invite someone.'],
   ['/console/apps?search=nowhere', 'Change the search or the filter.'],
-  ['/console/idle?kind=apps', 'Choose fewer days to see more apps.'],
+  ['/console/idle?kind=apps', 'All apps are in use.'],
 ];
 
 shared('a list is a skeleton while it loads, and says what to do if it is empty', async ({ browser }) => {

@@ -3,10 +3,11 @@ import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { AppLink } from '../components/app-link.tsx';
 import { useClientName } from '../components/client-select.tsx';
-import { DateText } from '../components/date-text.tsx';
+import { DateText, dayText } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import type { Column } from '../components/virtual-table.tsx';
+import { hintFor } from './idle-filter.ts';
 
 type App = Outputs['usage']['idleApps'][number];
 type Props = { days: number; client: number | undefined };
@@ -30,7 +31,7 @@ export const IdleApps = ({ days, client }: Props) => {
       columns={columnsOf(nameOfClient)}
       pages={apps}
       keyOf={({ id }) => id}
-      empty={<EmptyState title="No app is idle">Choose fewer days to see more apps.</EmptyState>}
+      empty={<EmptyState title="No app is inactive">{hintFor(days, 'apps')}</EmptyState>}
     />
   );
 };
@@ -42,7 +43,7 @@ const columnsOf = (nameOfClient: (id: number) => string): Column<App>[] => [
     heading: 'Last use',
     width: '1fr',
     onPhone: 'half',
-    cell: ({ last_used_day }) => last_used_day ?? 'never',
+    cell: ({ last_used_day: day }) => (day ? dayText(day) : 'never'),
   },
   { heading: 'Added', width: '1fr', cell: ({ created_at }) => <DateText date={created_at} /> },
   {

@@ -22,3 +22,11 @@ export const idleFilter = ({ kind, days, client }: Record<string, unknown>): Idl
   days: idOf(days),
   client: idOf(client),
 });
+
+/** What to do about an empty list; nothing if no shorter time can be chosen. */
+export const hintFor = (days: number, kind: (typeof IDLE_KINDS)[number]): string =>
+  days > IDLE_DAYS[0]
+    ? `Choose fewer days to see more ${kind}.`
+    : kind === 'apps'
+      ? 'All apps are in use.'
+      : 'Everyone logged in or used an app.';

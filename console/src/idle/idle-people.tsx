@@ -1,11 +1,12 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
-import { DateText } from '../components/date-text.tsx';
+import { DateText, dateOf, dayText, exactTimeOf } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import { nameOf } from '../people/name-of.ts';
+import { hintFor } from './idle-filter.ts';
 
 type Person = Outputs['usage']['idleUsers'][number];
 type Props = { days: number; client: number | undefined };
@@ -27,9 +28,13 @@ const COLUMNS: Column<Person>[] = [
   {
     heading: 'Last use',
     width: '1fr',
-    cell: ({ last_used_day }) => last_used_day ?? 'none on record',
+    cell: ({ last_used_day: day }) => (day ? dayText(day) : 'none on record'),
   },
-  { heading: 'Joined', width: '1fr', cell: ({ date_joined }) => <DateText date={date_joined} /> },
+  {
+    heading: 'Joined',
+    width: '1fr',
+    cell: ({ date_joined: date }) => <span title={exactTimeOf(date)}>{dateOf(date)}</span>,
+  },
 ];
 
 export const IdlePeople = ({ days, client }: Props) => {
@@ -48,7 +53,7 @@ export const IdlePeople = ({ days, client }: Props) => {
       columns={COLUMNS}
       pages={people}
       keyOf={({ email }) => email}
-      empty={<EmptyState title="No one is idle">Choose fewer days to see more people.</EmptyState>}
+      empty={<EmptyState title="No one is inactive">{hintFor(days, 'people')}</EmptyState>}
     />
   );
 };
