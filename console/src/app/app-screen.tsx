@@ -80,7 +80,6 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
         <TopUsers appId={id} days={days} />
       </SimpleGrid>
       <TextsForm key={`texts of ${id}`} app={app} isReadOnly={isReadOnly} />
-      {roles.is_superuser && <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />}
       <AppVersions app={app} isOperator={canOperate(roles)} />
       <UsageByDay
         subject={{ app_id: id }}
@@ -93,6 +92,7 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
         }
         onDays={(window) => void navigate({ search: { days: window }, replace: true, resetScroll: false })}
       />
+      {roles.is_superuser && <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />}
     </>
   );
 };
