@@ -28,7 +28,7 @@ const openDialog = async (page: Page, as: string, email: string, name: string) =
   await waitForHeading(page, name);
   await page.getByRole('button', { name: 'More actions' }).click();
   await page.getByRole('menuitem', { name: 'Change the address' }).click();
-  return page.getByRole('dialog', { name: `Another address for ${email}` });
+  return page.getByRole('dialog', { name: `Change the address of ${email}` });
 };
 
 testAppearance(addresses, {

@@ -61,7 +61,7 @@ testAppearance(apps, {
     const member = await addMember(app);
     await app.as(ACME).users.update({ email: member.email, is_active: false });
     await open(page, member);
-    await page.getByRole('button', { name: 'Apps without access' }).click();
+    await page.getByRole('button', { name: /^Show \d+ apps? without access$/ }).click();
     await page.getByRole('button', { name: 'Why not? Sales' }).click();
     await page.getByRole('dialog').getByText('No', { exact: true }).waitFor();
   },
@@ -144,7 +144,7 @@ apps('that a person lacks are granted from the answer why', async ({ app, browse
   await using visit = await browser.open();
   const { page } = visit;
   await open(page, member);
-  await page.getByRole('button', { name: 'Apps without access: 2' }).click();
+  await page.getByRole('button', { name: 'Show 2 apps without access' }).click();
   await page.getByRole('button', { name: 'Why not? Churn' }).click();
   await page.getByRole('dialog').getByText('No grant, group or role gives the app.').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Grant the app' }).click();
@@ -162,7 +162,7 @@ apps('of an inactive person open again after two changes in the answer why', asy
   await using visit = await browser.open();
   const { page } = visit;
   await open(page, { path, name });
-  await page.getByRole('button', { name: 'Apps without access: 2' }).click();
+  await page.getByRole('button', { name: 'Show 2 apps without access' }).click();
   await page.getByRole('button', { name: 'Why not? Sales' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Reactivate the account' }).click();

@@ -48,7 +48,7 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
           ),
         )}
         <Text size="sm" c="dimmed">
-          These rules concern no one until they set a password: those of today stay valid.
+          These rules apply when someone sets a password. Current passwords stay valid.
         </Text>
         <Title order={2} size="h4">
           Expiry

@@ -18,7 +18,7 @@ type DialogProps = { email: string; isOpen: boolean; onClose: () => void };
 
 /** Gives a person another address: by superusers at once, by client admins when the new mailbox confirms it. */
 export const ChangeAddressDialog = ({ email, isOpen, onClose }: DialogProps) => (
-  <Dialog isOpen={isOpen} onClose={onClose} title={`Another address for ${email}`}>
+  <Dialog isOpen={isOpen} onClose={onClose} title={`Change the address of ${email}`}>
     <AddressForm email={email} onClose={onClose} />
   </Dialog>
 );

@@ -224,7 +224,9 @@ const Lacked = ({ apps, ofClient, onExplain }: LackedProps) => {
     <Stack gap="sm">
       <Group>
         <Button variant="subtle" size="compact-sm" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {isOpen ? 'Hide apps without access' : `Apps without access: ${apps.length}`}
+          {isOpen
+            ? 'Hide apps without access'
+            : `Show ${apps.length} ${apps.length === 1 ? 'app' : 'apps'} without access`}
         </Button>
       </Group>
       {isOpen && (
