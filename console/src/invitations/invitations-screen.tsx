@@ -5,7 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientName, useClients } from '../components/client-select.tsx';
-import { DateText } from '../components/date-text.tsx';
+import { DateText, exactTimeOf, shortDateOf } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip } from '../components/filter-chip.tsx';
@@ -160,10 +160,10 @@ const columnsOf = ({ select, nameOfClient, menuOf, hasReasons }: ColumnOptions):
   ...(hasReasons ? [reasonColumn<Invitation>(({ mail }) => mail)] : []),
   {
     heading: 'Invited',
-    width: 'minmax(13rem, 1.5fr)',
+    width: '1.5fr',
     cell: ({ date_invited: date, user }) => (
-      <span title={user.email}>
-        <DateText date={date} /> by {nameOf(user)}
+      <span title={`${exactTimeOf(date)} by ${user.email}`}>
+        {shortDateOf(date)} by {nameOf(user)}
       </span>
     ),
   },
