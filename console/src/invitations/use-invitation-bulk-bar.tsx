@@ -90,14 +90,18 @@ const BulkResults = ({ action, selected, results, onClose }: ResultsProps) => {
       closeButtonLabel="Close"
       onClose={onClose}
     >
-      <List>
-        {failed.slice(0, MAX_SHOWN).map(({ id, problem }) => (
-          <List.Item key={id}>
-            {selected.get(id)}: {problem?.detail}
-          </List.Item>
-        ))}
-      </List>
-      {failed.length > MAX_SHOWN && <Text>and {failed.length - MAX_SHOWN} others.</Text>}
+      {failed.length > 0 && (
+        <>
+          <List>
+            {failed.slice(0, MAX_SHOWN).map(({ id, problem }) => (
+              <List.Item key={id}>
+                {selected.get(id)}: {problem?.detail}
+              </List.Item>
+            ))}
+          </List>
+          {failed.length > MAX_SHOWN && <Text>and {failed.length - MAX_SHOWN} others.</Text>}
+        </>
+      )}
     </Alert>
   );
 };
