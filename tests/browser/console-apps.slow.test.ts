@@ -110,7 +110,7 @@ apps('an empty label is refused at its field', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
   await openConsole(page, SALES_SCREEN, ACME);
-  const label = page.getByLabel('Label');
+  const label = page.getByLabel('Name', { exact: true });
   await label.fill('');
   await page.getByRole('button', { name: 'Save texts' }).click();
   await page.locator('input[aria-invalid=true]').waitFor();

@@ -80,7 +80,7 @@ conflicts('changes of other fields are merged without a question', async ({ app,
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;
   await openConsole(page, `/console/apps/${SALES}`);
-  await page.getByLabel('Label').fill('Sales of Acme');
+  await page.getByLabel('Name', { exact: true }).fill('Sales of Acme');
   const before = await app.as(ROOT).apps.get({ app_id: SALES });
   const show_help = !before.show_help;
   await app.as(ROOT).apps.update({ app_id: SALES, help_html: '<p>Ask Root.</p>', show_help });

@@ -43,7 +43,7 @@ const SCREENS: Record<string, { path: string; edit: (page: Page) => Promise<unkn
   },
   'texts of an app': {
     path: `/console/apps/${SALES}`,
-    edit: (page) => page.getByLabel('Label').fill('Unsaved'),
+    edit: (page) => page.getByLabel('Name', { exact: true }).fill('Unsaved'),
   },
 };
 

@@ -8,7 +8,7 @@ import { HtmlPreview } from '../components/html-preview.tsx';
 import { useAppForm } from './use-app-form.ts';
 
 const LABELS = [
-  ['label', 'Label'],
+  ['label', 'Name'],
   ['description', 'Description'],
   ['help_html', 'Help (HTML)'],
   ['show_help', 'Show the help'],
@@ -30,9 +30,9 @@ export const TextsForm = ({ app, isReadOnly }: Props) => {
     >
       <Stack>
         <Title order={2} size="h3" id="texts">
-          Texts
+          Name and texts
         </Title>
-        <TextInput label="Label" {...asText(isReadOnly)} {...form.getInputProps('label')} />
+        <TextInput label="Name" {...asText(isReadOnly)} {...form.getInputProps('label')} />
         <Textarea
           label="Description"
           autosize
