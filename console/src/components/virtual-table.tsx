@@ -5,7 +5,7 @@ import { memo, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
 import { type Card, titleOf, useCard } from './row-card.tsx';
 import classes from './virtual-table.module.css';
 
-export const ROW_HEIGHT = 40;
+export const ROW_HEIGHT = 38;
 /** Of the border, and of the heading where it is shown. */
 const BORDER_HEIGHT = 2;
 const HEADING_HEIGHT = 36;
