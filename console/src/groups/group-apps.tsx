@@ -6,7 +6,9 @@ type Props = MultiSelectProps & { client: number; value?: string[]; onChange?: (
 
 /** Chooses apps of a client by name; always in the order of its list, so that choosing an app again is no change. */
 export const GroupApps = ({ client, value = [], onChange, ...props }: Props) => {
-  const apps = useQuery(trpc.apps.list.queryOptions({ client })).data ?? [];
+  const apps = useQuery(trpc.apps.list.queryOptions({ client })).data;
+  const inOrder = (ids: string[]): string[] =>
+    apps ? apps.flatMap(({ id }) => (ids.includes(id) ? id : [])) : ids;
   return (
     <MultiSelect
       {...props}
@@ -16,9 +18,9 @@ export const GroupApps = ({ client, value = [], onChange, ...props }: Props) => 
       searchable
       hidePickedOptions
       // Until the apps are loaded, their ids.
-      data={apps.length === 0 ? value : apps.map(({ id, label }) => ({ value: id, label }))}
+      data={apps?.map(({ id, label }) => ({ value: id, label })) ?? value}
       value={value}
-      onChange={(ids) => onChange?.(apps.flatMap(({ id }) => (ids.includes(id) ? id : [])))}
+      onChange={(ids) => onChange?.(inOrder(ids))}
       clearButtonProps={{ 'aria-label': 'Remove all apps' }}
     />
   );
