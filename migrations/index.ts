@@ -165,6 +165,7 @@ export const migrations: Entry[] = [
     locks: {
       erasures: 'ACCESS EXCLUSIVE',
       invitations: 'ACCESS EXCLUSIVE',
+      memberships: 'ACCESS EXCLUSIVE',
       operation_changes: 'ACCESS EXCLUSIVE',
       users: 'ACCESS EXCLUSIVE',
     },

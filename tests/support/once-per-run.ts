@@ -34,8 +34,12 @@ const makeIfFirst = async (path: string, fill: (path: string) => Promise<unknown
   );
   if (!isFirst) return false;
   try {
-    await fill(unfinished);
-    await rename(unfinished, path);
+    // Another file may have finished since the caller looked.
+    if (existsSync(path)) await rm(unfinished, { recursive: true });
+    else {
+      await fill(unfinished);
+      await rename(unfinished, path);
+    }
     return true;
   } catch (error) {
     // The next one tries again, and reports the same.
