@@ -184,6 +184,25 @@ person('an admin offboards a person after a list of what ends, and undoes it', a
   assert.match(page.url(), /tab=history/);
 });
 
+person('an inactive person is reactivated instead of offboarded', async ({ app, browser }) => {
+  const email = 'back@acme.test';
+  await app
+    .as(ACME)
+    .users.create({ email, first_name: 'Bea', last_name: 'Back', client: 1, send_email: false });
+  await app.as(ACME).users.deactivate({ email });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openPerson(page, ACME, email, 'Bea Back');
+  assert.is(await page.getByRole('button', { name: 'Offboard…' }).count(), 0);
+  await page.getByRole('button', { name: 'Reactivate…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Reactivate Bea Back?' });
+  await dialog.getByRole('button', { name: 'Reactivate' }).click();
+
+  await page.getByText('Bea Back is active again.').waitFor();
+  await page.getByRole('button', { name: 'Offboard…' }).waitFor();
+  assert.ok((await app.as(ACME).users.get({ email })).is_active);
+});
+
 person('a person without a password is mailed a link from what needs attention', async ({ app, browser }) => {
   const email = 'quartz@new.test';
   const names = { first_name: 'Zoé', last_name: 'Zett' };

@@ -1,7 +1,9 @@
 import { Avatar, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useDisclosure, useDocumentTitle } from '@mantine/hooks';
 import { IconEye } from '@tabler/icons-react';
-import { steward } from '../api.ts';
+import { useAccessRefresh } from '../access/use-access-refresh.ts';
+import { steward, trpc } from '../api.ts';
+import { ActionDialog, useAction } from '../components/action-dialog.tsx';
 import { useFocusedHeading } from '../components/focused-heading.ts';
 import { PendingAddress } from '../components/pending-address.tsx';
 import { StatusText } from '../components/status-text.tsx';
@@ -59,11 +61,14 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
               icon={<IconEye size={16} stroke={1.6} aria-hidden />}
             />
           )}
+          {state === 'inactive' && may.can_update && <Reactivation email={person.email} name={name} />}
           {may.can_deactivate && (
             <>
-              <Button variant="default" onClick={offboarding.open}>
-                Offboard…
-              </Button>
+              {state !== 'inactive' && (
+                <Button variant="default" onClick={offboarding.open}>
+                  Offboard…
+                </Button>
+              )}
               <OffboardDialog
                 email={person.email}
                 name={name}
@@ -72,7 +77,13 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
               />
             </>
           )}
-          <PersonMenu person={person} may={may} isSelf={isSelf} isActive={state !== 'inactive'} />
+          <PersonMenu
+            person={person}
+            may={may}
+            isSelf={isSelf}
+            isActive={state !== 'inactive'}
+            onOffboard={offboarding.open}
+          />
         </Group>
       </Group>
       {pending && (
@@ -84,5 +95,35 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
       )}
       <PersonFacts data={data} />
     </Stack>
+  );
+};
+
+/** Lets an inactive person back in. */
+const Reactivation = ({ email, name }: { email: string; name: string }) => {
+  const [isOpen, { open, close }] = useDisclosure();
+  const refresh = useAccessRefresh();
+  const reactivate = useAction(trpc.users.update.mutationOptions(), {
+    message: `${name} is active again.`,
+    onDone: () => {
+      close();
+      void refresh();
+    },
+  });
+  return (
+    <>
+      <Button variant="default" onClick={open}>
+        Reactivate…
+      </Button>
+      <ActionDialog
+        isOpen={isOpen}
+        title={`Reactivate ${name}?`}
+        action="Reactivate"
+        run={() => reactivate.mutate({ email, is_active: true })}
+        state={reactivate}
+        onClose={close}
+      >
+        They may log in again. Apps, groups and roles that have ended do not come back: give them again.
+      </ActionDialog>
+    </>
   );
 };

@@ -23,10 +23,11 @@ type Props = {
   may: Outputs['users']['permissions'];
   isSelf: boolean;
   isActive: boolean;
+  onOffboard: () => void;
 };
 
 /** What is seldom done with a person. */
-export const PersonMenu = ({ person, may, isSelf, isActive }: Props) => {
+export const PersonMenu = ({ person, may, isSelf, isActive, onOffboard }: Props) => {
   const { email } = person;
   const { roles } = useSession();
   const [opened, setOpened] = useState<Opened>(null);
@@ -45,6 +46,7 @@ export const PersonMenu = ({ person, may, isSelf, isActive }: Props) => {
         )}
         {invitation && <Menu.Item onClick={() => setOpened('resend')}>Resend the invitation…</Menu.Item>}
         {may.can_revoke && <Menu.Item onClick={() => setOpened('log-out')}>Log out everywhere…</Menu.Item>}
+        {may.can_deactivate && !isActive && <Menu.Item onClick={onOffboard}>Offboard…</Menu.Item>}
         {mayChangeAddress && <Menu.Item onClick={() => setOpened('address')}>Change the address…</Menu.Item>}
         <Menu.Item
           onClick={() =>
