@@ -13,6 +13,8 @@ export type Series = {
   kind: 'main' | 'before' | 'other';
   /** A number and what it is of, such as a day, for each point; the first series has as many points as the others. */
   points: readonly { label: string; value: number }[];
+  /** Whether the time of the last point has not ended: the way to it is dashed, and no drop. */
+  isUnfinished?: boolean;
 };
 
 type Props = {
@@ -64,14 +66,18 @@ export const LineChart = ({ title, series, height }: Props) => {
             {steps.map((value) => (
               <line key={value} x1="0" x2="100" y1={yOf(value)} y2={yOf(value)} className={classes.grid} />
             ))}
-            {series.map(({ name, kind, points }) => {
-              const line = points
-                .map(({ value }, at) => `${xOf(at).toFixed(2)},${yOf(value).toFixed(2)}`)
-                .join(' ');
+            {series.map(({ name, kind, points, isUnfinished = false }) => {
+              const places = points.map(({ value }, at) => `${xOf(at).toFixed(2)},${yOf(value).toFixed(2)}`);
+              const ended = isUnfinished ? places.slice(0, -1) : places;
+              const line = ended.join(' ');
+              const end = xOf(ended.length - 1);
               return (
                 <g key={name} className={classes[kind]}>
-                  {kind === 'main' && <polygon points={`0,${HEIGHT} ${line} 100,${HEIGHT}`} />}
+                  {kind === 'main' && <polygon points={`0,${HEIGHT} ${line} ${end},${HEIGHT}`} />}
                   <polyline points={line} />
+                  {isUnfinished && (
+                    <polyline className={classes.unfinished} points={places.slice(-2).join(' ')} />
+                  )}
                 </g>
               );
             })}

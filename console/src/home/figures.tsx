@@ -1,7 +1,7 @@
-import { Group, SimpleGrid, Skeleton, Text, VisuallyHidden } from '@mantine/core';
-import { IconArrowDownRight, IconArrowUpRight } from '@tabler/icons-react';
+import { Group, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { Trend } from '../charts/trend.tsx';
 
 /** Whole weeks: weekdays are compared with weekdays. */
 export const COMPARED_DAYS = 28;
@@ -37,33 +37,12 @@ const Figure = ({ label, value, before }: FigureProps) => (
         <Text component="span" className="figure">
           {value.toLocaleString()}
         </Text>
-        <Trend value={value} before={before} />
+        <Trend
+          value={value}
+          before={before}
+          title={`${before.toLocaleString()} in the ${COMPARED_DAYS} days before`}
+        />
       </Group>
     )}
   </div>
 );
-
-const percent = new Intl.NumberFormat(undefined, {
-  style: 'percent',
-  signDisplay: 'exceptZero',
-  maximumFractionDigits: 0,
-});
-
-/** `+12 %` with the number before as a tooltip. */
-const Trend = ({ value, before }: { value: number; before: number }) => {
-  const title = `${before.toLocaleString()} in the ${COMPARED_DAYS} days before`;
-  if (before === 0)
-    return value === 0 ? null : (
-      <Text size="sm" c="dimmed" title={title}>
-        new
-      </Text>
-    );
-  const Arrow = value < before ? IconArrowDownRight : IconArrowUpRight;
-  return (
-    <Text size="sm" c="dimmed" title={title} component="span">
-      {value !== before && <Arrow size={14} stroke={2} aria-hidden />}{' '}
-      {value === before ? 'unchanged' : percent.format(value / before - 1)}
-      <VisuallyHidden> against {title}</VisuallyHidden>
-    </Text>
-  );
-};

@@ -2,6 +2,7 @@ import { Anchor, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { ChartTable } from '../charts/chart-table.tsx';
 import { LineChart, type Series } from '../charts/line-chart.tsx';
+import { Trend } from '../charts/trend.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { queryOf } from '../components/search-params.ts';
 import { periodLabel } from './period-label.ts';
@@ -17,20 +18,26 @@ type Props = {
   order?: 2 | 3;
   report: Report;
   height?: number;
-  /** Beside the title. */
+  /** Whether the sum of all periods is beside the title. */
+  hasTotal?: boolean;
+  /** At the end of its line. */
   actions?: ReactNode;
 };
 
 /** A chart of usage beside the period before, and its numbers. */
-export const UsageReport = ({ title, order = 2, report, height = 260, actions }: Props) => {
+export const UsageReport = (props: Props) => {
+  const { title, order = 2, report, height = 260, hasTotal = false, actions } = props;
   const { data, error, isPending } = useReport(report);
   const { interval } = report;
   return (
     <Stack className="card" component="section" aria-label={title} mt="md">
       <Group justify="space-between">
-        <Title order={order} size="h3">
-          {title}
-        </Title>
+        <Group gap="sm" align="baseline">
+          <Title order={order} size="h3">
+            {title}
+          </Title>
+          {hasTotal && data && <Total rows={data} />}
+        </Group>
         <Group>{actions}</Group>
       </Group>
       <ProblemAlert error={error} />
@@ -62,6 +69,20 @@ export const UsageReport = ({ title, order = 2, report, height = 260, actions }:
   );
 };
 
+const sum = (rows: readonly UsagePeriod[], field: 'actions' | 'previous_actions'): number =>
+  rows.reduce((total, row) => total + row[field], 0);
+
+/** All actions, beside those of the period before. */
+const Total = ({ rows }: { rows: readonly UsagePeriod[] }) => {
+  const [actions, before] = [sum(rows, 'actions'), sum(rows, 'previous_actions')];
+  return (
+    <Group gap={6}>
+      <Text size="sm">{actions.toLocaleString()} actions</Text>
+      <Trend value={actions} before={before} title={`${before.toLocaleString()} in the previous period`} />
+    </Group>
+  );
+};
+
 /** People only of one app: those of several apps cannot be added. */
 const seriesOf = (rows: readonly UsagePeriod[], interval: Interval): [Series, ...Series[]] => {
   const oldestFirst = rows.toReversed();
@@ -73,6 +94,7 @@ const seriesOf = (rows: readonly UsagePeriod[], interval: Interval): [Series, ..
     {
       name: 'Actions',
       kind: 'main',
+      isUnfinished: true,
       points: oldestFirst.map((row) => ({ label: labelOf(row), value: row.actions })),
     },
     {
@@ -83,7 +105,9 @@ const seriesOf = (rows: readonly UsagePeriod[], interval: Interval): [Series, ..
         value: previous_actions,
       })),
     },
-    ...(people.length > 0 ? [{ name: 'People', kind: 'other' as const, points: people }] : []),
+    ...(people.length > 0
+      ? [{ name: 'People', kind: 'other' as const, points: people, isUnfinished: true }]
+      : []),
   ];
 };
 

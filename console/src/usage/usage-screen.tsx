@@ -39,6 +39,7 @@ export const UsageScreen = () => {
       <UsageReport
         title={`Usage by ${report.interval}`}
         report={report}
+        hasTotal
         actions={<ReportControls report={report} onChange={change} />}
       />
       {app === undefined

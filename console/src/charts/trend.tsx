@@ -1,0 +1,33 @@
+import { Text, VisuallyHidden } from '@mantine/core';
+import { IconArrowDownRight, IconArrowUpRight } from '@tabler/icons-react';
+
+const percent = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  signDisplay: 'exceptZero',
+  maximumFractionDigits: 0,
+});
+
+type Props = {
+  value: number;
+  before: number;
+  /** The number before, and of when it is. */
+  title: string;
+};
+
+/** `+12 %`, with the number before as a tooltip. */
+export const Trend = ({ value, before, title }: Props) => {
+  if (before === 0)
+    return value === 0 ? null : (
+      <Text size="sm" c="dimmed" title={title}>
+        new
+      </Text>
+    );
+  const Arrow = value < before ? IconArrowDownRight : IconArrowUpRight;
+  return (
+    <Text size="sm" c="dimmed" title={title} component="span">
+      {value !== before && <Arrow size={14} stroke={2} aria-hidden />}{' '}
+      {value === before ? 'unchanged' : percent.format(value / before - 1)}
+      <VisuallyHidden> against {title}</VisuallyHidden>
+    </Text>
+  );
+};
