@@ -22,9 +22,10 @@ const PersonScreenOutput = z.object({
       last_password_set: Instant,
       password_expires_at: Instant.nullable(),
       pending_email: PendingEmail.nullable(),
-      second_factors: z.array(SecondFactorOutput),
+      /** Of one from the time in another client, which the person has left, neither name nor times. */
+      second_factors: z.array(SecondFactorOutput.extend({ confirmed_at: Instant.nullable() })),
       /** Unused ones. */
-      recovery_codes: z.int(),
+      recovery_codes: z.int().nullable(),
     })
     .nullable(),
 });

@@ -5,37 +5,46 @@ import { agoOf, dateOf } from './date-text.tsx';
 
 export type SecondFactor = Outputs['mfa']['list']['factors'][number];
 
-type Props = {
-  factors: readonly SecondFactor[];
-  /** Unused recovery codes. */
-  codesLeft: number;
+/** Without its times if these concern a client that the person has left. */
+type ShownFactor = Omit<SecondFactor, 'confirmed_at'> & { confirmed_at: SecondFactor['confirmed_at'] | null };
+
+type Props<Factor> = {
+  factors: readonly Factor[];
+  /** Unused recovery codes; null if the viewer may not know. */
+  codesLeft: number | null;
   /** What can be done with one. */
-  actionOf?: (factor: SecondFactor) => ReactNode;
+  actionOf?: (factor: Factor) => ReactNode;
 };
 
 /** The second factors of a user, since when they exist, and when they were last used. */
-export const SecondFactorList = ({ factors, codesLeft, actionOf }: Props) => (
+export const SecondFactorList = <Factor extends ShownFactor>({
+  factors,
+  codesLeft,
+  actionOf,
+}: Props<Factor>) => (
   <>
     <Stack component="ul" className="plain-list" gap="sm" w="100%" maw="32rem">
       {factors.map((factor) => (
         <Group component="li" key={factor.id} justify="space-between" wrap="nowrap">
           <div>
             <Text className="break-words" fw={600}>
-              {factor.name}
+              {factor.name || 'Authenticator app'}
             </Text>
             <Text size="sm" c="dimmed">
-              Since {dateOf(factor.confirmed_at)}, {usedText(factor)}
+              {factor.confirmed_at
+                ? `Since ${dateOf(factor.confirmed_at)}, ${usedText(factor)}`
+                : 'Set up or used while the person belonged to another client.'}
             </Text>
           </div>
           {actionOf?.(factor)}
         </Group>
       ))}
     </Stack>
-    <Text size="sm">{codesText(codesLeft)}</Text>
+    {codesLeft !== null && <Text size="sm">{codesText(codesLeft)}</Text>}
   </>
 );
 
-const usedText = ({ last_used_at: at }: SecondFactor): string =>
+const usedText = ({ last_used_at: at }: ShownFactor): string =>
   at ? `last used ${agoOf(at)}` : 'not used yet';
 
 const codesText = (left: number): string => {

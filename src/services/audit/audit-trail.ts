@@ -60,14 +60,15 @@ export const seesAuditOf = (actor: Actor, clientId: number): boolean =>
   can(actor, 'read-audit', clientId) || can(actor, 'poll-events', clientId);
 
 /**
- * If an entry also concerns clients of others, client admins see what was changed, but neither values nor the network
+ * If an entry also concerns clients of others, client admins see what was changed, but neither values, nor the reason, nor the network
  * address.
  */
 const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
   // It counts the rows of all clients.
   if (row.action === 'user.erase' && !canViewAll(actor)) return { ...row, details: {}, address: null };
   if (row.client_ids.every((id) => seesAuditOf(actor, id))) return row;
-  return { ...row, details: withoutValues(row.details), address: null };
+  const { reason: _, ...details } = withoutValues(row.details);
+  return { ...row, details, address: null };
 };
 
 /** The entries of an operation follow it within a few hours, so the index by time finds them. */

@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
+import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import type { Audit } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
@@ -148,7 +150,7 @@ const requireResettable = (actor: Actor, user: TargetRoles): void => {
 };
 
 /** The confirmed second factors of a user, oldest first, and how many recovery codes are unused. */
-export const readFactors = async (em: Em, userId: number) => {
+const readFactors = async (em: Em, userId: number) => {
   const db = kysely(em);
   const factors = await db
     .selectFrom('mfa_factors')
@@ -165,6 +167,26 @@ export const readFactors = async (em: Em, userId: number) => {
     .where('used_at', 'is', null)
     .executeTakeFirstOrThrow();
   return { factors, recovery_codes: unused };
+};
+
+/**
+ * The second factors of a user as a viewer may see them. Of one that was set up or used while the person belonged to a client that they have
+ * left, only that it exists, so that it can be reset.
+ */
+export const readFactorsFor = async (em: Em, viewer: Viewer, userId: number) => {
+  const { factors, recovery_codes } = await readFactors(em, userId);
+  const known = await kysely(em)
+    .selectFrom('mfa_factors')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where(isOutsideSharedTime(viewer, sql`user_id`, sql`confirmed_at`, sql`last_used_at`))
+    .execute();
+  const knownIds = new Set(known.map(({ id }) => id));
+  const seen = factors.map((factor) =>
+    knownIds.has(factor.id) ? factor : { ...factor, name: '', confirmed_at: null, last_used_at: null },
+  );
+  const isKnown = factors.every(({ id }) => knownIds.has(id));
+  return { factors: seen, recovery_codes: isKnown ? recovery_codes : null };
 };
 
 type Owner = { id: number; email: string; clientIds: readonly number[] };

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { condition, kysely } from '../../db/kysely.ts';
 import { type Actor, type TargetRoles, userAdminRefusal } from '../access/actor.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
-import { readFactors } from '../auth/second-factors.ts';
+import { readFactorsFor } from '../auth/second-factors.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readPendingChange } from './email-changes.ts';
@@ -34,7 +34,7 @@ export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock
       .where('id', '=', userId)
       .executeTakeFirstOrThrow();
     const pending_email = await readPendingChange(em, actor, userId, clock.now());
-    const { factors: second_factors, recovery_codes } = await readFactors(em, userId);
+    const { factors: second_factors, recovery_codes } = await readFactorsFor(em, actor, userId);
     return { ...account, pending_email, second_factors, recovery_codes };
   };
 
