@@ -68,7 +68,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
         .deleteFrom('api_tokens')
         .where('user_id', '=', owner.id)
         .where('id', '=', id)
-        .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`, sql`last_used`))
+        .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
         .returning('name')
         .executeTakeFirstOrThrow(() => notFound('token'));
       // A token that the revoked one has replaced would be valid for the rest of its minute.

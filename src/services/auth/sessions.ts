@@ -106,7 +106,7 @@ export const createSessions = (unit: UnitOfWork) => {
           .deleteFrom('sessions')
           .where('user_id', '=', owner.id)
           .where('id', '=', id)
-          .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`, sql`last_used`))
+          .where(isOutsideSharedTime(actor, sql`user_id`, sql`created_at`))
           .executeTakeFirst();
         if (deleted.numDeletedRows === 0n) throw notFound('session');
         const { email: target, clientIds: clients } = owner;

@@ -74,7 +74,8 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
       const ids = people.map((person) => person.id);
       await deactivateAll(tx, ids, now);
-      await forgetClients(tx, members, now);
+      // Members go on working during the deletion.
+      await forgetClients(tx, members, clock.now());
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
 
