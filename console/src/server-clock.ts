@@ -12,10 +12,10 @@ export const noteServerTime = (headers: Headers): void => {
   if (!Number.isNaN(time)) aheadMs = time - Date.now();
 };
 
-/** The time of the service, which decides what is over. The browser's clock may be minutes off. */
+/** The time of the service, which decides what has ended. The browser's clock may be minutes off. */
 export const serverNow = (): number => Date.now() + aheadMs;
 
-/** Whether a time is over by the clock of the service; false without a time. */
+/** Whether a time has passed by the clock of the service; false without a time. */
 export const useIsOver = (time: Date | null): boolean => {
   const left = time === null ? Number.POSITIVE_INFINITY : time.getTime() - serverNow();
   const [, setOver] = useState(0);

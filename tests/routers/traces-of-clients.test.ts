@@ -444,4 +444,18 @@ traces(
   },
 );
 
+traces('a token that was used in another client is hidden, and can still be revoked', async ({ app }) => {
+  const email = await addPerson(app, [FLEET]);
+  const { id } = await app.as(email).tokens.createNamed({ name: 'of Globex alone' });
+  app.clock.advance(MINUTE_MS);
+  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
+  app.clock.advance(MINUTE_MS);
+  await app.db().updateTable('api_tokens').set({ last_used: app.clock.now() }).where('id', '=', id).execute();
+  app.clock.advance(MINUTE_MS);
+  await app.as(ACME).memberships.remove({ id: 1, email });
+
+  assert.not.ok((await app.as(GLOBEX).tokens.listByUser({ email })).some((token) => token.id === id));
+  await app.as(GLOBEX).tokens.revokeForUser({ email, id });
+});
+
 traces.run();
