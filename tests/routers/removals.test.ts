@@ -2,8 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { kysely } from '../../src/db/kysely.ts';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { pruneRemovedUsage } from '../../src/services/clients/removals.ts';
 import { setClient } from '../support/access-views.ts';
+import { whileLocked } from '../support/database-sessions.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,
@@ -132,6 +134,31 @@ removals('that meet a grant leave no half of either', async ({ app }) => {
     const [user] = await root.users.list({ search: email });
     if (user) assert.is(user.is_active, false);
   }
+});
+
+removals('hide from other clients what their people do until the client is gone', async ({ app }) => {
+  const root = app.as(ROOT);
+  const site = await root.sites.create({ domain: 'slow.test', name: 'Slow' });
+  const { id, name } = await root.clients.create({ name: 'Slow to remove', site: site.id });
+  const [first, second] = ['first@slow.test', 'second@slow.test'] as const;
+  for (const email of [first, second]) {
+    await root.users.create({ email, client: id, send_email: false });
+    await root.users.update({ email, apps: [SALES] });
+  }
+  await setClient(app, id, false);
+
+  await whileLocked(
+    app,
+    { email: first },
+    () => root.clients.remove({ id, confirm_name: name }),
+    async () => {
+      app.clock.advance(MINUTE_MS);
+      await app.as(second).tokens.createNamed({ name: 'during the removal' });
+      app.clock.advance(MINUTE_MS);
+    },
+  );
+
+  assert.equal(await app.as(ACME).tokens.listByUser({ email: second }), []);
 });
 
 removals.run();

@@ -35,6 +35,28 @@ export const interruptedAt = async <T>(
   }
 };
 
+/** Starts the call, and does the work while the call waits for the row of a user. */
+export const whileLocked = async <T>(
+  app: TestApp,
+  { email }: { email: string },
+  call: () => Promise<T>,
+  work: () => Promise<unknown>,
+): Promise<T> => {
+  const holder = new Client(app.connection);
+  await holder.connect();
+  try {
+    await holder.query('begin');
+    await holder.query('select from users where email = $1 for update', [email]);
+    const outcome = call();
+    await untilWaiting(holder, 1);
+    await work();
+    await holder.query('commit');
+    return await outcome;
+  } finally {
+    await holder.end();
+  }
+};
+
 /** Runs the calls at the same time. A lock holds them at `table` until each of them waits for a lock. */
 export const runConcurrently = async <T>(
   app: TestApp,
@@ -46,17 +68,21 @@ export const runConcurrently = async <T>(
   try {
     await holder.query(`begin; lock table ${table} in access exclusive mode`);
     const outcomes = Promise.allSettled(works.map((work) => work()));
-    await until('all wait for a lock', async () => {
-      // A transaction keeps its first snapshot of `pg_stat_activity` until it is cleared.
-      await holder.query('select pg_stat_clear_snapshot()');
-      const { rowCount } = await holder.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rowCount === works.length;
-    });
+    await untilWaiting(holder, works.length);
     await holder.query('commit');
     return await outcomes;
   } finally {
     await holder.end();
   }
 };
+
+/** Waits until this many sessions wait for a lock. */
+const untilWaiting = (holder: Client, count: number) =>
+  until(`${count} wait for a lock`, async () => {
+    // A transaction keeps its first snapshot of `pg_stat_activity` until it is cleared.
+    await holder.query('select pg_stat_clear_snapshot()');
+    const { rowCount } = await holder.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rowCount === count;
+  });

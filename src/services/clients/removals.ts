@@ -5,7 +5,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { forgetClients } from '../users/member-access.ts';
+import { type EndedMembership, forgetClients } from '../users/member-access.ts';
 
 /** Removes clients and apps for good, with everything that belongs to them. Routers admit only superusers. */
 export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -74,7 +74,8 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
       const ids = people.map((person) => person.id);
       await deactivateAll(tx, ids, now);
-      // Members go on working during the deletion.
+      // Members go on working during the deletion. What they do concerns the client until no one can record anything of them.
+      await lockMembers(tx, members);
       await forgetClients(tx, members, clock.now());
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
@@ -185,6 +186,22 @@ const belongsOnlyTo = (clientId: number) => condition`(
   not users.is_superuser and not users.is_staff
   and exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})
   and not exists (select from memberships m where m.user_id = users.id and m.client_id <> ${clientId}))`;
+
+/** Locks the users of memberships, in the order of their ids. */
+const lockMembers = (tx: Em, members: readonly EndedMembership[]) =>
+  kysely(tx)
+    .selectFrom('users')
+    .select('id')
+    .where(
+      isAnyOf(
+        'id',
+        members.map((member) => member.user_id),
+        'int',
+      ),
+    )
+    .orderBy('id')
+    .forUpdate()
+    .execute();
 
 /** Locks the people whose last membership ends, in the order of their ids. */
 const lockPeople = (tx: Em, clientId: number) =>
