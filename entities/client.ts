@@ -59,6 +59,10 @@ export const Client = defineEntity({
   },
 });
 
+/** The properties of `Membership` that grant roles in its client. A suspension ends these roles. */
+export const ROLE_FLAGS = ['isAdmin'] as const;
+export type RoleFlag = (typeof ROLE_FLAGS)[number];
+
 /**
  * Membership of a user in a client, optionally as its admin. It belongs to the client: what its admins change of a person of several
  * clients counts there only.
@@ -91,11 +95,11 @@ export const MembershipSchema = defineEntity({
 });
 
 export class Membership extends MembershipSchema.class {
-  /** Ends the role, too. The caller revokes the grants. */
+  /** Ends the roles, too. The caller revokes the grants. */
   suspend(now: Date): void {
     if (!this.isActive) return;
     this.isActive = false;
-    this.isAdmin = false;
+    for (const flag of ROLE_FLAGS) this[flag] = false;
     this.endedAt = now;
   }
 

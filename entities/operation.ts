@@ -2,9 +2,14 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { instant } from './columns.ts';
 import { User } from './user.ts';
 
-/** A group, a role in a client or in all of them, or an access view that an offboarding has ended. `key`: its id or name. */
+/**
+ * What an offboarding has ended beside grants. `key`: the id of a group or an access view; the flag of a role in all clients; the name of
+ * a role in one client, and its id: `client-admin:1`.
+ */
+export const ENDED_KINDS = ['group', 'client-role', 'role', 'access-view'] as const;
+
 export type EndedPart = {
-  kind: 'group' | 'client-admin' | 'role' | 'access-view';
+  kind: (typeof ENDED_KINDS)[number];
   key: string;
   /** Of a group: who had added the person, and when. Times are ISO 8601. */
   added_by?: number | null;

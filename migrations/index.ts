@@ -33,6 +33,7 @@ import { VerifiedAddresses } from './0031-verified-addresses.ts';
 import { LimitedErasures } from './0032-limited-erasures.ts';
 import { VariablesOfMails } from './0033-variables-of-mails.ts';
 import { SecondFactors } from './0034-second-factors.ts';
+import { ClientRoles } from './0035-client-roles.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -176,4 +177,5 @@ export const migrations: Entry[] = [
     class: SecondFactors,
     locks: { outbox_mails: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
   },
+  { name: '0035-client-roles', class: ClientRoles, locks: {} },
 ];

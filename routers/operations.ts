@@ -6,6 +6,7 @@ import {
   type BulkResult,
   MAX_BULK_USERS,
 } from '../src/services/operations/bulk-update.ts';
+import { UNDONE_KINDS } from '../src/services/operations/operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AppIds, EmailKey, Expiry, Id, Instant, Output, Reason, Slug } from './schemas/fields.ts';
 import { userBodyConditions } from './schemas/users.ts';
@@ -123,7 +124,7 @@ const UndoOutput = Output('Undo', {
       /** Null for what is no app, and `group_id` for what is no group, such as the activation of the user. */
       app_id: z.string().nullable(),
       group_id: z.int().nullable(),
-      kind: z.enum(['app', 'group', 'activation', 'client-admin', 'role', 'access-view']),
+      kind: z.enum(UNDONE_KINDS),
       problem: RowProblemOutput,
     }),
   ),

@@ -239,7 +239,7 @@ offboarding('is not undone where someone has decided since', async ({ app }) => 
       ['app', SALES, 'changed-since'],
       ['group', group, 'changed-since'],
       ['access-view', null, 'changed-since'],
-      ['client-admin', null, 'changed-since'],
+      ['client-role', null, 'changed-since'],
       ['role', null, 'changed-since'],
     ],
   );
@@ -317,7 +317,7 @@ offboarding('is not undone after a superuser has decided the same', async ({ app
     const { skipped } = await app.as(ACME).operations.undo({ id: operation });
 
     assert.ok(
-      skipped.some(({ kind, problem }) => kind === 'client-admin' && problem.code === 'changed-since'),
+      skipped.some(({ kind, problem }) => kind === 'client-role' && problem.code === 'changed-since'),
     );
     const [user] = await app.as(ROOT).users.list({ search: email });
     assert.equal(user?.clientadmin_of, []);

@@ -1,15 +1,4 @@
-/** Roles in single clients, and the column of `memberships` that grants each. */
-export const CLIENT_ROLES = [{ role: 'adminOf', flag: 'is_admin' }] as const;
-
-export type ClientRole = (typeof CLIENT_ROLES)[number];
-
-/** The roles of a user; those in single clients with the ids of the clients. */
-export type Roles = { readonly isSuperuser: boolean; readonly isStaff: boolean } & {
-  readonly [R in ClientRole['role']]: readonly number[];
-};
-
-/** Members have no role. */
-export const MEMBER: Roles = { isSuperuser: false, isStaff: false, adminOf: [] };
+import type { RoleFlag } from '../../../entities/client.ts';
 
 /** What users do beyond their own account, apps and saved filters. */
 export type Action =
@@ -25,30 +14,79 @@ export type Action =
   /** Changes what concerns all clients, such as roles. */
   | 'administer';
 
+/** Roles in all clients, the strongest first. `flag`: the property of `User` that grants it, and its column. */
+export const GLOBAL_ROLES = [
+  {
+    name: 'superuser',
+    flag: 'isSuperuser',
+    column: 'is_superuser',
+    actions: ['view', 'manage', 'operate', 'read-audit', 'poll-events', 'administer'],
+  },
+  { name: 'staff', flag: 'isStaff', column: 'is_staff', actions: ['view', 'operate', 'poll-events'] },
+] as const satisfies readonly (RoleTerms & Record<'flag' | 'column', string>)[];
+
+/**
+ * A role in single clients. `flag`: the property of `Membership` that grants it, and its column. `role`: the clients in which a user has
+ * it. `given`, `ended`: the actions of the audit trail.
+ */
+export const CLIENT_ADMIN = {
+  name: 'client-admin',
+  flag: 'isAdmin',
+  column: 'is_admin',
+  role: 'adminOf',
+  given: 'client.add-admin',
+  ended: 'client.remove-admin',
+  actions: ['view', 'manage', 'read-audit'],
+} as const satisfies ClientRoleTerms;
+
+/** All roles in single clients. */
+export const CLIENT_ROLES = [CLIENT_ADMIN] as const;
+
+/** `name`: that of the API. With spaces, it is in messages. */
+type RoleTerms = { name: string; actions: readonly Action[] };
+
+type ClientRoleTerms = RoleTerms & { flag: RoleFlag } & Record<'column' | 'role' | 'given' | 'ended', string>;
+
+export type ClientRole = (typeof CLIENT_ROLES)[number];
+
+/** The roles of a user; those in single clients with the ids of the clients. */
+export type Roles = { readonly [R in (typeof GLOBAL_ROLES)[number]['flag']]: boolean } & {
+  readonly [R in ClientRole['role']]: readonly number[];
+};
+
+/** Members have no role. */
+export const MEMBER: Roles = { isSuperuser: false, isStaff: false, adminOf: [] };
+
+/** The roles of a user that count in a client. */
+export const rolesIn = (user: Roles, clientId: number): Roles => ({
+  ...user,
+  ...Object.fromEntries(CLIENT_ROLES.map(({ role }) => [role, user[role].filter((id) => id === clientId)])),
+});
+
+/** What a message calls a role: `client admin`. */
+export const labelOf = ({ name }: RoleTerms): string => name.replaceAll('-', ' ');
+
 /** Ids, or all clients. */
 type Clients = 'all' | readonly number[];
-
-const EVERYWHERE = (isSo: boolean): Clients => (isSo ? 'all' : []);
 
 /**
  * The permissions: in which clients a user has a role, and what it allows there. `can` and the SQL conditions in `visibility.ts` derive
  * from this table.
  */
-const PERMISSIONS: Record<string, { clients: (user: Roles) => Clients; actions: readonly Action[] }> = {
-  'client admin': { clients: ({ adminOf }) => adminOf, actions: ['view', 'manage', 'read-audit'] },
-  staff: { clients: ({ isStaff }) => EVERYWHERE(isStaff), actions: ['view', 'operate', 'poll-events'] },
-  superuser: {
-    clients: ({ isSuperuser }) => EVERYWHERE(isSuperuser),
-    actions: ['view', 'manage', 'operate', 'read-audit', 'poll-events', 'administer'],
-  },
-};
+const PERMISSIONS: { role: RoleTerms; clients: (user: Roles) => Clients }[] = [
+  ...CLIENT_ROLES.map((role) => ({ role, clients: (user: Roles) => user[role.role] })),
+  ...GLOBAL_ROLES.toReversed().map((role) => ({
+    role,
+    clients: (user: Roles): Clients => (user[role.flag] ? 'all' : []),
+  })),
+];
 
 const rolesFor = (actions: readonly Action[]) =>
-  Object.entries(PERMISSIONS).filter(([, role]) => actions.some((action) => role.actions.includes(action)));
+  PERMISSIONS.filter(({ role }) => actions.some((action) => role.actions.includes(action)));
 
 /** The clients in which the user may do at least one of the actions. */
 export const clientsWhere = (user: Roles, ...actions: readonly Action[]): Clients => {
-  const found = rolesFor(actions).map(([, { clients }]) => clients(user));
+  const found = rolesFor(actions).map(({ clients }) => clients(user));
   return found.includes('all') ? 'all' : found.flatMap((clients) => (clients === 'all' ? [] : clients));
 };
 
@@ -60,7 +98,7 @@ export const can = (user: Roles, action: Action, clientId?: number): boolean => 
 
 /** Whether the user may do everywhere what another, or the same user earlier, could do. */
 export const canAllOf = (user: Roles, other: Roles): boolean =>
-  Object.values(PERMISSIONS).every(({ actions, clients }) => {
+  PERMISSIONS.every(({ role: { actions }, clients }) => {
     const needed = clients(other);
     return needed === 'all'
       ? actions.every((action) => clientsWhere(user, action) === 'all')
@@ -71,4 +109,4 @@ const LIST = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 /** The roles that allow one of the actions, for messages: `client admin, staff or superuser`. */
 export const rolesThatMay = (...actions: readonly Action[]): string =>
-  LIST.format(rolesFor(actions).map(([name]) => name));
+  LIST.format(rolesFor(actions).map(({ role }) => labelOf(role)));

@@ -10,6 +10,7 @@ import {
   type ClientRole,
   can,
   clientsWhere,
+  GLOBAL_ROLES,
   MEMBER,
   type Roles,
 } from './permissions.ts';
@@ -47,10 +48,9 @@ export const CLIENTS_OF_USER = expressionBuilder<Database, 'users'>()
 
 /** The roles of `users`, to be selected. */
 export const ROLE_COLUMNS = [
-  condition`users.is_superuser`.as('isSuperuser'),
-  condition`users.is_staff`.as('isStaff'),
-  ...CLIENT_ROLES.map(({ role, flag }) =>
-    arrayOf(CLIENTS_OF_USER.where(({ ref }) => ref(`m.${flag}`))).as(role),
+  ...GLOBAL_ROLES.map(({ flag, column }) => condition`${sql.ref(`users.${column}`)}`.as(flag)),
+  ...CLIENT_ROLES.map(({ role, column }) =>
+    arrayOf(CLIENTS_OF_USER.where(({ ref }) => ref(`m.${column}`))).as(role),
   ),
 ] as const;
 
@@ -74,8 +74,8 @@ export const userClientVisibleTo = (
 ): Condition => sql`(${userId} = ${viewer.id} or ${clientVisibleTo(viewer, clientId)})`;
 
 /** Rows of `users` who have the role in the client, or else in any client, as far as the viewer may see. */
-export const hasClientRole = (viewer: Viewer, flag: ClientRole['flag'], clientId?: number): Condition => sql`
-  exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${flag}`)}
+export const hasClientRole = (viewer: Viewer, { column }: ClientRole, clientId?: number): Condition => sql`
+  exists (select from memberships m where m.user_id = users.id and ${sql.ref(`m.${column}`)}
     and ${clientId === undefined ? ALWAYS : isOneOf(sql`m.client_id`, [clientId])}
     and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)})`;
 

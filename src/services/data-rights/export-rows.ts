@@ -104,7 +104,7 @@ export const EXPORT_PARTS = {
         .selectFrom('memberships as m')
         .innerJoin('clients', 'clients.id', 'm.client_id')
         .select(['m.client_id', 'clients.name as client'])
-        .select(CLIENT_ROLES.map(({ flag }) => `m.${flag}` as const))
+        .select(CLIENT_ROLES.map(({ column }) => `m.${column}` as const))
         .select(['m.is_active_member as is_active', 'm.extra', 'm.is_demo_user', 'm.joined_at', 'm.ended_at'])
         .where('m.user_id', '=', person.id),
       'm.client_id',

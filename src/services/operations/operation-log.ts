@@ -5,6 +5,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import { CLIENT_ROLES, type ClientRole } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 
 /** How long an operation can be continued and undone, in minutes. */
@@ -159,11 +160,35 @@ export const supersedeEnded = async (
       and c.ended is not null`.execute(kysely(tx));
 };
 
+const ROLE_KINDS: readonly EndedPart['kind'][] = ['role', 'client-role'];
+
+/** The same for all roles of a user. */
+export const supersedeRoles = async (tx: Em, userId: number): Promise<void> => {
+  for (const kind of ROLE_KINDS) await supersedeEnded(tx, [userId], kind);
+};
+
+/** The key of a role in a client among the parts that an offboarding has ended. */
+export const clientRoleKey = ({ name }: ClientRole, clientId: number): string => `${name}:${clientId}`;
+
+/** The same for these roles of a user in a client, by default all. */
+export const supersedeClientRoles = (
+  tx: Em,
+  userId: number,
+  clientId: number,
+  roles: readonly ClientRole[] = CLIENT_ROLES,
+): Promise<void> =>
+  supersedeEnded(
+    tx,
+    [userId],
+    'client-role',
+    roles.map((role) => clientRoleKey(role, clientId)),
+  );
+
 /** Keeps others from undoing the deactivation of a user, and the roles that ended with it, after the actor has decided the same. */
 export const supersedeDeactivations = async (tx: Em, userId: number, actorId: number): Promise<void> => {
   await sql`
     update operation_changes c set is_active_superseded = true, ended = (
-      select json_agg(case when part ->> 'kind' in ('role', 'client-admin')
+      select json_agg(case when part ->> 'kind' = any(${[...ROLE_KINDS]}::text[])
         then part || '{"is_superseded": true}' else part end)
       from jsonb_array_elements(c.ended::jsonb) as part)
     from operations o

@@ -2,7 +2,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
-import { OperationChange, type UndoneChange } from '../../../entities/operation.ts';
+import { ENDED_KINDS, OperationChange, type UndoneChange } from '../../../entities/operation.ts';
 import type { User } from '../../../entities/user.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
@@ -20,12 +20,14 @@ import { updateUser } from '../users/user-update.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from './bulk-rows.ts';
 import { idsOf, readOperation, type UndoableChange } from './operation-log.ts';
 
+export const UNDONE_KINDS = ['app', 'activation', ...ENDED_KINDS] as const;
+
 /** What was not undone. `app_id` and `group_id` are null for the activation of the user. */
 export type SkippedChange = {
   email: string;
   app_id: string | null;
   group_id: number | null;
-  kind: 'app' | 'group' | 'activation' | 'client-admin' | 'role' | 'access-view';
+  kind: (typeof UNDONE_KINDS)[number];
   problem: RowProblem;
 };
 

@@ -24,7 +24,7 @@ import { deleteFactors } from '../auth/second-factors.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
-import { supersedeEnded } from '../operations/operation-log.ts';
+import { supersedeRoles } from '../operations/operation-log.ts';
 import { createWindowCounter, secondsLeft } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
@@ -220,8 +220,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
 const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
   await endUndo(tx, user.id);
   await releaseAddresses(tx, user.id);
-  await supersedeEnded(tx, [user.id], 'role');
-  await supersedeEnded(tx, [user.id], 'client-admin');
+  await supersedeRoles(tx, user.id);
   await endAllAccess(tx, user.id, now);
   // When others have deactivated the earlier holder is not for the new one.
   user.lastActivated = null;

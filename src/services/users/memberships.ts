@@ -7,7 +7,7 @@ import { can } from '../access/permissions.ts';
 import { isListedView, userClientVisibleTo } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
-import { supersedeEnded } from '../operations/operation-log.ts';
+import { supersedeClientRoles } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUserId } from './addresses.ts';
 import { changeAccess, grantEvents, readGrantedApps } from './app-grants.ts';
@@ -95,7 +95,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       await changeAccess(tx, { by: actor.id, now }, [{ userId: user.id, granted: [], revoked, joined: [] }]);
       await endMemberAccess(tx, user, [clientId], now);
       await leaveClient(tx, user.id, clientId);
-      await supersedeEnded(tx, [user.id], 'client-admin', [clientId]);
+      await supersedeClientRoles(tx, user.id, clientId);
       const ended = await kysely(tx)
         .deleteFrom('memberships')
         .where('client_id', '=', clientId)

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import { CLIENT_ROLES, type ClientRole, can, labelOf } from '../access/permissions.ts';
 import { clientManagedBy, isListedView, isOutsideSharedTime } from '../access/visibility.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -15,7 +15,7 @@ type Counts = Record<
 > & {
   is_active: boolean;
   groups: string[];
-  clients: { id: number; name: string; is_admin: boolean }[];
+  clients: ({ id: number; name: string } & Record<ClientRole['column'], boolean>)[];
 };
 
 /** What an offboarding would end, counted as the lists show it. */
@@ -45,8 +45,14 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
 const rolesOf = (actor: Actor, { isSuperuser, isStaff }: TargetRoles, clients: Counts['clients']) => [
   ...(isSuperuser && can(actor, 'administer') ? ['superuser'] : []),
   ...(isStaff && can(actor, 'administer') ? ['staff'] : []),
-  ...clients.flatMap(({ name, is_admin }) => (is_admin ? `client admin of ${name}` : [])),
+  ...CLIENT_ROLES.flatMap((role) =>
+    clients.filter((client) => client[role.column]).map(({ name }) => `${labelOf(role)} of ${name}`),
+  ),
 ];
+
+const ROLE_FIELDS = sql.join(
+  CLIENT_ROLES.map(({ column }) => sql`${sql.lit(column)}, ${sql.ref(`m.${column}`)}`),
+);
 
 type Options = { isAccount: boolean; now: Date };
 
@@ -77,7 +83,7 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
             else ${managed('o.client_id')} end) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
         where r.user_id = u.id and r.status = 'pending' and ${managed('a.client_id')}) as requests,
-      coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, 'is_admin', m.is_admin) order by c.id)
+      coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, ${ROLE_FIELDS}) order by c.id)
         from memberships m join clients c on c.id = m.client_id
         where m.user_id = u.id and ${managed('m.client_id')}), '[]') as clients
     from users u where u.id = ${id} and u.email = ${email}`.execute(kysely(em));

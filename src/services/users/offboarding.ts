@@ -5,10 +5,10 @@ import type { User } from '../../../entities/user.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
 import type { Audit, AuditEvent } from '../audit/audit.ts';
-import type { UndoableChange } from '../operations/operation-log.ts';
+import { clientRoleKey, type UndoableChange } from '../operations/operation-log.ts';
 import { endUndo } from './address-change.ts';
 import { readGrantedApps } from './app-grants.ts';
 import { groupEvents } from './group-joining.ts';
@@ -109,32 +109,55 @@ const viewEvents = (
     },
   }));
 
-/** Ends the role of a client admin in the actor's clients, and, if the actor is a superuser, those of staff and superusers. */
-const endRoles = async (tx: Em, actor: Actor, { user, adminOf, clientIds }: LockedUser): Promise<Ending> => {
-  const clients = adminOf.filter((id) => administersClient(actor, id));
-  const memberships = await tx.find(Membership, { user: user.id, client: { $in: [...clients] } });
-  for (const membership of memberships) membership.isAdmin = false;
+/** Ends the roles in the actor's clients, and, if the actor is a superuser, those in all clients. */
+const endRoles = async (tx: Em, actor: Actor, { user, clientIds }: LockedUser): Promise<Ending> => {
+  const memberships = await managedMemberships(tx, actor, user);
+  const inClients = switchRoles(memberships, false);
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
   if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false });
   await tx.flush();
   const roles = changedRoles(before, user);
   return {
     parts: [
-      ...clients.map((id) => ({ kind: 'client-admin' as const, key: String(id) })),
+      ...inClients.map(({ key }) => ({ kind: 'client-role' as const, key })),
       ...roles.map((key) => ({ kind: 'role' as const, key })),
     ],
-    events: roleEvents({ actor, target: user.email }, { adminOf: clients, roles, clientIds, isGiven: false }),
+    events: roleEvents({ actor, target: user.email }, { inClients, roles, clientIds, isGiven: false }),
   };
 };
 
-const ROLES = ['isStaff', 'isSuperuser'] as const;
+/** The memberships of a locked user in the clients of the actor. */
+const managedMemberships = async (tx: Em, actor: Actor, user: User): Promise<Membership[]> => {
+  const found = await tx.find(Membership, { user: user.id }, { orderBy: { client: 'asc' } });
+  return found.filter(({ client }) => administersClient(actor, client.id));
+};
+
+/** A role in a client, and its key among the ended parts. */
+type RoleInClient = { role: ClientRole; client: number; key: string };
+
+/** Gives or ends roles, where that changes anything. Returns what changed. */
+const switchRoles = (
+  memberships: readonly Membership[],
+  isGiven: boolean,
+  isConcerned: (key: string) => boolean = () => true,
+): RoleInClient[] =>
+  CLIENT_ROLES.flatMap((role) =>
+    memberships.flatMap((membership) => {
+      const client = membership.client.id;
+      const key = clientRoleKey(role, client);
+      if (membership[role.flag] === isGiven || !isConcerned(key)) return [];
+      membership[role.flag] = isGiven;
+      return { role, client, key };
+    }),
+  );
+
+const ROLES = GLOBAL_ROLES.map(({ flag }) => flag);
 type Flags = Pick<User, (typeof ROLES)[number]>;
 
 const changedRoles = (before: Flags, after: Flags) => ROLES.filter((role) => before[role] !== after[role]);
 
 type RoleChange = {
-  /** Clients in which the person is an admin, or was. */
-  adminOf: readonly number[];
+  inClients: readonly RoleInClient[];
   roles: readonly string[];
   /** Those that the change of `roles` concerns. */
   clientIds: number[];
@@ -143,10 +166,13 @@ type RoleChange = {
 
 const roleEvents = (
   about: Pick<AuditEvent, 'actor' | 'target'>,
-  { adminOf, roles, clientIds, isGiven }: RoleChange,
+  { inClients, roles, clientIds, isGiven }: RoleChange,
 ): AuditEvent[] => {
-  const action = isGiven ? 'client.add-admin' : 'client.remove-admin';
-  const events: AuditEvent[] = adminOf.map((id) => ({ action, ...about, clients: [id] }));
+  const events: AuditEvent[] = inClients.map(({ role, client }) => ({
+    action: isGiven ? role.given : role.ended,
+    ...about,
+    clients: [client],
+  }));
   const details = Object.fromEntries(roles.map((role) => [role, { from: !isGiven, to: isGiven }]));
   return roles.length === 0
     ? events
@@ -223,11 +249,13 @@ const reopenViews = async (
 };
 
 const returnRoles = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts): Promise<Ending> => {
-  const admins = ofKind(parts, 'client-admin');
-  const clients = admins.map(({ key }) => Number(key)).filter((id) => administersClient(actor, id));
-  const found = await tx.find(Membership, { user: user.id, client: { $in: clients }, isActive: true });
-  const returned = found.filter(({ isAdmin }) => !isAdmin);
-  for (const membership of returned) membership.isAdmin = true;
+  const ended = ofKind(parts, 'client-role');
+  const memberships = await managedMemberships(tx, actor, user);
+  const inClients = switchRoles(
+    memberships.filter(({ isActive }) => isActive),
+    true,
+    (key) => withKeys(ended, [key]).length > 0,
+  );
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
   const roles = can(actor, 'administer') ? ofKind(parts, 'role') : [];
   user.setRoles({
@@ -236,11 +264,12 @@ const returnRoles = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts)
   });
   await tx.flush();
   const changed = changedRoles(before, user);
-  const clientIds = returned.map(({ client }) => client.id);
-  if (clientIds.length + changed.length > 0) await endUndo(tx, user.id);
-  const given = { adminOf: clientIds, roles: changed, clientIds, isGiven: true };
+  if (inClients.length + changed.length > 0) await endUndo(tx, user.id);
+  const clientIds = [...new Set(inClients.map(({ client }) => client))];
+  const given = { inClients, roles: changed, clientIds, isGiven: true };
+  const keys = inClients.map(({ key }) => key);
   return {
-    parts: [...withKeys(admins, clientIds), ...withKeys(roles, changed)],
+    parts: [...withKeys(ended, keys), ...withKeys(roles, changed)],
     events: roleEvents({ actor, target: user.email }, given),
   };
 };

@@ -10,10 +10,11 @@ import {
   userUpdateRefusal,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
+import { CLIENT_ADMIN } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
-import { supersedeEnded, supersedeOperations } from '../operations/operation-log.ts';
+import { supersedeClientRoles, supersedeEnded, supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
@@ -69,7 +70,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       await readClient(tx, actor, clientId);
       const { user, adminOf, clientIds } = await lockUser(tx, actor, email);
       // Even if nothing changes: the undo of an earlier operation must not override the decision.
-      await supersedeEnded(tx, [user.id], 'client-admin', [clientId]);
+      await supersedeClientRoles(tx, user.id, clientId, [CLIENT_ADMIN]);
       if (isAdmin === adminOf.includes(clientId)) return readUser(tx, actor, email);
       if (isAdmin) await endUndo(tx, user.id);
       const membership = await tx.findOne(Membership, { client: clientId, user: user.id });
@@ -85,7 +86,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
-      const action = isAdmin ? 'client.add-admin' : 'client.remove-admin';
+      const action = isAdmin ? CLIENT_ADMIN.given : CLIENT_ADMIN.ended;
       const about = { actor, target: user.email, clients: [clientId] };
       await audit.record(tx, [{ action, ...about }, ...closeEvents(actor, closed)]);
       return readUser(tx, actor, email);

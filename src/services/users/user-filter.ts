@@ -3,6 +3,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
+import { CLIENT_ROLES, GLOBAL_ROLES } from '../access/permissions.ts';
 import { clientVisibleTo, hasClientRole, userVisibleTo, type Viewer } from '../access/visibility.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
@@ -10,7 +11,11 @@ import { dayOf } from '../usage/usage-windows.ts';
 import { membershipColumns, userRows } from './user-rows.ts';
 
 /** Members have none of the other roles, of which a user may have several. */
-export const USER_ROLES = ['superuser', 'staff', 'client-admin', 'member'] as const;
+export const USER_ROLES = [
+  ...GLOBAL_ROLES.map(({ name }) => name),
+  ...CLIENT_ROLES.map(({ name }) => name),
+  'member' as const,
+];
 export type UserRole = (typeof USER_ROLES)[number];
 
 /** Users who never logged in have the earliest time, because an index cannot continue after a null. */
@@ -96,12 +101,14 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
 };
 
 const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): RawBuilder<boolean> => {
-  const roles = {
-    superuser: condition`users.is_superuser`,
-    staff: condition`users.is_staff`,
-    'client-admin': hasClientRole(viewer, 'is_admin', client),
-  } satisfies Record<Exclude<UserRole, 'member'>, RawBuilder<boolean>>;
-  return role === 'member' ? sql`not (${sql.join(Object.values(roles), sql` or `)})` : roles[role];
+  const roles = new Map<UserRole, RawBuilder<boolean>>([
+    ...GLOBAL_ROLES.map(({ name, column }) => [name, condition`${sql.ref(`users.${column}`)}`] as const),
+    ...CLIENT_ROLES.map(
+      (clientRole) => [clientRole.name, hasClientRole(viewer, clientRole, client)] as const,
+    ),
+  ]);
+  // Members have none of the others.
+  return roles.get(role) ?? sql`not (${sql.join([...roles.values()], sql` or `)})`;
 };
 
 const isInGroup = (viewer: Viewer, group: number): RawBuilder<boolean> => sql`
