@@ -73,6 +73,9 @@ export const AccessViewUse = defineEntity({
     languageCode: p.string().length(2),
     ipAddress: p.string().length(45),
     userAgent: p.string().length(255),
+    /** How the user had logged in, as in `sessions`, and when. Null without a session. */
+    methods: p.array().columnType('text[]').nullable(),
+    authTime: instant().nullable(),
   },
 });
 

@@ -23,6 +23,8 @@ export const ApiToken = defineEntity({
     lastAddress: p.string().length(45).default(''),
     /** The end of a refreshed token, by the clock of the database. */
     expiresAt: instant().nullable(),
+    /** When its user last entered a password or a code for it. Named tokens are made without. */
+    authenticatedAt: instant().nullable(),
     /** The token that a refresh issued, sealed with this one. */
     replacement: p.blob().nullable().hidden(),
   },
@@ -38,8 +40,10 @@ export const Session = defineEntity({
     /** SHA-256 of the cookie's value, 64 hexadecimal characters. */
     digest: p.string().length(64).unique().hidden(),
     createdAt: instant(),
-    /** When the user last entered the password. */
+    /** When the user last entered the password, or a code. */
     authenticatedAt: instant(),
+    /** How the user has logged in: names of RFC 8176, such as `pwd`, `otp` and `mfa`. */
+    methods: p.array().columnType('text[]').defaultRaw(`'{pwd}'`),
     /** End of the absolute lifetime, by the clock of the database. An idle session ends earlier. */
     expiresAt: instant(),
     lastUsed: instant(),

@@ -22,6 +22,9 @@ export const LaunchCode = defineEntity({
     accessViewUse: () =>
       p.manyToOne(AccessViewUse).nullable().index().deleteRule('cascade').updateRule('no action'),
     stackSlug: p.string().length(64).nullable(),
+    /** How the user had logged in, as in `sessions`, and when. Null without a session. */
+    methods: p.array().columnType('text[]').nullable(),
+    authTime: instant().nullable(),
     expiresAt: instant().index(),
   },
 });

@@ -34,6 +34,7 @@ import { LimitedErasures } from './0032-limited-erasures.ts';
 import { VariablesOfMails } from './0033-variables-of-mails.ts';
 import { SecondFactors } from './0034-second-factors.ts';
 import { ClientRoles } from './0035-client-roles.ts';
+import { AuthenticationMethods } from './0036-authentication-methods.ts';
 
 /** The lock of PostgreSQL's chapter 13.3. */
 export type LockMode =
@@ -178,4 +179,14 @@ export const migrations: Entry[] = [
     locks: { outbox_mails: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' },
   },
   { name: '0035-client-roles', class: ClientRoles, locks: {} },
+  {
+    name: '0036-authentication-methods',
+    class: AuthenticationMethods,
+    locks: {
+      access_view_uses: 'ACCESS EXCLUSIVE',
+      api_tokens: 'ACCESS EXCLUSIVE',
+      launch_codes: 'ACCESS EXCLUSIVE',
+      sessions: 'ACCESS EXCLUSIVE',
+    },
+  },
 ];

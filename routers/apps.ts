@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { maintenanceNotice } from '../src/lib/html.ts';
+import { proofOf } from '../src/services/access/actor.ts';
 import { can } from '../src/services/access/permissions.ts';
 import type { AppEncoder } from '../src/services/apps/apps.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -200,8 +201,11 @@ export const appsRouter = router({
   })
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
     .output(TicketOutput)
-    .mutation(({ ctx, input: { app_id: appId, stack: stackSlug } }) =>
-      ctx.services.tickets.issueTicket({ kind: 'user', userId: ctx.actor.id, appId, stackSlug }),
+    .mutation(({ ctx: { actor, services }, input: { app_id: appId, stack: stackSlug } }) =>
+      services.tickets.issueTicket({
+        ...{ kind: 'user', userId: actor.id, proof: proofOf(actor) },
+        ...{ appId, stackSlug },
+      }),
     ),
 
   launch: route(protectedProcedure, 'POST', '/app/launch/{app_slug}/', {

@@ -118,7 +118,7 @@ export const sessionsRouter = router({
   confirm: route(protectedProcedure, 'POST', '/session/confirm/', {
     summary: 'Confirm your password or second factor',
     description:
-      'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it or a recovery code, others their `password`. API tokens do not need it.',
+      'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it or a recovery code, others their `password`. A code also makes it a session with a second factor. API tokens need it only to change second factors.',
     problems: ['otp-required', 'invalid-otp', 'throttled'],
     status: 204,
     example: { password: 'steward-demo-1' },

@@ -32,6 +32,8 @@ const IntrospectionOutput = Output('Introspection', {
       show_header: z.boolean(),
       show_footer: z.boolean(),
       language_code: z.string(),
+      amr: z.array(z.string()),
+      auth_time: z.int().nullable(),
       jti: z.string(),
       iat: z.int(),
       exp: z.int(),

@@ -36,6 +36,10 @@ export type TicketClaims = {
   show_footer: boolean;
   /** Two letters, or empty. */
   language_code: string;
+  /** How the person has logged in, by RFC 8176: `pwd`, `otp`, `mfa`. Empty if they opened the app without a session. */
+  amr: string[];
+  /** When they logged in or confirmed it, in seconds; null without a session. */
+  auth_time: number | null;
   jti: string;
   /** In seconds, like `exp`. */
   iat: number;
@@ -62,6 +66,8 @@ const CLAIMS = {
   show_header: true,
   show_footer: true,
   language_code: true,
+  amr: true,
+  auth_time: true,
   jti: true,
   iat: true,
   exp: true,

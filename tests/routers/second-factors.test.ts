@@ -1,10 +1,17 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { HOUR_MS } from '../../src/lib/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { countUnreadableFactors } from '../../src/services/auth/factor-codes.ts';
 import { mailedPasswordPath } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { codeAt, enroll, forgetAttempts, nextCode, WRONG_CODE } from '../support/second-factors.ts';
+import {
+  codeAt,
+  enroll,
+  forgetAttempts,
+  nextCode,
+  problemIn,
+  WRONG_CODE,
+} from '../support/second-factors.ts';
 import {
   ACME,
   ADA,
@@ -166,6 +173,31 @@ factors('are removed one by one, and with the last one the recovery codes', asyn
   await rejectsWith(ada.mfa.remove({ id: tablet?.id ?? 0 }), 'not-found');
   assert.equal((await mailsTo(app, ADA)).filter((kind) => kind === 'second-factor-removed').length, 2);
 });
+
+factors(
+  'are changed by a token only shortly after a code, or a password, was entered for it',
+  async ({ app }) => {
+    const { token: named } = await app.as(ADA).tokens.createNamed({ name: 'script' });
+    const login = await app.tokenOf(ADA);
+    const { secret } = await enroll(app, ADA);
+    const { factors: listed } = await app.as(ADA).mfa.list({});
+    app.clock.advance(16 * MINUTE_MS);
+    const { token: refreshed } = await app.as(null).tokens.refresh({ token: login });
+
+    const paths = [`DELETE /mfa/${listed[0]?.id}/`, 'POST /mfa/recovery-codes/', 'POST /mfa/totp/'];
+    for (const token of [named, login, refreshed])
+      for (const path of paths) {
+        const headers = { authorization: `Token ${token}` };
+        assert.is(problemIn(await app.send(path, { headers })), 'reauthentication-required', path);
+      }
+
+    const headers = { authorization: `Token ${named}` };
+    const confirm = (payload: object) => app.send('POST /session/confirm/', { headers, payload });
+    assert.is(problemIn(await confirm({ password: DEMO_PASSWORD })), 'otp-required');
+    assert.is((await confirm({ code: nextCode(app, secret) })).statusCode, 204);
+    assert.is((await app.send(paths[0] ?? '', { headers })).statusCode, 204);
+  },
+);
 
 factors(
   'lock after ten wrong codes, also for the right one, which the right password does not change',

@@ -28,6 +28,8 @@ tickets('says who opens which app', async ({ app }) => {
     show_header: true,
     show_footer: true,
     language_code: '',
+    amr: [],
+    auth_time: null,
     exp: now + 120,
   });
   assert.is(iat, now);

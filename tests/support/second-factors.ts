@@ -17,8 +17,14 @@ export const nextCode = (app: TestApp, secret: string): string => {
 
 export const WRONG_CODE = '000000';
 
+/** As if the user had just entered a code for their tokens. */
+export const confirmTokens = (app: TestApp, email: string) =>
+  sql`update api_tokens set authenticated_at = ${app.clock.now()}::timestamptz
+    where user_id = (select id from users where email = ${email})`.execute(app.db());
+
 /** Gives a user an authenticator app. */
 export const enroll = async (app: TestApp, email: string, name?: string) => {
+  await confirmTokens(app, email);
   const self = app.as(email);
   const { secret } = await self.mfa.startTotp({ name });
   const { recovery_codes: codes } = await self.mfa.confirmTotp({ code: codeAt(secret, app.clock.now()) });

@@ -77,7 +77,8 @@ export const startTestApp = async (
   };
   const addToken = async (email: string): Promise<string> => {
     const token = newToken();
-    const row = { digest: tokenDigest(token), created_at: clock.now(), last_used: clock.now() };
+    const at = clock.now();
+    const row = { digest: tokenDigest(token), created_at: at, last_used: at, authenticated_at: at };
     const db = kysely(em());
     const user = await db
       .selectFrom('users')

@@ -1,15 +1,24 @@
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { Problem, roleRequired } from '../../lib/problems.ts';
+import type { Proof } from '../auth/methods.ts';
 import { can, clientsWhere, type Roles, rolesThatMay } from './permissions.ts';
 
 /** The token or session that authenticates a call. */
-export type Credential = {
-  kind: 'token' | 'session';
-  id: number;
-  /** When the user of a session last entered their password; null for a token. */
-  authenticatedAt: Date | null;
-};
+export type Credential =
+  | {
+      kind: 'token';
+      id: number;
+      /** When its user last entered their password, or a code, for this token. Null for a named one that was not confirmed. */
+      authenticatedAt: Date | null;
+    }
+  | {
+      kind: 'session';
+      id: number;
+      /** When the user last entered their password, or a code; 1970 if it has to be entered again. */
+      authenticatedAt: Date;
+      proof: Proof;
+    };
 
 /** The authenticated caller and their roles, read once per call. */
 export type Actor = Roles & {
@@ -18,6 +27,10 @@ export type Actor = Roles & {
   /** Null when the operator acts as a user from the command line. */
   readonly credential: Credential | null;
 };
+
+/** What the login of a request has proven. A token proves nothing: who holds it need not be its user. */
+export const proofOf = ({ credential }: Pick<Actor, 'credential'>): Proof | null =>
+  credential?.kind === 'session' ? credential.proof : null;
 
 export const canViewAll = (user: Roles): boolean => clientsWhere(user, 'view') === 'all';
 
@@ -112,15 +125,26 @@ export const requireUserAdmin = requirementOf(userAdminRefusal);
  */
 export const requireUserUpdatable = requirementOf(userAppsRefusal);
 
-const MAX_PASSWORD_AGE_MS = 15 * MINUTE_MS;
+const MAX_CONFIRMATION_AGE_MS = 15 * MINUTE_MS;
+
+const isRecent = (at: Date | null, now: Date): boolean =>
+  at !== null && now.getTime() - at.getTime() <= MAX_CONFIRMATION_AGE_MS;
 
 /**
- * Requires a recently entered password for actions that would outlast a stolen or unattended browser session, such as
+ * Requires a recently entered password, or code of a second factor, for actions that would outlast a stolen or unattended browser session, such as
  * creating a token. API tokens are exempt: their callers have no password to enter.
  * @throws Problem `reauthentication-required`
  */
 export const requireRecentPassword = ({ credential }: Actor, now: Date): void => {
-  const enteredAt = credential?.authenticatedAt;
-  if (enteredAt && now.getTime() - enteredAt.getTime() > MAX_PASSWORD_AGE_MS)
+  if (credential?.kind === 'session' && !isRecent(credential.authenticatedAt, now))
+    throw new Problem('reauthentication-required');
+};
+
+/**
+ * As `requireRecentPassword`, of tokens too: one that was stolen, perhaps before the user set up a second factor, must not be able to remove it.
+ * @throws Problem `reauthentication-required`
+ */
+export const requireConfirmation = ({ credential }: Actor, now: Date): void => {
+  if (credential && !isRecent(credential.authenticatedAt, now))
     throw new Problem('reauthentication-required');
 };

@@ -46,6 +46,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
         token,
         now,
         address: origin.address ?? '',
+        authenticatedAt: null,
         name,
       });
       const clients = await clientIdsOf(tx, actor.id);
@@ -121,7 +122,7 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
     throw new Problem('invalid-token');
   };
 
-  const replace = async (tx: Em, { id, user_id: userId, name, email }: TokenRow, token: string) => {
+  const replace = async (tx: Em, { id, user_id: userId, name, email, ...row }: TokenRow, token: string) => {
     const replacement = newToken();
     const db = kysely(tx);
     await db
@@ -139,7 +140,10 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
       .where('user_id', '=', userId)
       .where(condition`not ${isTokenUnexpired}`)
       .execute();
-    const { id: newId } = await addToken(tx, { userId, token: replacement, now: clock.now(), address, name });
+    const { id: newId } = await addToken(tx, {
+      ...{ userId, token: replacement, now: clock.now(), address, name },
+      authenticatedAt: row.authenticated_at,
+    });
     const clients = await clientIdsOf(tx, userId);
     const details = { id, name, new_id: newId };
     await audit.record(tx, [{ action: 'token.refresh', actor: { email }, target: email, clients, details }]);
@@ -186,6 +190,7 @@ const lockToken = async (tx: Em, token: string) => {
       'api_tokens.user_id',
       'api_tokens.name',
       'api_tokens.replacement',
+      'api_tokens.authenticated_at',
       'users.email',
     ])
     .where('digest', '=', tokenDigest(token))

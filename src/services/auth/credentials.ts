@@ -2,6 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
+import type { AuthMethod } from './methods.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
 
@@ -21,7 +22,15 @@ export const hasSecondFactor = async (em: Em, userId: number): Promise<boolean> 
   return (await users.where(HAS_SECOND_FACTOR).executeTakeFirst()) !== undefined;
 };
 
-type NewToken = { userId: number; token: string; now: Date; address: string; name?: string };
+type NewToken = {
+  userId: number;
+  token: string;
+  now: Date;
+  address: string;
+  /** When the user entered a password for it; null if they entered none. */
+  authenticatedAt: Date | null;
+  name?: string;
+};
 type NewSession = {
   userId: number;
   secret: string;
@@ -29,6 +38,7 @@ type NewSession = {
   address: string;
   userAgent: string;
   maxDays: number;
+  methods: readonly AuthMethod[];
 };
 
 /** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
@@ -44,7 +54,10 @@ export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
  * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and whether the user has a second factor by
  * now.
  */
-export const addToken = async (tx: Em, { userId, token, now, address, name = '' }: NewToken) => {
+export const addToken = async (
+  tx: Em,
+  { userId, token, now, address, authenticatedAt, name = '' }: NewToken,
+) => {
   const { id } = await kysely(tx)
     .insertInto('api_tokens')
     .values({
@@ -54,6 +67,7 @@ export const addToken = async (tx: Em, { userId, token, now, address, name = '' 
       created_at: now,
       last_used: now,
       last_address: address,
+      authenticated_at: authenticatedAt,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -75,7 +89,7 @@ const pruneAndCheck = async (tx: Em, userId: number, deletion: RawBuilder<unknow
 /** As `addToken`, for a session. */
 export const addSession = async (
   tx: Em,
-  { userId, secret, now, address, userAgent, maxDays }: NewSession,
+  { userId, secret, now, address, userAgent, maxDays, methods }: NewSession,
 ): Promise<{ hasSecondFactor: boolean }> => {
   await kysely(tx)
     .insertInto('sessions')
@@ -85,6 +99,7 @@ export const addSession = async (
       created_at: now,
       last_used: now,
       authenticated_at: now,
+      methods: [...methods],
       last_address: address,
       user_agent: toPrintable(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
       // By the database's clock, which all instances share.

@@ -29,8 +29,8 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
     const valid = await findValid(kind, secret, idleDays);
     if (!valid) return null;
     const { row, idleMs } = valid;
-    const { credential_id: id, authenticated_at: authenticatedAt, digest: _, last_used: __, ...user } = row;
-    const credential = { kind, id, authenticatedAt };
+    const { credential_id, authenticated_at, methods, auth_time, digest: _, last_used: __, ...user } = row;
+    const credential = credentialOf({ credential_id, authenticated_at, methods, auth_time });
     if (idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
     return { ...user, credential };
   };
@@ -47,6 +47,24 @@ export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredent
       SESSION_PATTERN.test(secret) ? findOwner('session', secret, SESSION_IDLE_DAYS) : null,
   };
 };
+
+type CredentialRow = {
+  credential_id: number;
+  authenticated_at: Date | null;
+  methods: string[] | null;
+  auth_time: Date | null;
+};
+
+/** A row of a session has what its user has proven. */
+const credentialOf = ({
+  credential_id: id,
+  authenticated_at,
+  methods,
+  auth_time,
+}: CredentialRow): Credential =>
+  authenticated_at && methods && auth_time
+    ? { kind: 'session', id, authenticatedAt: authenticated_at, proof: { methods, authTime: auth_time } }
+    : { kind: 'token', id, authenticatedAt: authenticated_at };
 
 /**
  * Finds the active owner of a token or session by its digest. Every request does this, so lookups in the same
@@ -78,14 +96,19 @@ const OWNERS = {
     activeUsers(em)
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
-      .select(sql<Date | null>`null::timestamptz`.as('authenticated_at'))
+      .select([
+        'api_tokens.authenticated_at',
+        sql<string[] | null>`null::text[]`.as('methods'),
+        sql<Date | null>`null::timestamptz`.as('auth_time'),
+      ])
       .where(isAnyOf('api_tokens.digest', digests, 'varchar'))
       .where(isTokenUnexpired),
   session: (em: Em, digests: readonly string[]) =>
     activeUsers(em)
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
-      .select('sessions.authenticated_at')
+      .select(['sessions.authenticated_at', 'sessions.methods'])
+      .select(sql<Date>`greatest(sessions.authenticated_at, sessions.created_at)`.as('auth_time'))
       .where(isAnyOf('sessions.digest', digests, 'varchar'))
       .where(isUnexpired),
 };

@@ -9,6 +9,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, addToken } from './credentials.ts';
 import type { CodeOwner } from './factor-codes.ts';
 import { addChallenge, completeChallenge, takeAttempt } from './login-challenges.ts';
+import { type AuthMethod, addMethods, BY_CODE, BY_PASSWORD } from './methods.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 
 /** Adds a token or a session. */
@@ -66,9 +67,9 @@ export const createLogins = (unit: UnitOfWork) => {
   };
 
   const sessionGrant =
-    (secret: string, userAgent: string): Grant =>
+    (secret: string, userAgent: string, methods: readonly AuthMethod[]): Grant =>
     (tx, userId, now) =>
-      addSession(tx, { userId, secret, now, address, userAgent, maxDays: sessionMaxDays });
+      addSession(tx, { userId, secret, now, address, userAgent, methods, maxDays: sessionMaxDays });
 
   return {
     /**
@@ -78,7 +79,8 @@ export const createLogins = (unit: UnitOfWork) => {
     createToken: (username: string, password: string, otp: string | undefined): Promise<string> => {
       const create = async () => {
         const token = newToken();
-        const grant: Grant = (tx, userId, now) => addToken(tx, { userId, token, now, address });
+        const grant: Grant = (tx, userId, now) =>
+          addToken(tx, { userId, token, now, address, authenticatedAt: now });
         // Scripts send no cookies.
         const user = await verifyPassword({ username, password, entry: {} });
         const exchange = { action: 'login.token', grant } as const;
@@ -117,7 +119,10 @@ export const createLogins = (unit: UnitOfWork) => {
             return { challenge };
           });
         const session = newSecret();
-        const exchange = { action: 'login.session', grant: sessionGrant(session, userAgent) } as const;
+        const exchange = {
+          action: 'login.session',
+          grant: sessionGrant(session, userAgent, BY_PASSWORD),
+        } as const;
         await whileVerified(user, recordLogin, (tx) => logIn(tx, user, exchange));
         return { session };
       };
@@ -139,7 +144,7 @@ export const createLogins = (unit: UnitOfWork) => {
             if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
             await completeChallenge(tx, id, now);
             await factorCodes.consume(tx, user, code);
-            const grant = sessionGrant(session, userAgent);
+            const grant = sessionGrant(session, userAgent, addMethods(BY_PASSWORD, BY_CODE));
             await logIn(tx, user, { action: 'login.session', grant, hasCode: true });
           }),
         );

@@ -2,7 +2,13 @@ import { sql } from 'kysely';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireRecentPassword, requireUserAdmin, type TargetRoles } from '../access/actor.ts';
+import {
+  type Actor,
+  requireConfirmation,
+  requireRecentPassword,
+  requireUserAdmin,
+  type TargetRoles,
+} from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import type { Audit } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
@@ -12,6 +18,7 @@ import { lockActiveUser, lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
 import { deleteRecoveryCodes, replaceRecoveryCodes } from './factor-codes.ts';
 import { deleteChallenges } from './login-challenges.ts';
+import { addMethods, BY_CODE } from './methods.ts';
 import { matchTotpStep, newTotpSecret, otpauthUrl } from './totp.ts';
 
 const MAX_FACTORS = 5;
@@ -29,12 +36,17 @@ const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v
 
 /** Second factors of the actor, and their reset by others. */
 export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }: UnitOfWork) => {
-  /** Runs a change of the actor's own factors. Changes of one user run one after another. */
-  const change = <T>(actor: Actor, work: (tx: Em, now: Date) => Promise<T>): Promise<T> =>
+  /**
+   * Runs a change of the actor's own factors. Changes of one user run one after another. A token of a user who has a factor must be
+   * confirmed, or one that was stolen could remove it, or add another one.
+   */
+  const change = <T>(actor: Actor, work: (tx: Em, now: Date, isFirst: boolean) => Promise<T>): Promise<T> =>
     em.transactional(async (tx) => {
       requireRecentPassword(actor, clock.now());
       if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-      return work(tx, clock.now());
+      const isFirst = !(await hasSecondFactor(tx, actor.id));
+      if (!isFirst) requireConfirmation(actor, clock.now());
+      return work(tx, clock.now(), isFirst);
     });
 
   const noticeOf = ({ id }: Actor, now: Date) => ({ userId: id, now, address: origin.address });
@@ -75,7 +87,7 @@ export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }:
      * @throws Problem `reauthentication-required`, `not-found`, `invalid-otp`
      */
     confirmTotp: (actor: Actor, code: string): Promise<string[]> =>
-      change(actor, async (tx, now) => {
+      change(actor, async (tx, now, isFirst) => {
         const started = await kysely(tx)
           .selectFrom('mfa_factors')
           .select(['id', 'name', 'sealed_secret'])
@@ -87,13 +99,12 @@ export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }:
         const digits = code.replaceAll(/\s/g, '');
         const step = secret === null ? null : await matchTotpStep(secret, digits, { now, lastStep: null });
         if (step === null) throw new Problem('invalid-otp');
-        const isFirst = !(await hasSecondFactor(tx, actor.id));
         await kysely(tx)
           .updateTable('mfa_factors')
           .set({ confirmed_at: now, last_step: step })
           .where('id', '=', started.id)
           .execute();
-        await requireConfirmationElsewhere(tx, actor);
+        await recordFirstCode(tx, actor);
         await enqueueFactorNotice(tx, 'second-factor-added', noticeOf(actor, now));
         await record(tx, actor, 'mfa.enroll', { id: started.id, name: started.name });
         return isFirst ? replaceRecoveryCodes(tx, actor.id) : [];
@@ -122,8 +133,8 @@ export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }:
      * @throws Problem `reauthentication-required`, `not-found` without a second factor
      */
     renewRecoveryCodes: (actor: Actor): Promise<string[]> =>
-      change(actor, async (tx) => {
-        if (!(await hasSecondFactor(tx, actor.id))) throw notFound('second factor');
+      change(actor, async (tx, _now, isFirst) => {
+        if (isFirst) throw notFound('second factor');
         await record(tx, actor, 'mfa.renew-recovery-codes');
         return replaceRecoveryCodes(tx, actor.id);
       }),
@@ -223,13 +234,19 @@ const deleteUnconfirmed = (tx: Em, userId: number) =>
     .where('confirmed_at', 'is', null)
     .execute();
 
-/** Sessions in other browsers were confirmed by the password alone. */
-const requireConfirmationElsewhere = async (tx: Em, { id, credential }: Actor): Promise<void> => {
-  const current = credential?.kind === 'session' ? credential.id : 0;
+/** The code counts in the session in which it was entered. Those in other browsers were confirmed by the password alone. */
+const recordFirstCode = async (tx: Em, { id, credential }: Actor): Promise<void> => {
+  const session = credential?.kind === 'session' ? credential : null;
   await kysely(tx)
     .updateTable('sessions')
     .set({ authenticated_at: new Date(0) })
     .where('user_id', '=', id)
-    .where('id', '<>', current)
+    .where('id', '<>', session?.id ?? 0)
     .execute();
+  if (session)
+    await kysely(tx)
+      .updateTable('sessions')
+      .set({ methods: addMethods(session.proof.methods, BY_CODE) })
+      .where('id', '=', session.id)
+      .execute();
 };

@@ -19,6 +19,7 @@ import {
   tokenDigest,
 } from './credentials.ts';
 import type { CodeOwner } from './factor-codes.ts';
+import { type AuthMethod, addMethods, BY_CODE, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 
 /** Days without use after which a session ends. */
@@ -35,16 +36,30 @@ export const isUsed = (now: Date): Condition =>
 export const createSessions = (unit: UnitOfWork) => {
   const { em, clock, audit, passwordVerification, factorCodes, deviceCookies, idempotency } = unit;
 
-  /** Records the time in the session of the actor, if they have one. */
-  const recordConfirmation = async (tx: Em, actor: Actor, owner: CodeOwner): Promise<null> => {
-    if (actor.credential?.kind !== 'session') return null;
+  /** Records the time in the session or token of the actor, and in a session what they have proven. */
+  const recordConfirmation = async (
+    tx: Em,
+    actor: Actor,
+    owner: CodeOwner,
+    methods: readonly AuthMethod[],
+  ): Promise<null> => {
+    const { credential } = actor;
+    if (credential === null) return null;
+    const event: AuditEvent = { action: 'session.confirm', actor, target: owner.email };
+    if (credential.kind === 'token') {
+      const confirmed = kysely(tx).updateTable('api_tokens').set({ authenticated_at: clock.now() });
+      const { numUpdatedRows } = await confirmed.where('id', '=', credential.id).executeTakeFirst();
+      if (numUpdatedRows === 0n) throw new Problem('unauthenticated');
+      await audit.record(tx, [{ ...event, clients: owner.clientIds }]);
+      return null;
+    }
     const lockMode = LockMode.PESSIMISTIC_WRITE;
-    const session = await tx.findOne(Session, actor.credential.id, { lockMode });
+    const session = await tx.findOne(Session, credential.id, { lockMode });
     // A concurrent password change revokes the session.
     if (!session) throw new Problem('unauthenticated');
     session.authenticatedAt = clock.now();
+    session.methods = addMethods(session.methods, methods);
     await tx.flush();
-    const event: AuditEvent = { action: 'session.confirm', actor, target: owner.email };
     await audit.record(tx, [{ ...event, clients: owner.clientIds }]);
     return null;
   };
@@ -62,7 +77,7 @@ export const createSessions = (unit: UnitOfWork) => {
     },
 
     /**
-     * Verifies that the actor uses their session, and records the time in it, if they have one: by their password, or, of users with a
+     * Verifies that the actor uses their session or token, and records the time in it: by their password, or, of users with a
      * second factor, by a code of it, which a password does not replace. A password that is sent beside a code is verified too.
      * @throws Problem `invalid-input` on `password`, `otp-required`, `invalid-otp`, `unauthenticated`, `throttled`, `overloaded`,
      * `idempotency-key-reused`
@@ -83,13 +98,13 @@ export const createSessions = (unit: UnitOfWork) => {
             if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
             // Added since the password was verified.
             if (await hasSecondFactor(tx, actor.id)) throw new Problem('otp-required', NEEDS_CODE);
-            return recordConfirmation(tx, actor, owner);
+            return recordConfirmation(tx, actor, owner, BY_PASSWORD);
           });
         return factorCodes.limit(owner, 'live', () =>
           write(async (tx) => {
             if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
             await factorCodes.consume(tx, owner, code);
-            return recordConfirmation(tx, actor, owner);
+            return recordConfirmation(tx, actor, owner, BY_CODE);
           }),
         );
       });

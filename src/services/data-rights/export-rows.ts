@@ -174,7 +174,7 @@ export const EXPORT_PARTS = {
       kysely(em)
         .selectFrom('sessions')
         .select(['id', 'created_at', 'authenticated_at', 'expires_at', 'last_used', 'last_address'])
-        .select('user_agent')
+        .select(['user_agent', 'methods'])
         .where('user_id', '=', person.id),
       'id',
     ),
@@ -193,7 +193,7 @@ export const EXPORT_PARTS = {
     pagesOf(
       kysely(em)
         .selectFrom('api_tokens')
-        .select(['id', 'name', 'created_at', 'last_used', 'last_address'])
+        .select(['id', 'name', 'created_at', 'authenticated_at', 'last_used', 'last_address'])
         .where('user_id', '=', person.id),
       'id',
     ),
@@ -232,6 +232,7 @@ export const EXPORT_PARTS = {
         .select(['used.id', 'used.access_view_id', 'apps.slug as app', 'used_at', 'used.data_permissions'])
         .select(['used.selections', 'used.stack_slug', 'used.autorotate', 'used.show_header'])
         .select(['used.show_footer', 'used.language_code', 'ip_address', 'user_agent'])
+        .select(['used.methods', 'used.auth_time'])
         .where(isOf(person, 'used.user_id', 'apps.client_id', 'used_at')),
       'used.id',
     ),

@@ -15,13 +15,14 @@ const ofOthersOnly = <T>(value: RawBuilder<T>) => sql<T | null>`
 
 /**
  * Apps that are opened by a user, or by an access view as its user or, if it has none, as a guest: what decides whether they
- * may be opened, and what tickets say. The columns of a missing user or view are null.
+ * may be opened, and what tickets say. The columns of a missing user, view or use are null.
  */
-const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>) =>
+const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>, use: RawBuilder<boolean>) =>
   kysely(em)
     .selectFrom('apps')
     .innerJoin('clients', 'clients.id', 'apps.client_id')
     .leftJoin('access_views', (join) => join.on(view))
+    .leftJoin('access_view_uses as used', (join) => join.on(use))
     .leftJoin('users', (join) => join.on(user))
     .leftJoin('memberships', (join) =>
       join
@@ -50,6 +51,7 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>) 
     ])
     .select(['access_views.id as view_id', 'access_views.is_active as view_is_active'])
     .select(['access_views.is_one_time', 'access_views.expires_at', 'access_views.by_superuser'])
+    .select(['used.methods as use_methods', 'used.auth_time as use_auth_time'])
     .select(['access_views.data_permissions', 'access_views.selections', 'access_views.language_code'])
     .select(['access_views.stack_slug as view_stack', 'access_views.show_header', 'access_views.show_footer'])
     .select(
@@ -60,14 +62,20 @@ export type Opening = Awaited<ReturnType<ReturnType<typeof openings>['execute']>
 
 /** Each app with each user: filter both. */
 export const openingsByUser = (em: Em) =>
-  openings(em, condition`false`, condition`true`).where('users.id', 'is not', null);
+  openings(em, NONE, condition`true`, NONE).where('users.id', 'is not', null);
 
-/** @param isWanted a condition on `access_views` */
-export const openingsByView = (em: Em, isWanted: RawBuilder<boolean>) =>
+const NONE = condition`false`;
+
+/**
+ * @param isWanted a condition on `access_views`
+ * @param isUse a condition on `used`, a use of the view
+ */
+export const openingsByView = (em: Em, isWanted: RawBuilder<boolean>, isUse: RawBuilder<boolean> = NONE) =>
   openings(
     em,
     condition`access_views.app_id = apps.id and ${isWanted}`,
     condition`users.id = access_views.user_id`,
+    condition`used.access_view_id = access_views.id and ${isUse}`,
   ).where('access_views.id', 'is not', null);
 
 const isClientAdmin = condition`coalesce(memberships.is_admin, false)`;

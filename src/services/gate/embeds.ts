@@ -95,10 +95,9 @@ export const openingsOfSession = (
   em: Em,
   { secret, now, slug, address }: { secret: string; now: Date; slug: string; address: string | null },
 ) =>
-  openingsByView(em, condition`true`)
-    .innerJoin('access_view_uses as used', 'used.access_view_id', 'access_views.id')
+  openingsByView(em, condition`true`, condition`true`)
     .innerJoin('embed_sessions as session', 'session.access_view_use_id', 'used.id')
-    .select(['used.id as use_id', isInNetwork(address).as('is_in_network')])
+    .select(['session.access_view_use_id as use_id', isInNetwork(address).as('is_in_network')])
     .where('session.digest', '=', tokenDigest(secret))
     .where('session.expires_at', '>', now)
     .where('apps.slug', '=', slug)

@@ -4,12 +4,12 @@ import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, proofOf } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { decideAccess, type Opening, openingsByUser } from './app-access.ts';
 import { openingsOfSession } from './embeds.ts';
 import { createLaunchCode } from './launches.ts';
-import { claimsOf, type TicketSubject } from './tickets.ts';
+import { claimsOf, proofOfSubject, type TicketSubject } from './tickets.ts';
 
 /** Proxies and apps accept headers of 8 KiB and more; a ticket is a third larger than its claims. */
 const MAX_CLAIM_BYTES = 4_096;
@@ -37,7 +37,10 @@ export const createForwardAuth = (unit: UnitOfWork) => {
     const access = decideAccess(opening, clock.now());
     if (access === 'in-maintenance') throw new Problem('app-in-maintenance');
     if (access !== 'allowed') throw refused();
-    const claims = claimsOf(opening, { baseUrl, ticketSeconds, now: clock.now(), stackSlug: null });
+    const claims = claimsOf(opening, {
+      ...{ baseUrl, ticketSeconds, now: clock.now(), stackSlug: null },
+      proof: proofOfSubject(subject, opening),
+    });
     const isTooLarge = Buffer.byteLength(JSON.stringify(claims)) > MAX_CLAIM_BYTES;
     return {
       user: claims.email ?? claims.sub,
@@ -73,7 +76,8 @@ export const createForwardAuth = (unit: UnitOfWork) => {
       if (!actor) throw view ? refused() : new Problem('unauthenticated');
       const opening = isReadable ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;
       if (!opening) throw refused();
-      return admission(opening, { kind: 'user', userId: actor.id, appId: opening.app_id });
+      const proof = proofOf(actor);
+      return admission(opening, { kind: 'user', userId: actor.id, appId: opening.app_id, proof });
     },
   };
 };

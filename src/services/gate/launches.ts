@@ -3,7 +3,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, proofOf } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -26,7 +26,10 @@ export const createLaunches = (unit: UnitOfWork) => {
       const found = await appRows(em, actor)
         .where('apps.slug', '=', appSlug)
         .executeTakeFirstOrThrow(() => notFound('app'));
-      const subject: TicketSubject = { kind: 'user', userId: actor.id, appId: found.id, stackSlug };
+      const subject: TicketSubject = {
+        ...{ kind: 'user', userId: actor.id, proof: proofOf(actor) },
+        ...{ appId: found.id, stackSlug },
+      };
       const opening = await tickets.requireOpening(subject);
       return withLaunchCode(appAddress(opening, appUrl), () =>
         em.transactional((tx) => createLaunchCode(tx, subject)),
@@ -59,6 +62,7 @@ export const createLaunches = (unit: UnitOfWork) => {
  */
 export const createLaunchCode = async (tx: Em, subject: TicketSubject): Promise<string> => {
   const code = newSecret();
+  const proof = subject.kind === 'user' ? subject.proof : null;
   await kysely(tx)
     .insertInto('launch_codes')
     .values({
@@ -67,6 +71,8 @@ export const createLaunchCode = async (tx: Em, subject: TicketSubject): Promise<
       user_id: subject.kind === 'user' ? subject.userId : null,
       access_view_use_id: subject.kind === 'view' ? subject.useId : null,
       stack_slug: subject.stackSlug ?? null,
+      methods: proof ? [...proof.methods] : null,
+      auth_time: proof?.authTime ?? null,
       expires_at: sql`clock_timestamp() + ${LAUNCH_CODE_SECONDS}::int * interval '1 second'`,
     })
     .execute();
@@ -81,6 +87,7 @@ const redeemCode = (em: Em, code: string) =>
     .where('launch_codes.digest', '=', tokenDigest(code))
     .whereRef('apps.id', '=', 'launch_codes.app_id')
     .returning(['app_id', 'apps.slug', 'user_id', 'access_view_use_id', 'stack_slug'])
+    .returning(['methods', 'auth_time'])
     .returning(condition`expires_at > clock_timestamp()`.as('is_unexpired'))
     .executeTakeFirst();
 
@@ -89,7 +96,9 @@ type UsedCode = NonNullable<Awaited<ReturnType<typeof redeemCode>>>;
 const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode): TicketSubject => {
   const app = { appId, stackSlug };
   if (code.access_view_use_id !== null) return { ...app, kind: 'view', useId: code.access_view_use_id };
-  if (code.user_id !== null) return { ...app, kind: 'user', userId: code.user_id };
+  const { user_id: userId, methods, auth_time: authTime } = code;
+  const proof = methods && authTime ? { methods, authTime } : null;
+  if (userId !== null) return { ...app, kind: 'user', userId, proof };
   throw new Error('a launch code has no subject'); // the table has a check
 };
 

@@ -5,6 +5,7 @@ import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
+import type { Proof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppAccess,
@@ -36,7 +37,8 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
     try {
       const opening = await requireOpening(subject);
       const stackSlug = subject.stackSlug ?? null;
-      const claims = claimsOf(opening, { baseUrl, ticketSeconds, now: clock.now(), stackSlug });
+      const proof = proofOfSubject(subject, opening);
+      const claims = claimsOf(opening, { baseUrl, ticketSeconds, now: clock.now(), stackSlug, proof });
       const ticket = await signingKeys.sign(claims);
       telemetry.ticket.publish(() => ({ outcome: 'ok' }));
       return { ticket, expires_at: new Date(claims.exp * 1000) };
@@ -95,7 +97,13 @@ const refusalOf = (access: Exclude<AppAccess, 'allowed'>, opening: Opening): Pro
   return access === 'client-closed' && !isMember ? new Problem('client-closed') : notFound('app');
 };
 
-type Issue = { baseUrl: string; ticketSeconds: number; now: Date; stackSlug: string | null };
+type Issue = {
+  baseUrl: string;
+  ticketSeconds: number;
+  now: Date;
+  stackSlug: string | null;
+  proof: Proof | null;
+};
 
 /** The claims of a new ticket. */
 export const claimsOf = (opening: Opening, issue: Issue): TicketClaims => {
@@ -118,6 +126,8 @@ export const claimsOf = (opening: Opening, issue: Issue): TicketClaims => {
     show_header: opening.show_header ?? true,
     show_footer: opening.show_footer ?? true,
     language_code: opening.language_code ?? '',
+    amr: [...(issue.proof?.methods ?? [])],
+    auth_time: issue.proof ? Math.floor(issue.proof.authTime.getTime() / 1000) : null,
     jti: randomUUID(),
     iat,
     exp: Math.min(iat + issue.ticketSeconds, accessEnd),
@@ -134,7 +144,16 @@ export type TicketSubject = {
   appId: string;
   /** For views, the stack of the view is opened. */
   stackSlug?: string | null | undefined;
-} & ({ kind: 'user'; userId: number } | { kind: 'view'; useId: number });
+} & ({ kind: 'user'; userId: number; proof?: Proof | null } | { kind: 'view'; useId: number });
+
+/** What is known of the login: of the user's session, or of the session that a use of a view was opened with. */
+export const proofOfSubject = (
+  subject: TicketSubject,
+  { use_methods: methods, use_auth_time: authTime }: Opening,
+): Proof | null => {
+  if (subject.kind === 'user') return subject.proof ?? null;
+  return methods && authTime ? { methods, authTime } : null;
+};
 
 /** What the user, or the use of a view unless the view opens the app as another user now, opens. */
 const openingsOf = (em: Em, { appId, ...subject }: TicketSubject) => {
@@ -145,6 +164,7 @@ const openingsOf = (em: Em, { appId, ...subject }: TicketSubject) => {
           em,
           condition`exists (select from access_view_uses u where u.id = ${subject.useId}
             and u.access_view_id = access_views.id and u.user_id is not distinct from access_views.user_id)`,
+          condition`used.id = ${subject.useId}`,
         );
   return openings.where('apps.id', '=', appId);
 };

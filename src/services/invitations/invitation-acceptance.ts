@@ -12,6 +12,7 @@ import type { Actor } from '../access/actor.ts';
 import { canAllOf, MEMBER } from '../access/permissions.ts';
 import { type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
 import { addSession, setPassword } from '../auth/credentials.ts';
+import { BY_PASSWORD } from '../auth/methods.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
@@ -71,7 +72,10 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
       const user = await createInvitee(tx, closed, { ...namesOf(closed, input), hash, now });
       const address = origin.address ?? '';
       const { userAgent } = input;
-      await addSession(tx, { userId: user.id, secret, now, address, userAgent, maxDays });
+      await addSession(tx, {
+        ...{ userId: user.id, secret, now, address, userAgent, maxDays },
+        methods: BY_PASSWORD,
+      });
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };
       await audit.record(tx, [
         { ...event, action: 'user.create' },

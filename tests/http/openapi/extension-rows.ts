@@ -196,7 +196,7 @@ const aboutSecondFactors = async (app: TestApp): Promise<Step[]> => {
     { line: `DELETE /mfa/${factors[0]?.id}/`, as: email },
     { line: 'POST /mfa/totp/', as: starter, body: { name: 'Phone' } },
     { line: 'POST /mfa/totp/confirm/', as: confirmer, body: { code: codeAt(secret, app.clock.now()) } },
-    { line: `DELETE /jb/users/${lost}/mfa/?reason=Lost`, as: ROOT },
+    { line: `POST /jb/users/${lost}/mfa/reset/`, as: ROOT, body: { reason: 'Lost' } },
   ];
 };
 

@@ -1,0 +1,19 @@
+/**
+ * How a person has logged in, by the names of RFC 8176: a password, a code of an app or a recovery code, a passkey whose key is bound to
+ * hardware or kept in software, and `mfa` for more than one kind.
+ */
+export const AUTH_METHODS = ['pwd', 'otp', 'hwk', 'swk', 'mfa'] as const;
+
+export type AuthMethod = (typeof AUTH_METHODS)[number];
+
+export const BY_PASSWORD: readonly AuthMethod[] = ['pwd'];
+export const BY_CODE: readonly AuthMethod[] = ['otp', 'mfa'];
+
+/** What a session proves of its user. */
+export type Proof = { methods: readonly string[]; authTime: Date };
+
+/** The methods of a session in which more was proven, without repeats. */
+export const addMethods = <Known extends string>(
+  known: readonly Known[],
+  added: readonly AuthMethod[],
+): (Known | AuthMethod)[] => [...new Set<Known | AuthMethod>([...known, ...added])];

@@ -1,0 +1,119 @@
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { claimsIn, setApp } from '../support/access-views.ts';
+import { createScript, createVisitor } from '../support/http-clients.ts';
+import { inviteByLink } from '../support/mails.ts';
+import { challenged, enroll, nextCode } from '../support/second-factors.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
+
+const methods = appSuite('authentication methods of sessions, and the tickets that they get');
+
+methods.before(({ app }) => setApp(app, { launch_url: 'https://sales.test/' }));
+
+type Browser = Pick<ReturnType<typeof createScript>, 'send'>;
+
+const ticketOf = async ({ send }: Browser) => {
+  const response = await send(`POST /jb/apps/${SALES}/ticket/`);
+  assert.is(response.statusCode, 200, response.body);
+  const { amr, auth_time } = claimsIn(response.json().ticket);
+  return { amr, auth_time };
+};
+
+const seconds = (app: TestApp) => app.clock.now().getTime() / 1000;
+
+const loggedIn = async (app: TestApp, email: string) => {
+  const browser = createScript(app);
+  assert.is((await browser.logIn(email, DEMO_PASSWORD)).statusCode, 200);
+  return browser;
+};
+
+methods('are the password, since the login', async ({ app }) => {
+  const at = seconds(app);
+  const browser = await loggedIn(app, ADA);
+  app.clock.advance(5 * MINUTE_MS);
+
+  assert.equal(await ticketOf(browser), { amr: ['pwd'], auth_time: at });
+});
+
+methods('are the password of a session that was begun before an upgrade', async ({ app }) => {
+  const browser = await loggedIn(app, ADA);
+  const at = new Date(app.clock.now().getTime() - 60 * MINUTE_MS);
+  await app
+    .db()
+    .updateTable('sessions')
+    .set({ created_at: at, authenticated_at: new Date(0) })
+    .execute();
+
+  assert.equal(await ticketOf(browser), { amr: ['pwd'], auth_time: at.getTime() / 1000 });
+});
+
+methods('have the code that completed the login', async ({ app }) => {
+  const { secret } = await enroll(app, ACME);
+  const { browser, answer } = await challenged(app, ACME);
+  assert.is((await answer(nextCode(app, secret))).statusCode, 200);
+
+  assert.equal(await ticketOf(browser), { amr: ['pwd', 'otp', 'mfa'], auth_time: seconds(app) });
+});
+
+methods('get the code of an enrolment or a confirmation, in this session only', async ({ app }) => {
+  const at = seconds(app);
+  const [browser, other] = [await loggedIn(app, GRACE), await loggedIn(app, GRACE)];
+  const { secret } = (await browser.send('POST /mfa/totp/')).json();
+  const code = nextCode(app, secret);
+  assert.is((await browser.send('POST /mfa/totp/confirm/', { payload: { code } })).statusCode, 200);
+
+  assert.equal((await ticketOf(browser)).amr, ['pwd', 'otp', 'mfa']);
+  assert.equal(await ticketOf(other), { amr: ['pwd'], auth_time: at });
+
+  const again = nextCode(app, secret);
+  assert.is((await other.send('POST /session/confirm/', { payload: { code: again } })).statusCode, 204);
+  assert.equal(await ticketOf(other), { amr: ['pwd', 'otp', 'mfa'], auth_time: seconds(app) });
+});
+
+methods('are the password for an accepted invitation', async ({ app }) => {
+  const { path } = await inviteByLink(app, {
+    email: 'new@acme.test',
+    client: 1,
+    by: ACME,
+    apps: [SALES],
+  });
+  const visitor = createVisitor(app);
+  await visitor.get(path);
+  await visitor.submit(path, { first_name: 'New', password: 'Violet-harbor-92-kite' });
+  const row = await app
+    .db()
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .select('methods')
+    .where('email', '=', 'new@acme.test')
+    .executeTakeFirstOrThrow();
+
+  assert.equal(row.methods, ['pwd']);
+});
+
+methods('reach the app also by a launch and the gate', async ({ app }) => {
+  const browser = await loggedIn(app, ADA);
+  const expected = { amr: ['pwd'], auth_time: seconds(app) };
+  const claimsOf = (ticket: string) => {
+    const { amr, auth_time } = claimsIn(ticket);
+    return { amr, auth_time };
+  };
+
+  const { url } = (await browser.send('POST /app/launch/sales/')).json();
+  const payload = { code: new URL(url).searchParams.get('code'), app: 'sales' };
+  const exchanged = await app.send('POST /gate/exchange/', { payload });
+  const admitted = await browser.send('GET !/gate/sales/');
+
+  assert.equal(claimsOf(exchanged.json().ticket), expected);
+  assert.equal(claimsOf(String(admitted.headers['x-steward-ticket'])), expected);
+});
+
+methods('are none for a token', async ({ app }) => {
+  const { ticket } = (await app.send(`POST /jb/apps/${SALES}/ticket/`, { as: ADA })).json();
+  const { amr, auth_time } = claimsIn(ticket);
+
+  assert.equal({ amr, auth_time }, { amr: [], auth_time: null });
+});
+
+methods.run();
