@@ -11,6 +11,8 @@ import { SALES } from '../support/usage.ts';
 const apps = browserSuite('apps in the console');
 
 const SALES_SCREEN = `/console/apps/${SALES}`;
+const TEXTS = `${SALES_SCREEN}?tab=texts`;
+const VERSIONS = `${SALES_SCREEN}?tab=versions`;
 /** What Chromium says about a refusal that a test causes. */
 const REFUSED = /responded with a status of 4/;
 
@@ -29,6 +31,8 @@ apps.before(async ({ app }) => {
 testAppearance(apps, {
   'console-apps': showing('/console/apps', 'Apps', ROOT),
   'console-app': showing(SALES_SCREEN, 'Sales', ROOT),
+  'console-app-texts': showing(TEXTS, 'Sales', ROOT),
+  'console-app-versions': showing(VERSIONS, 'Sales', ROOT),
   'console-app-access': showing(`${SALES_SCREEN}/access`, 'People with access to Sales', ROOT),
 });
 
@@ -93,7 +97,7 @@ apps('apps are found by words and client, and show their days', async ({ app, br
 apps('an admin changes the help of an app, and sees it in a sandboxed preview', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
-  await openConsole(page, SALES_SCREEN, ACME);
+  await openConsole(page, TEXTS, ACME);
   await page.getByLabel('Help (HTML)').fill('<h4>Ask Grace</h4>');
   const preview = page.getByTitle('Preview of the help');
   await preview.contentFrame().getByRole('heading', { name: 'Ask Grace' }).waitFor();
@@ -109,7 +113,7 @@ apps('an admin changes the help of an app, and sees it in a sandboxed preview', 
 apps('an empty label is refused at its field', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
-  await openConsole(page, SALES_SCREEN, ACME);
+  await openConsole(page, TEXTS, ACME);
   const label = page.getByLabel('Name', { exact: true });
   await label.fill('');
   await page.getByRole('button', { name: 'Save texts' }).click();
@@ -162,7 +166,7 @@ apps('staff load a version and roll back to another one', async ({ app, browser 
   await app.as(STAFF).appPackages.load({ app_slug: 'sales' });
   await using visit = await browser.open();
   const { page } = visit;
-  await openConsole(page, SALES_SCREEN, STAFF);
+  await openConsole(page, VERSIONS, STAFF);
   await page.getByRole('button', { name: 'Fetch' }).click();
   await page.getByText('Fetched. Load it to apply it.').waitFor();
   await page.getByRole('button', { name: 'Load 1.1.0' }).click();
@@ -181,7 +185,7 @@ apps('a package that cannot be fetched is explained', async ({ app, browser }) =
   await writeFile(join(app.packagesDir, 'churn-1.0.0.tgz.sha256'), `${'0'.repeat(64)}  churn-1.0.0.tgz\n`);
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
-  await openConsole(page, '/console/apps/Qm3vR8pa', STAFF);
+  await openConsole(page, '/console/apps/Qm3vR8pa?tab=versions', STAFF);
   await page.getByLabel('Version in the package store').fill('9.9.9');
   await page.getByRole('button', { name: 'Fetch' }).click();
   await page.getByRole('alert').filter({ hasText: 'No such version' }).waitFor();
@@ -198,7 +202,7 @@ apps('a fetch is tried again once the package store is back', async ({ app, brow
   await writeFile(app.packagesDir, 'a file where a folder should be');
   await using visit = await browser.open(/responded with a status of 503/);
   const { page } = visit;
-  await openConsole(page, SALES_SCREEN, STAFF);
+  await openConsole(page, VERSIONS, STAFF);
   await page.getByRole('button', { name: 'Fetch' }).click();
   const alert = page.getByRole('alert').filter({ hasText: 'The package store is unavailable' });
   await alert.waitFor();
@@ -233,7 +237,7 @@ apps('the chart shows the days of the address, and the table has its numbers', a
 
 apps('a client admin may not fetch packages, and a member changes nothing', async ({ browser }) => {
   await using admin = await browser.open();
-  await openConsole(admin.page, SALES_SCREEN, ACME);
+  await openConsole(admin.page, VERSIONS, ACME);
   await admin.page.getByRole('heading', { name: 'Versions' }).waitFor();
   await using member = await browser.open();
   await openConsole(member.page, SALES_SCREEN, ADA);

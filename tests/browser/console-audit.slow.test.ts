@@ -193,7 +193,7 @@ audit('apps and clients lead to their changes', async ({ app, browser }) => {
     await chooseFromMenu(page, 'History');
     await change.first().waitFor();
   }
-  await openConsole(page, `/console/apps/${SALES}`, ACME);
+  await openConsole(page, `/console/apps/${SALES}?tab=versions`, ACME);
   await page.getByRole('link', { name: 'What each load has changed' }).click();
   await page.getByText('No entries match').waitFor();
 });

@@ -79,7 +79,7 @@ conflicts(
 conflicts('changes of other fields are merged without a question', async ({ app, browser }) => {
   await using visit = await browser.open(REFUSAL);
   const { page } = visit;
-  await openConsole(page, `/console/apps/${SALES}`);
+  await openConsole(page, `/console/apps/${SALES}?tab=texts`);
   await page.getByLabel('Name', { exact: true }).fill('Sales of Acme');
   const before = await app.as(ROOT).apps.get({ app_id: SALES });
   const show_help = !before.show_help;

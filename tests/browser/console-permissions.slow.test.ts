@@ -32,7 +32,7 @@ permissions('staff who administer one client are offered no changes of others', 
     await waitForData(page);
     return page.getByRole('button', { name: CHANGES }).count();
   };
-  assert.ok((await offered(`/console/apps/${SALES}`)) > 0);
+  assert.ok((await offered(`/console/apps/${SALES}?tab=texts`)) > 0);
   assert.is(await offered(`/console/apps/${FLEET}`), 0);
   assert.is(await offered(`/console/apps/${SALES}/views`), 1);
   assert.is(await offered(`/console/apps/${FLEET}/views`), 0);

@@ -42,7 +42,7 @@ const SCREENS: Record<string, { path: string; edit: (page: Page) => Promise<unkn
     edit: (page) => page.getByLabel('Title of the login page').fill('Unsaved'),
   },
   'texts of an app': {
-    path: `/console/apps/${SALES}`,
+    path: `/console/apps/${SALES}?tab=texts`,
     edit: (page) => page.getByLabel('Name', { exact: true }).fill('Unsaved'),
   },
 };

@@ -6,6 +6,7 @@ import { type App, showsUsage, versionOf } from '../apps/app-of.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
 import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { canAdminister, canOperate } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -14,7 +15,7 @@ import { UsageByDay } from '../usage/usage-by-day.tsx';
 import { AddressNotice } from './address-notice.tsx';
 import { AppRemoval } from './app-removal.tsx';
 import { AppRequests } from './app-requests.tsx';
-import { APP_WINDOWS } from './app-search.ts';
+import { APP_WINDOWS, appSearch, type Tab } from './app-search.ts';
 import { AppStacks } from './app-stacks.tsx';
 import { AppVersions } from './app-versions.tsx';
 import { MaintenanceForm } from './maintenance-form.tsx';
@@ -36,10 +37,24 @@ type ManagedProps = { app: App; isReadOnly: boolean };
 
 const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
   const { id } = app;
-  const { days = APP_WINDOWS[0] } = route.useSearch();
+  const { tab = 'overview', days } = route.useSearch();
   const navigate = route.useNavigate();
   const { roles } = useSession();
   const version = versionOf(app);
+  const props = { app, isReadOnly };
+  const tabs: ScreenTab<Tab>[] = [
+    { value: 'overview', label: 'Overview', panel: <Overview {...props} />, isKept: true },
+    { value: 'texts', label: 'General', panel: <TextsForm {...props} />, isKept: true },
+    {
+      ...{ value: 'versions', label: 'Versions' },
+      panel: <AppVersions app={app} isOperator={canOperate(roles)} />,
+    },
+  ];
+  if (roles.is_superuser)
+    tabs.push({
+      ...{ value: 'remove', label: 'Remove' },
+      panel: <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />,
+    });
   return (
     <>
       <ScreenHeader
@@ -71,16 +86,36 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
         }
       />
       <AddressNotice id={id} />
-      <SimpleGrid cols={{ base: 1, md: 2 }} mb="md">
+      <ScreenTabs
+        key={id}
+        label="About this app"
+        value={tabs.some(({ value }) => value === tab) ? tab : 'overview'}
+        tabs={tabs}
+        onShow={(value) =>
+          void navigate({ search: appSearch({ days, tab: value }), replace: true, resetScroll: false })
+        }
+      />
+    </>
+  );
+};
+
+/** What is decided every day, and how much the app is used. */
+const Overview = ({ app, isReadOnly }: ManagedProps) => {
+  const { id } = app;
+  const { days = APP_WINDOWS[0] } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Stack>
-          <MaintenanceForm key={`maintenance of ${id}`} app={app} isReadOnly={isReadOnly} />
-          <AppRequests key={`requests of ${id}`} id={id} isReadOnly={isReadOnly} />
+          <MaintenanceForm app={app} isReadOnly={isReadOnly} />
+          <AppRequests id={id} isReadOnly={isReadOnly} />
+        </Stack>
+        <Stack>
+          <TopUsers appId={id} days={days} />
           <AppStacks id={id} />
         </Stack>
-        <TopUsers appId={id} days={days} />
       </SimpleGrid>
-      <TextsForm key={`texts of ${id}`} app={app} isReadOnly={isReadOnly} />
-      <AppVersions app={app} isOperator={canOperate(roles)} />
       <UsageByDay
         subject={{ app_id: id }}
         days={days}
@@ -92,7 +127,6 @@ const ManagedApp = ({ app, isReadOnly }: ManagedProps) => {
         }
         onDays={(window) => void navigate({ search: { days: window }, replace: true, resetScroll: false })}
       />
-      {roles.is_superuser && <AppRemoval id={id} label={app.label} isClosed={app.in_maintenance} />}
     </>
   );
 };

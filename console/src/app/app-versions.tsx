@@ -43,7 +43,7 @@ export const AppVersions = ({ app, isOperator }: Props) => {
   };
   const rows = versions.data?.pages.flat() ?? [];
   return (
-    <Stack className="card" mt="md">
+    <Stack className="card">
       <Group justify="space-between">
         <Title order={2} size="h3">
           Versions

@@ -1,9 +1,10 @@
-import { Group, Menu, Tabs } from '@mantine/core';
+import { Group, Menu } from '@mantine/core';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -11,7 +12,7 @@ import { ClientAdmins } from './client-admins.tsx';
 import { ClientClosing } from './client-closing.tsx';
 import { ClientGate } from './client-gate.tsx';
 import { ClientRemoval } from './client-removal.tsx';
-import { clientSearch } from './client-search.ts';
+import { clientSearch, type Tab } from './client-search.ts';
 import { ClientTexts } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
 
@@ -26,6 +27,24 @@ export const ClientScreen = () => {
   const { tab: asked = 'texts' } = route.useSearch();
   const tab = asked === 'close' && !roles.is_superuser ? 'texts' : asked;
   const props = { client, isReadOnly: !administers(roles, id) };
+  const tabs: ScreenTab<Tab>[] = [
+    { value: 'texts', label: 'General', panel: <ClientTexts {...props} />, isKept: true },
+    { value: 'passwords', label: 'Passwords', panel: <PasswordPolicy {...props} />, isKept: true },
+    { value: 'admins', label: 'Admins', panel: <ClientAdmins client={client} /> },
+    {
+      ...{ value: 'gate', label: 'Opening apps', isKept: true },
+      panel: <ClientGate id={id} isReadOnly={props.isReadOnly} />,
+    },
+  ];
+  const close: ScreenTab<Tab> = {
+    ...{ value: 'close', label: 'Close or remove' },
+    panel: (
+      <>
+        <ClientClosing id={id} name={client.name} />
+        <ClientRemoval id={id} name={client.name} />
+      </>
+    ),
+  };
   return (
     <>
       <ScreenHeader
@@ -60,42 +79,15 @@ export const ClientScreen = () => {
           </>
         }
       />
-      <Tabs
+      <ScreenTabs
         key={id}
+        label="About this client"
         value={tab}
-        onChange={(value) =>
+        tabs={roles.is_superuser ? [...tabs, close] : tabs}
+        onShow={(value) =>
           void navigate({ search: clientSearch({ tab: value }), replace: true, resetScroll: false })
         }
-        keepMounted={false}
-        keepMountedMode="display-none"
-      >
-        <Tabs.List mb="md">
-          <Tabs.Tab value="texts">General</Tabs.Tab>
-          <Tabs.Tab value="passwords">Passwords</Tabs.Tab>
-          <Tabs.Tab value="admins">Admins</Tabs.Tab>
-          <Tabs.Tab value="gate">Opening apps</Tabs.Tab>
-          {roles.is_superuser && <Tabs.Tab value="close">Close or remove</Tabs.Tab>}
-        </Tabs.List>
-        {/* Their forms keep what was typed while another tab is shown. */}
-        <Tabs.Panel value="texts" keepMounted>
-          <ClientTexts {...props} />
-        </Tabs.Panel>
-        <Tabs.Panel value="passwords" keepMounted>
-          <PasswordPolicy {...props} />
-        </Tabs.Panel>
-        <Tabs.Panel value="admins">
-          <ClientAdmins client={client} />
-        </Tabs.Panel>
-        <Tabs.Panel value="gate" keepMounted>
-          <ClientGate id={id} isReadOnly={props.isReadOnly} />
-        </Tabs.Panel>
-        {roles.is_superuser && (
-          <Tabs.Panel value="close">
-            <ClientClosing id={id} name={client.name} />
-            <ClientRemoval id={id} name={client.name} />
-          </Tabs.Panel>
-        )}
-      </Tabs>
+      />
     </>
   );
 };

@@ -1,7 +1,7 @@
 import { oneOf } from '../components/search-params.ts';
 
 const TABS = ['texts', 'passwords', 'admins', 'gate', 'close'] as const;
-type Tab = (typeof TABS)[number];
+export type Tab = (typeof TABS)[number];
 
 /** Reads the tab of a client from the address. */
 export const clientSearch = ({ tab }: Record<string, unknown>): { tab?: Tab | undefined } => ({

@@ -1,12 +1,12 @@
-import { Tabs, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
-import { useDeferredValue, useState } from 'react';
+import { type ReactNode, useDeferredValue, useState } from 'react';
 import type { Outputs } from '../api.ts';
+import { ScreenTabs } from '../components/screen-tabs.tsx';
 import { canAdminister, canViewAll } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { AccessTab } from './access-tab.tsx';
 import { ActivityTab } from './activity-tab.tsx';
-import classes from './person.module.css';
 import { PersonHead } from './person-head.tsx';
 import { PersonHistory } from './person-history.tsx';
 import { PersonMails } from './person-mails.tsx';
@@ -61,46 +61,46 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
   const state = stateOf(person, memberships, seesAccount);
   const changes = changesOf(may, seesAccount);
   const clients = clientNames(memberships.filter(({ client }) => roles.admin_of.includes(client)));
-  const tabs = tabsFor(may, isAdmin, roles.is_superuser);
-  const { tab, show } = useTab(tabs);
+  const navigate = route.useNavigate();
+  const { tab: asked } = route.useSearch();
   // The name and the facts are painted before the apps are rendered.
   const isHeadShown = useDeferredValue(true, false);
-  const [hasOpenedProfile, setHasOpenedProfile] = useState(tab === 'profile');
-  if (tab === 'profile' && !hasOpenedProfile) setHasOpenedProfile(true);
+  const [hasOpenedProfile, setHasOpenedProfile] = useState(asked === 'profile');
+  if (asked === 'profile' && !hasOpenedProfile) setHasOpenedProfile(true);
+  const panels: Record<Tab, ReactNode> = {
+    access: isHeadShown && <AccessTab data={data} state={state} />,
+    profile: <ProfileForm person={person} state={state} changes={changes} clients={clients} />,
+    activity: <ActivityTab email={email} />,
+    mails: <PersonMails email={email} />,
+    security: <SecurityTab data={data} isActive={state !== 'inactive'} />,
+    history: <PersonHistory email={email} />,
+  };
+  const tabs = tabsFor(may, isAdmin, roles.is_superuser);
+  const tab = tabs.find((one) => one === asked) ?? 'access';
   return (
     <>
       <PersonHead data={data} state={state} />
-      <Tabs value={tab} onChange={show} keepMounted={false} keepMountedMode="display-none">
-        <Tabs.List mb="md" className={classes.tabs} aria-label="About this person">
-          {tabs.map((one) => (
-            <Tabs.Tab key={one} value={one}>
-              {LABELS[one]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
+      <ScreenTabs
+        label="About this person"
+        value={tab}
+        tabs={tabs.map((value) => ({
+          ...{ value, label: LABELS[value], panel: panels[value] },
+          isKept: value === 'profile' && hasOpenedProfile,
+        }))}
+        onShow={(value) =>
+          void navigate({
+            search: personSearch({ tab: value === 'access' ? undefined : value }),
+            replace: true,
+            resetScroll: false,
+          })
+        }
+      >
         {isAdmin && !may.can_update && (tab === 'access' || tab === 'profile') && (
           <Text mb="md">
             {may.is_shared ? sharedNotice(changes, may.can_update_apps, clients) : READ_ONLY_NOTICE}
           </Text>
         )}
-        <Tabs.Panel value="access">{isHeadShown && <AccessTab data={data} state={state} />}</Tabs.Panel>
-        {/* It keeps what was typed while another tab is shown. */}
-        <Tabs.Panel value="profile" keepMounted={hasOpenedProfile}>
-          <ProfileForm person={person} state={state} changes={changes} clients={clients} />
-        </Tabs.Panel>
-        <Tabs.Panel value="activity">
-          <ActivityTab email={email} />
-        </Tabs.Panel>
-        <Tabs.Panel value="mails">
-          <PersonMails email={email} />
-        </Tabs.Panel>
-        <Tabs.Panel value="security">
-          <SecurityTab data={data} isActive={state !== 'inactive'} />
-        </Tabs.Panel>
-        <Tabs.Panel value="history">
-          <PersonHistory email={email} />
-        </Tabs.Panel>
-      </Tabs>
+      </ScreenTabs>
     </>
   );
 };
@@ -123,17 +123,3 @@ const tabsFor = (
   ...(may.can_revoke || isSuperuser ? (['security'] as const) : []),
   ...(isAdmin ? (['history'] as const) : []),
 ];
-
-/** The tab of the address, or the first one if it is not for the user. */
-const useTab = (tabs: readonly Tab[]) => {
-  const { tab: asked } = route.useSearch();
-  const navigate = route.useNavigate();
-  const tab = tabs.find((one) => one === asked) ?? 'access';
-  const show = (value: string | null): void =>
-    void navigate({
-      search: personSearch({ tab: value === 'access' ? undefined : value }),
-      replace: true,
-      resetScroll: false,
-    });
-  return { tab, show };
-};
