@@ -1,15 +1,27 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { FastifyReply } from 'fastify';
 import { type Html, html, htmlDocument, trusted } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
+
+/** Where the build of the console writes its files. */
+const CONSOLE_ASSETS = new URL('../../../console/dist/assets/', import.meta.url);
+
+/** The rule for the font of the console, whose cached file pages share. Without a console, they have the fonts of the system. */
+const fontRule = (): string => {
+  const names = existsSync(CONSOLE_ASSETS) ? readdirSync(CONSOLE_ASSETS) : [];
+  const name = names.find((file) => /^inter-latin-wght-normal-[\w-]+\.woff2$/.test(file));
+  return name === undefined
+    ? ''
+    : `@font-face{font-family:"Inter Variable";font-weight:100 900;font-display:swap;src:url(/console/assets/${name})format("woff2")}`;
+};
 
 /**
  * Reads CSS files into one inline style sheet. It is a few kilobytes, and an error page then needs no second request to a
  * failing service. `cspSource` is its hash for the `style-src` directive, so the policy allows this style sheet only.
  */
 export const createStyleSheet = (files: URL[], rules = '') => {
-  const css = files.map((file) => readFileSync(file, 'utf8')).join('\n') + rules;
+  const css = files.map((file) => readFileSync(file, 'utf8')).join('\n') + rules + fontRule();
   return {
     css: trusted(css),
     cspSource: `'sha256-${createHash('sha256').update(css).digest('base64')}'`,
@@ -55,6 +67,7 @@ export const sendHtml = (reply: FastifyReply, response: HtmlResponse): FastifyRe
     'default-src': "'none'",
     'style-src': style.cspSource,
     'img-src': "'self'",
+    'font-src': "'self'",
     ...csp,
     'frame-ancestors': isFramed ? frameAncestors.join(' ') : "'none'",
     'base-uri': "'none'",

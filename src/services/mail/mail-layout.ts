@@ -28,7 +28,8 @@ export const renderText = ({ opening, list, action, link, closing }: MailContent
     .join('\n\n')
     .concat('\n');
 
-const BODY = 'margin:0;padding:24px;font:16px/1.5 system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif';
+const BODY =
+  'margin:0;padding:24px;font:16px/1.5 Inter,system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif';
 const COLUMN = 'max-width:560px;margin:0 auto';
 /** Fixed colors, readable in light and dark mode. */
 const BUTTON =
