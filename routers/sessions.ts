@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Problem } from '../src/lib/problems.ts';
+import { clientRoleFields } from '../src/services/access/permissions.ts';
 import { CHALLENGE_MINUTES } from '../src/services/auth/login-challenges.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
@@ -20,11 +21,11 @@ const SessionOutput = Output('Session', {
   is_current: z.boolean(),
 });
 
-/** `admin_of`: ids of clients. */
+/** Roles in single clients are ids of clients. */
 const RolesOutput = z.object({
   is_superuser: z.boolean(),
   is_staff: z.boolean(),
-  admin_of: z.array(z.int()),
+  ...clientRoleFields(() => z.array(z.int())),
 });
 
 const LoginOutput = z.object({ user: UserOutput, csrf_token: z.string() });
@@ -95,7 +96,11 @@ export const sessionsRouter = router({
     .output(z.object({ user: UserOutput, roles: RolesOutput, app_url: z.string(), sends_mail: z.boolean() }))
     .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => ({
       user: userOutput(await services.users.get(actor, actor.email), baseUrl),
-      roles: { is_superuser: actor.isSuperuser, is_staff: actor.isStaff, admin_of: [...actor.adminOf] },
+      roles: {
+        is_superuser: actor.isSuperuser,
+        is_staff: actor.isStaff,
+        ...clientRoleFields(({ role }) => [...actor[role]]),
+      },
       app_url: appUrl,
       sends_mail: services.mails.isSending(),
     })),

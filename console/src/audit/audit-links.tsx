@@ -23,7 +23,8 @@ export const TargetLink = ({ entry: { action, target, details, clients } }: { en
       </Link>
     );
   const [client] = clients;
-  if (action.startsWith('client.') && !action.endsWith('-admin') && client !== undefined)
+  // The target of `client.add-admin` is a person.
+  if (action.startsWith('client.') && !/\.(add|remove)-/.test(action) && client !== undefined)
     return (
       <Link className="text-link" to="/clients/$id" params={{ id: String(client) }}>
         {target}

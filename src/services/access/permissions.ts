@@ -27,13 +27,14 @@ export const GLOBAL_ROLES = [
 
 /**
  * A role in single clients. `flag`: the property of `Membership` that grants it, and its column. `role`: the clients in which a user has
- * it. `given`, `ended`: the actions of the audit trail.
+ * it, and their `field` in the API. `given`, `ended`: the actions of the audit trail.
  */
 export const CLIENT_ADMIN = {
   name: 'client-admin',
   flag: 'isAdmin',
   column: 'is_admin',
   role: 'adminOf',
+  field: 'admin_of',
   given: 'client.add-admin',
   ended: 'client.remove-admin',
   actions: ['view', 'manage', 'read-audit'],
@@ -45,7 +46,10 @@ export const CLIENT_ROLES = [CLIENT_ADMIN] as const;
 /** `name`: that of the API. With spaces, it is in messages. */
 type RoleTerms = { name: string; actions: readonly Action[] };
 
-type ClientRoleTerms = RoleTerms & { flag: RoleFlag } & Record<'column' | 'role' | 'given' | 'ended', string>;
+type ClientRoleTerms = RoleTerms & { flag: RoleFlag } & Record<
+    'column' | 'role' | 'field' | 'given' | 'ended',
+    string
+  >;
 
 export type ClientRole = (typeof CLIENT_ROLES)[number];
 
@@ -62,6 +66,20 @@ export const rolesIn = (user: Roles, clientId: number): Roles => ({
   ...user,
   ...Object.fromEntries(CLIENT_ROLES.map(({ role }) => [role, user[role].filter((id) => id === clientId)])),
 });
+
+/** Fields of the API about the roles in single clients. */
+export const clientRoleFields = <T>(fieldOf: (role: ClientRole) => T) =>
+  // `fromEntries` forgets the names.
+  Object.fromEntries(CLIENT_ROLES.map((role) => [role.field, fieldOf(role)])) as Record<
+    ClientRole['field'],
+    T
+  >;
+
+/** The roles in all clients that a user has, the strongest first. */
+export const globalRolesOf = (user: Roles) => GLOBAL_ROLES.filter(({ flag }) => user[flag]);
+
+/** The roles that open all apps where a user has them: those that view them. */
+export const opensApps = ({ actions }: RoleTerms): boolean => actions.includes('view');
 
 /** What a message calls a role: `client admin`. */
 export const labelOf = ({ name }: RoleTerms): string => name.replaceAll('-', ' ');

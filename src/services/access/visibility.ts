@@ -12,6 +12,7 @@ import {
   clientsWhere,
   GLOBAL_ROLES,
   MEMBER,
+  opensApps,
   type Roles,
 } from './permissions.ts';
 
@@ -54,6 +55,40 @@ export const ROLE_COLUMNS = [
   ),
 ] as const;
 
+/** SQL: whether a row of `users`, or of this alias, has a role in all clients. */
+export const hasGlobalRole = (users = 'users'): Condition =>
+  condition`(${sql.join(
+    GLOBAL_ROLES.map(({ column }) => sql.ref(`${users}.${column}`)),
+    sql` or `,
+  )})`;
+
+/** SQL: whether a membership has a role that opens all apps of its client. */
+export const isAppOpeningMember = (memberships = 'memberships'): Condition =>
+  condition`(${sql.join(
+    OPENING_CLIENT_ROLES.map(({ column }) => sql.ref(`${memberships}.${column}`)),
+    sql` or `,
+  )})`;
+
+const OPENING_CLIENT_ROLES = CLIENT_ROLES.filter(opensApps);
+
+/** SQL: whether a user opens all apps of the client of a membership, which may be missing, by a role. */
+export const opensByRole = (users = 'users', memberships = 'memberships'): Condition =>
+  condition`(${hasGlobalRole(users)} or coalesce(${isAppOpeningMember(memberships)}, false))`;
+
+/** SQL: the names of the roles by which `opensByRole` is true, the strongest first. */
+export const openingRoles = (users = 'users', memberships = 'memberships') => {
+  const roles = [
+    ...GLOBAL_ROLES.map(({ name, column }) => ({ name, has: `${users}.${column}` })),
+    ...OPENING_CLIENT_ROLES.map(({ name, column }) => ({ name, has: `${memberships}.${column}` })),
+  ];
+  const names = roles.map(({ name, has }) => sql`case when ${sql.ref(has)} then ${sql.lit(name)} end`);
+  return sql<string[]>`array_remove(array[${sql.join(names)}], null)`;
+};
+
+/** SQL: the first of `openingRoles`; null if there is none. */
+export const strongestRole = (users: string, memberships: string) =>
+  sql<string | null>`(${openingRoles(users, memberships)})[1]`;
+
 export const CLIENT_IDS = arrayOf(CLIENTS_OF_USER).as('clientIds');
 
 /** Rows of `users`, or of this alias, that the viewer may see: their own, and the members of clients that they administer. */
@@ -83,7 +118,7 @@ export const hasClientRole = (viewer: Viewer, { column }: ClientRole, clientId?:
 export const userAppsManagedBy = (manager: Roles): Condition => sql`
   (not exists (select from memberships m
       where m.user_id = users.id and m.is_admin and ${clientManagedBy(manager, sql`m.client_id`)})
-    and ${can(manager, 'administer') ? ALWAYS : sql`not (users.is_superuser or users.is_staff)`})`;
+    and ${can(manager, 'administer') ? ALWAYS : sql`not ${hasGlobalRole()}`})`;
 
 /** SQL: a table of the grants that count now. Those that have expired may still be stored. */
 export const LIVE_GRANTS = sql<Selectable<Database['app_grants']>>`
@@ -147,7 +182,7 @@ export const accessViewManagedBy = (manager: Roles): Condition =>
   can(manager, 'administer')
     ? ALWAYS
     : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not access_views.by_superuser and not exists (select from users u
-        where u.id = access_views.user_id and (u.is_superuser or u.is_staff)))`;
+        where u.id = access_views.user_id and ${hasGlobalRole('u')}))`;
 
 /**
  * SQL: whether the viewer may see what happened to an account at these times. While the person belonged to another client that they have left,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { CLIENT_ROLES } from '../access/permissions.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 
 /** Every action that the audit trail records: `{noun}.{verb}`. */
@@ -20,11 +21,10 @@ export const AUDIT_ACTIONS = [
   'app.remove',
   'app.rollback-package',
   'app.update',
-  'client.add-admin',
+  ...CLIENT_ROLES.flatMap(({ given, ended }) => [given, ended]),
   'client.close',
   'client.create',
   'client.remove',
-  'client.remove-admin',
   'client.reopen',
   'client.update',
   'grant.expire',

@@ -7,8 +7,11 @@ import {
   APP_ACCESS,
   clientVisibleTo,
   groupsGiving,
+  hasGlobalRole,
+  isAppOpeningMember,
   isNotErased,
   LIVE_GRANTS,
+  strongestRole,
   userVisibleTo,
 } from '../access/visibility.ts';
 import { appRows, requireViewableApp } from '../apps/app-rows.ts';
@@ -150,8 +153,7 @@ const peopleOf = (em: Em, actor: Actor, appId: string, clientId: number) =>
     .select(['users.email', 'users.first_name', 'users.last_name'])
     .$narrowType<{ email: NotNull; first_name: NotNull; last_name: NotNull }>()
     .select([
-      sql<string | null>`case when users.is_superuser then 'superuser' when users.is_staff then 'staff'
-        when memberships.is_admin then 'client-admin' end`.as('role'),
+      strongestRole('users', 'memberships').as('role'),
       groupsGiving(sql`users.id`).as('groups'),
       condition`g.app_id is not null`.as('is_granted'),
       accessEndsAt.as('ends_at'),
@@ -165,8 +167,8 @@ const peopleOf = (em: Em, actor: Actor, appId: string, clientId: number) =>
     .where(
       condition`users.id in (
         select user_id from ${APP_ACCESS} a where a.app_id = ${appId}
-        union select user_id from memberships where client_id = ${clientId} and is_admin
-        union select id from users where is_superuser or is_staff)`,
+        union select user_id from memberships where client_id = ${clientId} and ${isAppOpeningMember()}
+        union select id from users where ${hasGlobalRole()})`,
     )
     .orderBy('users.email');
 
@@ -179,13 +181,10 @@ const isVisible = (actor: Actor, { user_id, client_id, is_member_active }: Expla
   administersClient(actor, client_id) ||
   (user_id === actor.id && is_member_active !== null);
 
-const rolePaths = ({ is_superuser, is_staff, is_client_admin }: Opening): AccessPath[] =>
-  Object.entries({ superuser: is_superuser, staff: is_staff, 'client-admin': is_client_admin }).flatMap(
-    ([role, isHeld]) =>
-      isHeld
-        ? { kind: 'role', role, group: null, since: null, granted_by: null, expires_at: null, reason: '' }
-        : [],
-  );
+const rolePaths = ({ roles }: Opening): AccessPath[] =>
+  roles.map((role) => ({
+    ...{ kind: 'role', role, group: null, since: null, granted_by: null, expires_at: null, reason: '' },
+  }));
 
 type Given = Omit<AccessPath, 'kind' | 'role' | 'group'> & {
   group_id: number | null;
@@ -219,13 +218,12 @@ const pathOf = ({ group_id, group_name, is_expired: _, ...given }: Given): Acces
 });
 
 const blockersOf = (
-  { is_active, is_member_active, is_client_admin, is_superuser, is_staff, ...opening }: Explained,
+  { is_active, is_member_active, roles, ...opening }: Explained,
   { hasPath, hasExpired }: { hasPath: boolean; hasExpired: boolean },
 ): AccessBlocker[] => {
-  const hasRole = is_superuser || is_staff || is_client_admin;
   const found: Record<BlockerCode, boolean> = {
     'user-inactive': !is_active,
-    'member-suspended': is_member_active === false && !hasRole,
+    'member-suspended': is_member_active === false && roles.length === 0,
     'not-granted': !hasPath && !hasExpired,
     'grant-expired': !hasPath && hasExpired,
     'client-closed': !opening.client_is_open,

@@ -10,6 +10,7 @@ import {
   accessViewFoundBy,
   accessViewManagedBy,
   accessViewVisibleTo,
+  hasGlobalRole,
   type Viewer,
 } from '../access/visibility.ts';
 import { type ItemPageRequest, requireViewableAppId } from '../apps/app-rows.ts';
@@ -84,7 +85,7 @@ const keyFor = (manager: Roles, key: RawBuilder<string>) =>
   expressionBuilder().case().when(accessViewManagedBy(manager)).then(key).else('').end();
 
 /** SQL: whether the person of the view, if it has one, may still open apps of the client. The accounts of people who have left are not looked at. */
-const isPersonActive = condition`(users.id is null or users.is_active and (users.is_superuser or users.is_staff
+const isPersonActive = condition`(users.id is null or users.is_active and (${hasGlobalRole()}
   or exists (select from memberships m
     where m.user_id = users.id and m.client_id = apps.client_id and m.is_active_member)))`;
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS } from '../access/visibility.ts';
+import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS, openingRoles, opensByRole } from '../access/visibility.ts';
 
 /**
  * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
@@ -45,7 +45,7 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>, 
     ])
     .select([
       sql<string | null>`trim(users.first_name || ' ' || users.last_name)`.as('name'),
-      isClientAdmin.as('is_client_admin'),
+      openingRoles().as('roles'),
       hasAccess.as('has_access'),
       accessEndsAt.as('access_ends_at'),
     ])
@@ -78,16 +78,14 @@ export const openingsByView = (em: Em, isWanted: RawBuilder<boolean>, isUse: Raw
     condition`used.access_view_id = access_views.id and ${isUse}`,
   ).where('access_views.id', 'is not', null);
 
-const isClientAdmin = condition`coalesce(memberships.is_admin, false)`;
-
 /** SQL: whether the user may open the app: one of those that `appVisibleTo` shows them. */
-export const hasAccess = condition`(users.is_superuser or users.is_staff or ${isClientAdmin}
+export const hasAccess = condition`(${opensByRole()}
   or coalesce(memberships.is_active_member, true)
     and exists (select from ${APP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id))`;
 
 /** SQL: when the access of a user whom neither a role nor a group gives it ends; null if it does not. */
 export const accessEndsAt = sql<Date | null>`
-  case when not (users.is_superuser or users.is_staff or ${isClientAdmin}
+  case when not (${opensByRole()}
     or exists (select from ${GROUP_ACCESS} g where g.user_id = users.id and g.app_id = apps.id)) then (
     select g.expires_at from ${LIVE_GRANTS} g where g.user_id = users.id and g.app_id = apps.id) end`;
 
@@ -123,10 +121,5 @@ export const isInNetwork = (address: string | null): RawBuilder<boolean> => cond
 /** The roles that a ticket names. */
 export const rolesOf = (opening: Opening): string[] => {
   if (opening.user_id === null) return ['guest'];
-  const roles = [
-    opening.is_superuser && 'superuser',
-    opening.is_staff && 'staff',
-    opening.is_client_admin && 'client-admin',
-  ].filter((role) => typeof role === 'string');
-  return roles.length > 0 ? roles : ['member'];
+  return opening.roles.length > 0 ? opening.roles : ['member'];
 };

@@ -9,7 +9,8 @@ import { newSecret } from '../../lib/ids.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { canAllOf, MEMBER } from '../access/permissions.ts';
+import { canAllOf, MEMBER, rolesIn } from '../access/permissions.ts';
+import { hasGlobalRole } from '../access/visibility.ts';
 import { type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
 import { addSession, setPassword } from '../auth/credentials.ts';
 import { BY_PASSWORD } from '../auth/methods.ts';
@@ -187,7 +188,7 @@ const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now:
 
 /** SQL: a name of the inviter; empty of one who has left the client, because others may have changed it since. */
 const ifStillThere = (column: 'first_name' | 'last_name') => sql<string>`
-  case when inviter.is_superuser or inviter.is_staff or exists (select from memberships m
+  case when ${hasGlobalRole('inviter')} or exists (select from memberships m
     where m.user_id = inviter.id and m.client_id = invitations.client_id) then ${sql.ref(`inviter.${column}`)} else '' end`;
 
 export type InvitationByLink = Awaited<ReturnType<typeof findInvitationByLink>>;
@@ -251,7 +252,7 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   const isMember = clientIds.includes(clientId);
   const isShared = clientIds.some((id) => id !== clientId);
   const owner = isShared ? membership : user;
-  const hasRole = !canAllOf(MEMBER, { ...roles, adminOf: roles.adminOf.filter((id) => id === clientId) });
+  const hasRole = !canAllOf(MEMBER, rolesIn(roles, clientId));
   // A new member of another client must not bring the data of that client.
   const known = isShared && !isMember ? {} : (membership.extra ?? user.extra);
   const details = hasRole ? {} : applyInvited(owner, known, invitation);

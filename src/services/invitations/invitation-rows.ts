@@ -4,7 +4,7 @@ import { Invitation, type InvitationStatus } from '../../../entities/invitation.
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
-import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
+import { clientVisibleTo, hasGlobalRole, userVisibleTo } from '../access/visibility.ts';
 import { addressKnownTo } from '../users/addresses.ts';
 import { type UserRow, userRows } from '../users/user-rows.ts';
 
@@ -88,7 +88,7 @@ export const withInviters = async <T extends { inviter_id: number; date_invited:
   const invitedAt = sql`(${times}::json ->> users.id::text)::timestamptz`;
   const inviters = await userRows(em, actor)
     .select([userVisibleTo(actor).as('is_seen'), addressKnownTo(actor, invitedAt).as('known_address')])
-    .select(condition`(users.is_superuser or users.is_staff)`.as('is_operator'))
+    .select(hasGlobalRole().as('is_operator'))
     .where(isAnyOf('users.id', ids, 'int'))
     .execute();
   const byId = new Map(inviters.map((user) => [user.id, user.is_seen ? user : nameOnly(user)]));

@@ -3,6 +3,7 @@ import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
+import { hasGlobalRole } from '../access/visibility.ts';
 import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
@@ -64,7 +65,7 @@ export const mailRows = (em: Em, options: MailOptions) =>
       join.on(
         condition`client.id = coalesce(mail.client_id,
           (select min(m.client_id) from memberships m where m.user_id = mail.user_id
-            and not (person.is_staff or person.is_superuser) having count(*) = 1))`,
+            and not ${hasGlobalRole('person')} having count(*) = 1))`,
       ),
     )
     .innerJoin(WRITTEN.as('written'), (join) => join.onTrue())

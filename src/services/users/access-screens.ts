@@ -1,7 +1,14 @@
 import { sql } from 'kysely';
 import { kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
-import { clientVisibleTo, GROUP_ACCESS, LIVE_GRANTS, userClientVisibleTo } from '../access/visibility.ts';
+import {
+  clientVisibleTo,
+  GROUP_ACCESS,
+  LIVE_GRANTS,
+  opensByRole,
+  strongestRole,
+  userClientVisibleTo,
+} from '../access/visibility.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { createAccessMatrix } from './access-matrix.ts';
@@ -96,7 +103,7 @@ export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'cl
 
 const appsOf = (actor: Actor, id: number) => sql<AppRow>`
   select a.id, a.label, a.client_id as client,
-    case when u.is_superuser then 'superuser' when u.is_staff then 'staff' when m.is_admin then 'client-admin' end as role,
+    ${strongestRole('u', 'm')} as role,
     array(select g.group_id from ${GROUP_ACCESS} g where g.user_id = u.id and g.app_id = a.id order by g.name) as groups
   from users u cross join apps a left join memberships m on m.user_id = u.id and m.client_id = a.client_id
   where u.id = ${id} and (m.user_id is not null or exists (
@@ -131,7 +138,7 @@ const lossesOf = (groupId: number) => sql<{ app: string; people: number }>`
   select g.app_id as app, count(*)::int as people
   from ${GROUP_ACCESS} g join apps a on a.id = g.app_id join users u on u.id = g.user_id
     join memberships m on m.user_id = u.id and m.client_id = a.client_id
-  where g.group_id = ${groupId} and u.is_active and not (u.is_superuser or u.is_staff or m.is_admin)
+  where g.group_id = ${groupId} and u.is_active and not ${opensByRole('u', 'm')}
     and not exists (select from ${LIVE_GRANTS} d where d.user_id = u.id and d.app_id = a.id)
     and not exists (select from ${GROUP_ACCESS} o
       where o.user_id = u.id and o.app_id = a.id and o.group_id <> g.group_id)

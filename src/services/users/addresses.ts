@@ -2,7 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { canViewAll } from '../access/actor.ts';
-import { clientVisibleTo, userVisibleTo, VIEWS_ALL, type Viewer } from '../access/visibility.ts';
+import {
+  clientVisibleTo,
+  hasGlobalRole,
+  userVisibleTo,
+  VIEWS_ALL,
+  type Viewer,
+} from '../access/visibility.ts';
 
 /** An address, and the time in which it named the person: after `since`, and up to and including `until`. Null: without a limit. */
 export type PersonAddress = { email: string; since: Date | null; until: Date | null };
@@ -117,7 +123,7 @@ export const isForHolder = (
   (not exists (select from email_changes handed where handed.user_id = ${userId}
       and handed.changed_at >= ${at} and not handed.is_own and not exists (select from memberships m
         where m.user_id = ${userId} and m.client_id = ${clientId} and coalesce(m.joined_at <= handed.changed_at, true)))
-    or exists (select from users holder where holder.id = ${userId} and (holder.is_staff or holder.is_superuser)))`;
+    or exists (select from users holder where holder.id = ${userId} and ${hasGlobalRole('holder')}))`;
 
 /** The address, and the former ones of the person whose it is now, as far as they name this person to the viewer. */
 export const readAddressesOf = async (em: Em, viewer: Viewer, email: string): Promise<PersonAddress[]> => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
-import { CLIENT_ROLES, type ClientRole, can, labelOf } from '../access/permissions.ts';
+import { CLIENT_ROLES, type ClientRole, can, globalRolesOf, labelOf } from '../access/permissions.ts';
 import { clientManagedBy, isListedView, isOutsideSharedTime } from '../access/visibility.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -42,9 +42,8 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
   },
 });
 
-const rolesOf = (actor: Actor, { isSuperuser, isStaff }: TargetRoles, clients: Counts['clients']) => [
-  ...(isSuperuser && can(actor, 'administer') ? ['superuser'] : []),
-  ...(isStaff && can(actor, 'administer') ? ['staff'] : []),
+const rolesOf = (actor: Actor, target: TargetRoles, clients: Counts['clients']) => [
+  ...(can(actor, 'administer') ? globalRolesOf(target).map(labelOf) : []),
   ...CLIENT_ROLES.flatMap((role) =>
     clients.filter((client) => client[role.column]).map(({ name }) => `${labelOf(role)} of ${name}`),
   ),

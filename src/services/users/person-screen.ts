@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { condition, kysely } from '../../db/kysely.ts';
-import { type Actor, type TargetRoles, userAdminRefusal } from '../access/actor.ts';
+import { type Actor, userAdminRefusal } from '../access/actor.ts';
+import { globalRolesOf } from '../access/permissions.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
 import { readFactorsFor } from '../auth/second-factors.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
@@ -9,11 +10,6 @@ import { readPendingChange } from './email-changes.ts';
 import { readTarget } from './user-locks.ts';
 
 type ActiveDay = { day: string; apps: { id: string; label: string; actions: number }[] };
-
-const roleOf = ({ isSuperuser, isStaff }: TargetRoles) => {
-  if (isSuperuser) return 'superuser' as const;
-  return isStaff ? ('staff' as const) : null;
-};
 
 /** What the console shows of a person beside their profile. */
 export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
@@ -50,7 +46,7 @@ export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock
         readLastUse(actor, email),
         mayChange ? readAccount(actor, target.id) : null,
       ]);
-      return { role: roleOf(target), last_use, account };
+      return { role: globalRolesOf(target)[0]?.name ?? null, last_use, account };
     },
 
     /**

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { APP_ACCESS } from '../access/visibility.ts';
+import { APP_ACCESS, opensByRole } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 
 type ClosedRequest = { id: number; app_id: string; client_id: number; email: string };
@@ -12,7 +12,7 @@ const isObsolete = condition`(
     select from apps a join memberships m on m.client_id = a.client_id and m.user_id = r.user_id
       join users u on u.id = m.user_id
     where a.id = r.app_id and m.is_active_member and u.is_active
-      and not (m.is_admin or u.is_staff or u.is_superuser)))`;
+      and not ${opensByRole('u', 'm')}))`;
 
 /**
  * Closes pending requests that have become obsolete. Call it in the transaction that changes access, after the change: those who decide

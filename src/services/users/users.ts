@@ -7,6 +7,7 @@ import { type Actor, canViewAll, requireLister } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import {
   APP_ACCESS,
+  hasGlobalRole,
   isNotErased,
   userClientVisibleTo,
   userVisibleTo,
@@ -104,7 +105,7 @@ const personColumns = (viewer: Viewer) => {
     arrayOf(appsSeenBy(viewer).select('a.label')).as('app_labels'),
     sql<string[]>`array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
       where gm.user_id = users.id and ${areGroupsVisible} order by lower(gr.name))`.as('groups'),
-    condition`(users.is_superuser or users.is_staff)`.as('opens_all_apps'),
+    hasGlobalRole().as('opens_all_apps'),
     sql<string | null>`(select d.day::text from usage_days d where d.email = users.email and ${isUsageVisible}
       order by d.day desc limit 1)`.as('last_used_day'),
   ];
