@@ -25,7 +25,7 @@ responses('have headers against framing, scripts, caching and referrers', async 
         "default-src 'none'",
         `style-src 'sha256-${hash}'`,
         "img-src 'self'",
-      "font-src 'self'",
+        "font-src 'self'",
         "form-action 'self'",
         "frame-ancestors 'none'",
         "base-uri 'none'",
