@@ -93,13 +93,19 @@ const AppStackOutput = Output('AppStack', { id: z.string(), slug: z.string(), la
 const AppVersionOutput = Output('AppVersion', {
   id: z.int(),
   version: z.string(),
-  sha256: z.string(),
+  sha256: z.string().meta({ examples: ['777ddd7901db15c70c26d8d361280bade0d51ca6391b268d61aced47c8b4759e'] }),
   size_bytes: z.int(),
   fetched_at: Instant,
   /** Empty for client admins, who do not see fetches in the audit trail either. */
-  fetched_by: z.string(),
+  fetched_by: z.string().meta({ examples: ['staff@steward.test'] }),
   /** Newest first. */
-  loads: z.array(z.object({ loaded_at: Instant, loaded_by: z.string(), is_rollback: z.boolean() })),
+  loads: z.array(
+    z.object({
+      loaded_at: Instant,
+      loaded_by: z.string().meta({ examples: ['staff@steward.test'] }),
+      is_rollback: z.boolean(),
+    }),
+  ),
   /** Whether the app runs this version. */
   is_current: z.boolean(),
   /** Whether this version was fetched last, so that the next load applies it. */

@@ -54,7 +54,7 @@ const BrandingOutput = z.object({ client_name: z.string(), ...branding });
 
 const ClientOutput = Output('Client', {
   id: z.int(),
-  site: z.object({ domain: z.string(), formatted_name: z.string() }),
+  site: z.object({ domain: z.string(), formatted_name: z.string().meta({ examples: ['localhost'] }) }),
   name: z.string(),
   default_from_email: z.string(),
   invitation_subject: z.string(),

@@ -55,7 +55,12 @@ export const dataRightsProcedures = {
     handlesIdempotency: true,
   })
     .input(z.object({ email: EmailKey, confirmation: z.string().max(100), confirm_email: Email }))
-    .output(z.object({ pseudonym: z.string(), is_finished: z.boolean() }))
+    .output(
+      z.object({
+        pseudonym: z.string().meta({ examples: ['erased-6f1f0f5c6d0b4a53@erased.invalid'] }),
+        is_finished: z.boolean(),
+      }),
+    )
     .mutation(({ ctx, input: { email, ...confirmed } }) =>
       ctx.services.erasures.erase(ctx.actor, email, confirmed, ctx.idempotencyKey()),
     ),

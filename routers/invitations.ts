@@ -66,7 +66,13 @@ const Element = InvitationInput.transform((value): InvitationElement => ({ value
 
 const ById = z.object({ id: IdKey });
 /** The parameters of the mailed link. Any text is accepted: an invalid link is not found. */
-const MailedLink = z.object({ key: z.string().max(256), signature: z.string().max(256) });
+const MailedLink = z.object({
+  key: z.string().max(256),
+  signature: z
+    .string()
+    .max(256)
+    .meta({ examples: ['aAUIAwQm-ava0n3CfbIEgG-6ouMt417mY_g-YR6s7-s'] }),
+});
 
 export const invitationsRouter = router({
   search: route(viewerProcedure, 'GET', '/jb/invitations/', {

@@ -20,7 +20,7 @@ export const MailOutput = Output('Mail', {
   client: z.int().nullable(),
   subject: z.string(),
   status: z.enum(MAIL_STATUSES),
-  attempts: z.int(),
+  attempts: z.int().meta({ examples: [0] }),
   /** Why the last attempt failed. */
   last_error: z.string().nullable(),
   created_at: Instant,

@@ -28,7 +28,10 @@ const RolesOutput = z.object({
   ...clientRoleFields(() => z.array(z.int())),
 });
 
-const LoginOutput = z.object({ user: UserOutput, csrf_token: z.string() });
+const LoginOutput = z.object({
+  user: UserOutput,
+  csrf_token: z.string().meta({ examples: ['pTq0cVd2Y8Qn7mFzJ1s5wR'] }),
+});
 
 const NEEDS_CODE = {
   detail:

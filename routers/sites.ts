@@ -42,6 +42,11 @@ export const environmentRouter = router({
     legacy: true,
   })
     .input(NoInput)
-    .output(z.object({ environment: z.string(), upload_bucket_name: z.string() }))
+    .output(
+      z.object({
+        environment: z.string().meta({ examples: ['development'] }),
+        upload_bucket_name: z.string().meta({ examples: ['steward-uploads'] }),
+      }),
+    )
     .query(({ ctx }) => ctx.services.environment.read(ctx.actor)),
 });

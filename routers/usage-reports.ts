@@ -40,14 +40,14 @@ const UsageReportInput = z
 
 /** Usage of one day, week or month, beside its counterpart. Days are UTC days, the last ones inclusive. */
 const UsagePeriodOutput = Output('UsagePeriod', {
-  start: z.string(),
+  start: z.string().meta({ examples: ['2026-11-16'] }),
   /** Today at the latest. */
-  end: z.string(),
+  end: z.string().meta({ examples: ['2026-11-21'] }),
   actions: z.int(),
   /** Null unless the report is of one app. */
   users: z.int().nullable(),
-  previous_start: z.string(),
-  previous_end: z.string(),
+  previous_start: z.string().meta({ examples: ['2026-11-09'] }),
+  previous_end: z.string().meta({ examples: ['2026-11-14'] }),
   previous_actions: z.int(),
   previous_users: z.int().nullable(),
   actions_change: z.int(),
@@ -71,7 +71,7 @@ const DailyAppUsageOutput = Output('DailyAppUsage', {
   ...appIdentity,
   created_at: Instant,
   /** Actions of each day of the window, oldest first. */
-  daily_actions: z.array(z.int()),
+  daily_actions: z.array(z.int()).meta({ examples: [[0, 4, 2]] }),
 });
 
 const IdleAppOutput = Output('IdleApp', {

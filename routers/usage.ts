@@ -242,7 +242,7 @@ export const usageRouter = router({
     example: { id: '4711', timestamp: '2026-11-21T12:00:00.000Z', extra: { stack: 'a0a91e46' } },
   })
     .input(z.object({ app_id: AppKey, entries: SubmittedEntries }))
-    .output(z.object({ inserted: z.int(), duplicates: z.int() }))
+    .output(z.object({ inserted: z.int(), duplicates: z.int().meta({ examples: [0] }) }))
     .mutation(({ ctx, input }) => {
       ctx.timeLimit.liftForBulk(input.entries.length);
       return ctx.services.usageRecording.record(ctx.actor, input.app_id, input.entries, ctx.idempotencyKey());

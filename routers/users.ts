@@ -34,17 +34,25 @@ const conditions = { app: Slug.optional(), client: Id.optional(), ...userConditi
 
 const ByEmail = z.object({ email: EmailKey });
 
-const ExpectedUser = UserDetailOutput.omit({
-  email: true,
-  handle: true,
-  profile_color: true,
-  profile_avatar: true,
-  last_login: true,
-  date_joined: true,
-  last_activated: true,
-  last_deactivated: true,
-  clientadmin_of: true,
-})
+/** What `update` changes of a user. */
+const UserChanges = z
+  .object({
+    first_name: PersonName,
+    last_name: PersonName,
+    extra: Extra,
+    is_active: z.boolean(),
+    is_demo_user: z.boolean(),
+    apps: AppIds,
+  })
+  .partial();
+
+const CHANGED = UserChanges.keyof().options;
+
+/** What a caller has read of these fields, by the rules of outputs. */
+const ExpectedUser = UserDetailOutput.pick(
+  // `fromEntries` forgets the names.
+  Object.fromEntries(CHANGED.map((name) => [name, true])) as Record<(typeof CHANGED)[number], true>,
+)
   .extend({ extra: Extra })
   .partial();
 
@@ -219,14 +227,8 @@ export const usersRouter = router({
     legacy: true,
   })
     .input(
-      z.object({
+      UserChanges.extend({
         email: EmailKey,
-        first_name: PersonName.optional(),
-        last_name: PersonName.optional(),
-        extra: Extra.optional(),
-        is_active: z.boolean().optional(),
-        is_demo_user: z.boolean().optional(),
-        apps: AppIds.optional(),
         expected: ExpectedUser.optional(),
       }),
     )

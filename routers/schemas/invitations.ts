@@ -35,7 +35,7 @@ export const ClientInvitationOutput = Output('ClientInvitation', {
   initial_apps: z.array(z.string()),
   extra: AnyObject,
   date_invited: Instant,
-  invitation_email_count: z.int(),
+  invitation_email_count: z.int().meta({ examples: [0] }),
 });
 
 /** An invitation in the user invitation endpoints, where `is_demo_user` is documented as a string. */
@@ -91,7 +91,7 @@ export const InvitationPageOutput = Output('InvitationPage', {
   client_name: z.string(),
   invitation_body: z.string(),
   support_email: z.string(),
-  inviter_name: z.string(),
+  inviter_name: z.string().meta({ examples: ['Alex Acme'] }),
   /** Labels of the apps. */
   apps: z.array(z.string()),
   expires_at: Instant,

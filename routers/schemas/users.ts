@@ -9,7 +9,7 @@ import { pagingFields, Search } from './paging.ts';
 
 export const UserOutput = Output('User', {
   email: z.string(),
-  handle: z.string(),
+  handle: z.string().meta({ examples: ['@ada'] }),
   first_name: z.string(),
   last_name: z.string(),
   extra: AnyObject,
@@ -22,11 +22,11 @@ export const UserOutput = Output('User', {
   date_joined: Instant,
   last_activated: Instant.nullable(),
   last_deactivated: Instant.nullable(),
-  clientadmin_of: z.array(z.int()),
+  clientadmin_of: z.array(z.int()).meta({ examples: [[]] }),
 });
 
 /** A user who is read or changed alone. Fields that lists do not show are added here. */
-export const UserDetailOutput = UserOutput;
+export const UserDetailOutput = Output('UserDetail', { ...UserOutput.shape });
 
 /** A change of an address that the new mailbox has not confirmed yet. */
 export const PendingEmail = Output('PendingEmail', {

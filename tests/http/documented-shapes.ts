@@ -50,6 +50,8 @@ const User = z.strictObject({
   last_activated: Instant.nullable(),
   last_deactivated: Instant.nullable(),
 });
+/** A user who is read or changed alone. */
+const UserDetail = User;
 const ClientUser = User.omit({ clientadmin_of: true }).extend({ last_password_set: Instant });
 
 const ClientInvitation = z.strictObject({
@@ -110,6 +112,7 @@ export const SHAPES = {
   Site,
   Client,
   User,
+  UserDetail,
   ClientUser,
   ClientInvitation,
   Invitation,

@@ -73,7 +73,7 @@ export const ROWS: Row[] = [
   // Users
   { line: 'GET /jb/users/', as: ACME, status: 200, shape: '[User]' },
   { line: 'GET /jb/users/?app=sales', as: ACME, status: 200, shape: '[User]' },
-  { line: `GET /jb/users/${ADA}/`, as: ACME, status: 200, shape: 'User' },
+  { line: `GET /jb/users/${ADA}/`, as: ACME, status: 200, shape: 'UserDetail' },
   {
     line: `PATCH /jb/users/${ADA}/`,
     as: ACME,
@@ -86,7 +86,7 @@ export const ROWS: Row[] = [
       apps: ['zylTKNVx'],
     },
     status: 200,
-    shape: 'User',
+    shape: 'UserDetail',
   },
   {
     line: 'POST /jb/users/',

@@ -5,17 +5,15 @@ const APP = 'zylTKNVx';
 const STACK = 'a0a91e46';
 const ADA = 'ada@acme.test';
 const GUEST = 'guest@acme.test';
-const STAFF = 'staff@steward.test';
 const NEW_PASSWORD = 'a longer one, of words';
 
-/** Values by field. They exist in the demo workspace, so the "Test Request" of the reference finds them. */
+/** Values of fields that several schemas have, by their names; others state theirs with `meta({ examples })`. They exist in the demo workspace, so the "Test Request" of the reference finds them. */
 export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   id: 1,
   email: ADA,
   username: ADA,
   confirm_email: ADA,
   confirmation: '1795264800000.aAUIAwQm-ava0n3CfbIEgG-6ouMt417mY_g-YR6s7-s',
-  pseudonym: 'erased-6f1f0f5c6d0b4a53@erased.invalid',
   password: 'steward-demo-1',
   new_password: NEW_PASSWORD,
   token: '9c1f0a7be54d2c86a3f90b7715de48c2a6b0f3d1',
@@ -23,8 +21,6 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   otpauth_url:
     'otpauth://totp/Acme%20Analytics:ada%40acme.test?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Acme%20Analytics',
   recovery_codes: ['k7qd-3m2x-wz5a-h4pt', 'u6ye-c2rs-7fjn-b5ov'],
-  csrf_token: 'pTq0cVd2Y8Qn7mFzJ1s5wR',
-  handle: '@ada',
   first_name: 'Ada',
   last_name: 'Lovelace',
   full_name: 'Ada Lovelace',
@@ -32,7 +28,6 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   profile_color: 'd6604d',
   profile_avatar: 'http://localhost:8000/avatars/a.svg',
   apps: [APP],
-  clientadmin_of: [],
   last_activated: null,
   last_deactivated: null,
   last_address: '127.0.0.1',
@@ -41,7 +36,6 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   message: 'At least 8 characters.',
   name: 'Acme Analytics',
   domain: 'localhost:8000',
-  formatted_name: 'localhost',
   client_name: 'Acme Analytics',
   login_title: 'Welcome to Acme Analytics',
   login_subtitle: 'Log in to see your apps.',
@@ -55,10 +49,7 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   password_expiration_days: 0,
   initial_apps: [APP],
   key: 'dxNMN7-sm07-U8kguMulzsRDsgp2Kdav',
-  signature: 'aAUIAwQm-ava0n3CfbIEgG-6ouMt417mY_g-YR6s7-s',
   url: 'http://localhost:8000/invitation/dxNMN7-sm07-U8kguMulzsRDsgp2Kdav/?signature=aAUIAwQm',
-  inviter_name: 'Alex Acme',
-  invitation_email_count: 0,
   expires_at: '2026-12-05T12:00:00.000Z',
   closed_at: null,
   app_id: APP,
@@ -67,29 +58,17 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   label: 'Sales',
   description: 'Revenue by region and product.',
   version: '1.1.0',
-  sha256: '777ddd7901db15c70c26d8d361280bade0d51ca6391b268d61aced47c8b4759e',
   package_info: { slug: 'sales', version: '1.1.0', loaded_at: NOW },
-  fetched_by: STAFF,
-  loaded_by: STAFF,
   action: 'STACK_ACCESS',
   action_description: 'Opened Overview of Sales',
   stack: STACK,
   stack_id: STACK,
   next_cursor: '1795262100000.1',
   day: '2026-11-20',
-  start: '2026-11-16',
-  end: '2026-11-21',
-  previous_start: '2026-11-09',
-  previous_end: '2026-11-14',
   last_used_day: '2026-08-02',
-  daily_actions: [0, 4, 2],
-  duplicates: 0,
   hash: 'spring',
-  environment: 'development',
-  upload_bucket_name: 'steward-uploads',
   recipient: GUEST,
   subject: "You've been invited to Acme Analytics",
-  attempts: 0,
   last_error: null,
   sent_at: null,
   failed_at: null,
@@ -98,7 +77,6 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   actor: 'admin@acme.test',
   target: ADA,
   details: { first_name: { from: 'Ada', to: 'Augusta' } },
-  request_id: '3d5c9a54-efb2-4018-b131-b5c402a96e39',
   address: '127.0.0.1',
 };
 
@@ -211,6 +189,7 @@ type Schema = {
   format?: string;
   const?: unknown;
   enum?: unknown[];
+  examples?: unknown[];
   anyOf?: Schema[];
   items?: Schema;
   properties?: Record<string, Schema>;
@@ -227,6 +206,7 @@ export const withExamples = (
 ): Record<string, JsonSchema> => {
   const exampleOf = (schema: Schema, field = ''): unknown => {
     if (schema.const !== undefined) return schema.const;
+    if (schema.examples) return schema.examples[0];
     if (field in FIELD_EXAMPLES) return FIELD_EXAMPLES[field];
     const { $ref, anyOf, enum: values, items, properties = {}, required } = schema;
     if ($ref !== undefined) return componentExample($ref.slice(COMPONENTS_PREFIX.length));

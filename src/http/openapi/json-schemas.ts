@@ -5,11 +5,13 @@ export type JsonSchemas = ReturnType<typeof createJsonSchemas>;
 
 export const COMPONENTS_PREFIX = '#/components/schemas/';
 
-/** The names of components, which generated clients use for their types: of views with `meta({ id })`, and those added later. */
-class ComponentNames extends z.core.$ZodRegistry<{ id: string }> {
+/**
+ * Examples, and the names of components, which generated clients use for their types: of views with `meta({ id })`, and those added later.
+ */
+class Metadata extends z.core.$ZodRegistry<{ id?: string; examples?: unknown[] }> {
   override get(schema: z.core.$ZodType) {
-    const id = super.get(schema)?.id ?? z.globalRegistry.get(schema)?.id;
-    return id === undefined ? undefined : { id };
+    const { id, examples } = { ...z.globalRegistry.get(schema), ...super.get(schema) };
+    return { ...(id !== undefined && { id }), ...(Array.isArray(examples) && { examples }) };
   }
 }
 
@@ -18,7 +20,7 @@ class ComponentNames extends z.core.$ZodRegistry<{ id: string }> {
  * occur.
  */
 export const createJsonSchemas = () => {
-  const metadata = new ComponentNames();
+  const metadata = new Metadata();
   const components: Record<string, JsonSchema> = {};
 
   /**
@@ -26,7 +28,7 @@ export const createJsonSchemas = () => {
    * @param name turns an unnamed schema into a component
    */
   const convert = (schema: z.ZodType, io: 'input' | 'output', name?: string): JsonSchema => {
-    if (name !== undefined && !metadata.get(schema)) metadata.add(schema, { id: name });
+    if (name !== undefined && metadata.get(schema).id === undefined) metadata.add(schema, { id: name });
     // Wrapped in an object, because zod does not use a $ref for the outermost schema.
     const { properties, $defs } = z.toJSONSchema(z.object({ wrapped: schema }), {
       metadata,
