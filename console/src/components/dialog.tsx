@@ -35,10 +35,12 @@ export const Dialog = ({ isOpen, title, children, onClose, size = 'md', isSticky
         closeOnClickOutside={!isSticky}
       >
         <Modal.Overlay />
-        <Modal.Content>
+        <Modal.Content bg="var(--console-card)" bd="1px solid var(--console-line)">
           <Modal.Body pt="md">
-            <Group justify="space-between" align="flex-start" wrap="nowrap" mb="md">
-              <Modal.Title fw={600}>{title}</Modal.Title>
+            <Group justify="space-between" wrap="nowrap" mb="sm">
+              <Modal.Title fz="lg" fw={650} lh={1.4}>
+                {title}
+              </Modal.Title>
               <Modal.CloseButton aria-label="Close" />
             </Group>
             {children}

@@ -3,18 +3,16 @@ import { dateOf } from './date-text.tsx';
 
 const SOON_MS = 14 * 86_400_000;
 
-/** `Ends 8 Dec 2026`, in yellow within the last two weeks. Renders nothing without an end. */
+/** `Ends 8 Dec 2026`, in amber within the last two weeks. Renders nothing without an end. */
 export const EndBadge = ({ date }: { date: Date | null | undefined }) =>
   date ? (
     <Badge
-      variant="default"
+      variant="light"
+      color={isSoon(date) ? 'yellow' : 'gray'}
       tt="none"
       flex="none"
       miw="max-content"
       title={date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })}
-      leftSection={
-        isSoon(date) && <span className="dot" style={{ background: 'var(--mantine-color-yellow-6)' }} />
-      }
     >
       Ends {dateOf(date)}
     </Badge>

@@ -9,9 +9,9 @@ export const FloatingBar = ({ label, children }: { label: string; children: Reac
   </section>
 );
 
-/** A button of the bar. */
+/** A button of the bar. A menu whose target it is sets `className`. */
 export const BarButton = createPolymorphicComponent<'button', ButtonProps>(
   forwardRef<HTMLButtonElement, ButtonProps>((props, ref) => (
-    <Button ref={ref} className={classes.action} size="xs" h={32} {...props} />
+    <Button ref={ref} classNames={{ root: classes.action }} size="xs" {...props} />
   )),
 );

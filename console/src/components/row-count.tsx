@@ -4,7 +4,7 @@ type Props = { total: number | undefined; one: string; many: string };
 
 /** The number of rows that match, beside the title of a screen. Readers hear `308 people`. */
 export const RowCount = ({ total, one, many }: Props) => (
-  <Text component="span" c="dimmed" size="lg" className="numbers" aria-live="polite">
+  <Text component="span" c="dimmed" fz="1.375rem" fw={500} className="numbers" aria-live="polite">
     {total === undefined ? (
       <Skeleton component="span" display="inline-block" width={32} height={14} />
     ) : (

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import type { Procedure } from '../code/calls-of.ts';
 import { useFocusedHeading } from './focused-heading.ts';
 import { HeaderMenu } from './header-menu.tsx';
+import classes from './screen-header.module.css';
 
 type Props = {
   title: string;
@@ -24,7 +25,7 @@ export const ScreenHeader = ({ title, count, lead, actions, menu, procedures = [
   useDocumentTitle(`${title} – Steward`);
   const heading = useFocusedHeading();
   return (
-    <Group justify="space-between" align="center" mb="sm" gap="sm" wrap={actions ? 'wrap' : 'nowrap'}>
+    <div className={classes.header}>
       <Stack gap={2}>
         <Group gap="xs" align="baseline">
           <Title order={1} ref={heading} tabIndex={-1} className="screen-title">
@@ -34,10 +35,8 @@ export const ScreenHeader = ({ title, count, lead, actions, menu, procedures = [
         </Group>
         {lead !== undefined && <Text c="dimmed">{lead}</Text>}
       </Stack>
-      <Group gap="xs">
-        {actions}
-        <HeaderMenu procedures={procedures}>{menu}</HeaderMenu>
-      </Group>
-    </Group>
+      {actions && <div className={classes.actions}>{actions}</div>}
+      <HeaderMenu procedures={procedures}>{menu}</HeaderMenu>
+    </div>
   );
 };

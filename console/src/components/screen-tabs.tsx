@@ -1,5 +1,5 @@
 import { Tabs } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import classes from './screen-tabs.module.css';
 
 export type ScreenTab<T extends string> = {
@@ -21,28 +21,43 @@ type Props<T extends string> = {
 };
 
 /** The parts of a screen. The one that is shown is in the address. */
-export const ScreenTabs = <T extends string>({ label, value, tabs, onShow, children }: Props<T>) => (
-  <Tabs
-    value={value}
-    onChange={(chosen) => {
-      const tab = tabs.find((one) => one.value === chosen);
-      if (tab) onShow(tab.value);
-    }}
-    keepMounted={false}
-    keepMountedMode="display-none"
-  >
-    <Tabs.List mb="md" className={classes.list} aria-label={label}>
+export const ScreenTabs = <T extends string>({ label, value, tabs, onShow, children }: Props<T>) => {
+  const list = useScrolledTo(value);
+  return (
+    <Tabs
+      value={value}
+      onChange={(chosen) => {
+        const tab = tabs.find((one) => one.value === chosen);
+        if (tab) onShow(tab.value);
+      }}
+      keepMounted={false}
+      keepMountedMode="display-none"
+    >
+      <Tabs.List ref={list} mb="md" className={classes.list} aria-label={label}>
+        {tabs.map((tab) => (
+          <Tabs.Tab key={tab.value} value={tab.value}>
+            {tab.label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {children}
       {tabs.map((tab) => (
-        <Tabs.Tab key={tab.value} value={tab.value}>
-          {tab.label}
-        </Tabs.Tab>
+        <Tabs.Panel key={tab.value} value={tab.value} keepMounted={tab.isKept === true}>
+          {tab.panel}
+        </Tabs.Panel>
       ))}
-    </Tabs.List>
-    {children}
-    {tabs.map((tab) => (
-      <Tabs.Panel key={tab.value} value={tab.value} keepMounted={tab.isKept === true}>
-        {tab.panel}
-      </Tabs.Panel>
-    ))}
-  </Tabs>
-);
+    </Tabs>
+  );
+};
+
+/** Scrolls the list sideways to the tab that is shown, which may be out of sight on phones. */
+const useScrolledTo = (value: string) => {
+  const list = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the value decides which tab is marked
+  useEffect(() => {
+    const tab = list.current?.querySelector<HTMLElement>('[data-active]');
+    if (list.current && tab)
+      list.current.scrollLeft = tab.offsetLeft - (list.current.clientWidth - tab.offsetWidth) / 2;
+  }, [value]);
+  return list;
+};

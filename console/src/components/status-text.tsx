@@ -3,7 +3,11 @@ type Props = { label: string; color: 'gray' | 'green' | 'yellow' | 'red' };
 /** A state, as a dot and a word. The word says it already; the color helps when scanning. */
 export const StatusText = ({ label, color }: Props) => (
   <span className="status">
-    <span aria-hidden className="dot" style={{ background: `var(--mantine-color-${color}-6)` }} />
+    <span
+      aria-hidden
+      className="dot"
+      style={{ background: `light-dark(var(--mantine-color-${color}-6), var(--mantine-color-${color}-4))` }}
+    />
     {label}
   </span>
 );

@@ -1,5 +1,6 @@
 import {
   Badge,
+  Button,
   type CheckboxProps,
   type CSSVariablesResolver,
   createTheme,
@@ -19,6 +20,20 @@ const GREEN: MantineColorsTuple = [
   '#1c5c4a',
   '#164a3c',
   '#0f382d',
+];
+
+/** From paper to ink. Mantine's grays are cold beside the palette of the pages. */
+const GRAY: MantineColorsTuple = [
+  '#faf8f3',
+  '#f2efe7',
+  '#eae6dc',
+  '#ddd8cb',
+  '#cfc8b8',
+  '#aaa596',
+  '#7f8078',
+  '#565a52',
+  '#3a3e38',
+  '#232822',
 ];
 
 /** The shades of dark mode, from text to background, with a hint of green. Mantine's are gray. */
@@ -41,13 +56,37 @@ const FONT =
 
 /** Buttons that take something away for good. */
 const DANGER = {
-  background: 'var(--mantine-color-error)',
-  hover: 'color-mix(in srgb, var(--mantine-color-error) 88%, var(--mantine-color-text))',
-  color: 'var(--console-card)',
+  background: 'var(--console-danger)',
+  hover: 'color-mix(in srgb, var(--console-danger) 88%, var(--mantine-color-text))',
+  color: '#ffffff',
 };
 
+/** Tinted boxes with a line: alerts, badges and quiet buttons. */
+const tinted = (color: string) => ({
+  background: `color-mix(in srgb, ${color} 9%, var(--console-card))`,
+  hover: `color-mix(in srgb, ${color} 15%, var(--console-card))`,
+  border: `1px solid color-mix(in srgb, ${color} 28%, var(--console-card))`,
+  color,
+});
+
+/** Of the variant `light`, by name of the color. */
+const LIGHT: Record<string, ReturnType<typeof tinted>> = {
+  red: tinted('var(--mantine-color-error)'),
+  green: tinted('var(--mantine-color-anchor)'),
+  gray: tinted('var(--mantine-color-dimmed)'),
+  ...Object.fromEntries(
+    ['yellow', 'orange', 'blue'].map((color) => [color, tinted('var(--console-warning)')]),
+  ),
+};
+
+/** The one small button, for rows and cards. */
+const SMALL_BUTTON = {
+  root: { '--button-height': '2rem', '--button-fz': '0.8125rem', '--button-padding-x': '0.75rem' },
+};
+const SMALL_SIZES: unknown[] = ['xs', 'compact-sm', 'compact-xs'];
+
 export const theme = createTheme({
-  colors: { green: GREEN, dark: DARK },
+  colors: { green: GREEN, gray: GRAY, dark: DARK },
   primaryColor: 'green',
   primaryShade: { light: 7, dark: 3 },
   // Mantine chooses the color of the text for the light mode only.
@@ -55,8 +94,9 @@ export const theme = createTheme({
     const colors = defaultVariantColorsResolver(input);
     const isAccent = input.variant === 'filled' && (input.color === undefined || input.color === 'green');
     if (isAccent) return { ...colors, color: 'var(--mantine-primary-color-contrast)' };
+    if (input.variant === 'light') return { ...colors, ...LIGHT[String(input.color ?? 'green')] };
     if (input.color !== 'red') return colors;
-    if (input.variant === 'subtle') return { ...colors, color: DANGER.background };
+    if (input.variant === 'subtle') return { ...colors, color: 'var(--mantine-color-error)' };
     return input.variant === 'filled' ? { ...colors, ...DANGER } : colors;
   },
   fontFamily: FONT,
@@ -78,7 +118,14 @@ export const theme = createTheme({
   components: {
     // The arrow of a choice, which says nothing.
     ComboboxChevron: { defaultProps: { 'aria-hidden': true } },
-    Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
+    Badge: Badge.extend({
+      defaultProps: { tt: 'none', fw: 500 },
+      vars: () => ({ root: { '--badge-fz': '0.75rem' } }),
+      styles: { root: { letterSpacing: 0 } },
+    }),
+    Button: Button.extend({
+      vars: (_theme, { size }) => (SMALL_SIZES.includes(size) ? SMALL_BUTTON : { root: {} }),
+    }),
     // Dark on mint in dark mode.
     Checkbox: {
       defaultProps: { iconColor: 'var(--mantine-primary-color-contrast)' } satisfies CheckboxProps,
@@ -107,6 +154,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-tag': '#f0ede5',
     '--console-notice': '#fdf3e1',
     '--console-notice-line': '#efdcb8',
+    '--console-warning': '#7a5000',
+    '--console-danger': '#a12b1d',
   },
   dark: {
     '--mantine-color-body': '#141817',
@@ -115,6 +164,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-default-border': '#414c49',
     '--mantine-color-placeholder': '#98a29b',
     '--mantine-color-error': '#ffb3a3',
+    '--mantine-color-anchor': '#8ed2b6',
     '--mantine-primary-color-contrast': '#0c2a20',
     '--console-card': '#1d2322',
     '--console-tint': '#22332d',
@@ -123,5 +173,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-tag': '#2b3331',
     '--console-notice': '#2a251a',
     '--console-notice-line': '#4d4128',
+    '--console-warning': '#f0cf7a',
+    '--console-danger': '#b3432f',
   },
 });
