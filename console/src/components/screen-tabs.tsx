@@ -1,4 +1,5 @@
 import { Tabs } from '@mantine/core';
+import { useViewportSize } from '@mantine/hooks';
 import { type ReactNode, useEffect, useRef } from 'react';
 import classes from './screen-tabs.module.css';
 
@@ -53,11 +54,12 @@ export const ScreenTabs = <T extends string>({ label, value, tabs, onShow, child
 /** Scrolls the list sideways to the tab that is shown, which may be out of sight on phones. */
 const useScrolledTo = (value: string) => {
   const list = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the value decides which tab is marked
+  const { width } = useViewportSize();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the value decides which tab is marked, the width what is in sight
   useEffect(() => {
     const tab = list.current?.querySelector<HTMLElement>('[data-active]');
     if (list.current && tab)
       list.current.scrollLeft = tab.offsetLeft - (list.current.clientWidth - tab.offsetWidth) / 2;
-  }, [value]);
+  }, [value, width]);
   return list;
 };
