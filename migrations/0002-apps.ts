@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Apps, app grants, stacks, packages and saved filters. */
 export class Apps extends Migration {
+  static readonly locks: Locks = { clients: 'SHARE ROW EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       create table apps (

@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** API tokens, sessions, password links, rate limits and stored responses. */
 export class Auth extends Migration {
+  static readonly locks: Locks = { users: 'SHARE ROW EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       create table api_tokens (

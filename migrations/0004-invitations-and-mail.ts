@@ -1,7 +1,15 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Invitations and the mail outbox. */
 export class InvitationsAndMail extends Migration {
+  static readonly locks: Locks = {
+    apps: 'SHARE ROW EXCLUSIVE',
+    clients: 'SHARE ROW EXCLUSIVE',
+    password_links: 'SHARE ROW EXCLUSIVE',
+    users: 'SHARE ROW EXCLUSIVE',
+  };
+
   override up(): void {
     this.addSql(`
       create table invitations (

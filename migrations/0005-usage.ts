@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** The usage log and its rollups by user, app and stack for each day. */
 export class Usage extends Migration {
+  static readonly locks: Locks = { apps: 'SHARE ROW EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       create table usage_entries (

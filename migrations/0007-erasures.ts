@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Erasures of people, and what they and the retention of the audit trail may change in it. */
 export class Erasures extends Migration {
+  static readonly locks: Locks = { audit_entries: 'ACCESS EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       create table erasures (

@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Indexes for the sort orders and filters of users. */
 export class UserSorting extends Migration {
+  static readonly locks: Locks = { users: 'SHARE' };
+
   override up(): void {
     this.addSql(`create index users_by_name on users (lower(last_name || ' ' || first_name), id)`);
     this.addSql(`

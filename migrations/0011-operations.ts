@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Changes of many users that can be undone, and the limit of password mails that admins send. */
 export class Operations extends Migration {
+  static readonly locks: Locks = { outbox_mails: 'SHARE', users: 'SHARE ROW EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       create table operations (

@@ -1,7 +1,14 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** What the gate needs: closed clients, launch addresses, access views and their uses, keys that sign tickets. */
 export class Gate extends Migration {
+  static readonly locks: Locks = {
+    apps: 'ACCESS EXCLUSIVE',
+    clients: 'ACCESS EXCLUSIVE',
+    users: 'SHARE ROW EXCLUSIVE',
+  };
+
   override up(): void {
     this.addSql(`
       alter table clients

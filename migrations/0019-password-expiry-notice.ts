@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Notice of passwords that expire sooner, and mails about it. */
 export class PasswordExpiryNotice extends Migration {
+  static readonly locks: Locks = { memberships: 'ACCESS EXCLUSIVE', outbox_mails: 'ACCESS EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`alter table memberships add column password_expiry_from timestamptz(3) null`);
     this.addSql(`

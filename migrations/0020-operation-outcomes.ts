@@ -1,7 +1,14 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** What a repeated bulk request or undo needs to continue the first one. */
 export class OperationOutcomes extends Migration {
+  static readonly locks: Locks = {
+    idempotent_responses: 'ACCESS EXCLUSIVE',
+    operation_changes: 'ACCESS EXCLUSIVE',
+    outbox_mails: 'ACCESS EXCLUSIVE',
+  };
+
   override up(): void {
     this.addSql(`alter table idempotent_responses add column checkpoint bytea null`);
     this.addSql(`

@@ -1,10 +1,13 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /**
  * Memberships that each client changes for itself. No row is written: `joined_at` of older ones stays null. Queries of earlier versions
  * join `memberships` and `users`, and read `is_active` of users by this name alone.
  */
 export class MembershipsOfClients extends Migration {
+  static readonly locks: Locks = { memberships: 'ACCESS EXCLUSIVE', operation_changes: 'ACCESS EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       alter table memberships

@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Who granted an app, why, and until when. No row is written. */
 export class GrantsThatEnd extends Migration {
+  static readonly locks: Locks = { app_grants: 'ACCESS EXCLUSIVE', operation_changes: 'ACCESS EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       alter table app_grants

@@ -1,7 +1,14 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Changes of email addresses, their mails, and whom an address named at a time. */
 export class EmailChanges extends Migration {
+  static readonly locks: Locks = {
+    erasures: 'ACCESS EXCLUSIVE',
+    outbox_mails: 'ACCESS EXCLUSIVE',
+    users: 'SHARE ROW EXCLUSIVE',
+  };
+
   override up(): void {
     this.addSql(`
       create table email_changes (

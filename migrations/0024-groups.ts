@@ -1,7 +1,14 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Teams of a client, which give apps to their members. */
 export class Groups extends Migration {
+  static readonly locks: Locks = {
+    apps: 'SHARE ROW EXCLUSIVE',
+    clients: 'SHARE ROW EXCLUSIVE',
+    users: 'SHARE ROW EXCLUSIVE',
+  };
+
   override up(): void {
     this.addSql(`
       create table groups (

@@ -1,7 +1,14 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Apps that people may ask for, their requests, and mails about these. No row is written. */
 export class AccessRequests extends Migration {
+  static readonly locks: Locks = {
+    apps: 'ACCESS EXCLUSIVE',
+    outbox_mails: 'ACCESS EXCLUSIVE',
+    users: 'SHARE ROW EXCLUSIVE',
+  };
+
   override up(): void {
     this.addSql(`alter table apps add column is_requestable boolean not null default false`);
     this.addSql(`

@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Invitations to groups, and to apps until a time. */
 export class InvitationsToGroups extends Migration {
+  static readonly locks: Locks = { groups: 'SHARE ROW EXCLUSIVE', invitations: 'ACCESS EXCLUSIVE' };
+
   override up(): void {
     this.addSql('alter table invitations add column apps_expire_at timestamptz(3) null');
     this.addSql(`

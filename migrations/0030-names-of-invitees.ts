@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** The names that an inviter states, which the form of the invitation proposes. */
 export class NamesOfInvitees extends Migration {
+  static readonly locks: Locks = { invitations: 'ACCESS EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       alter table invitations

@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Whether the mailbox of an address has shown that it is the person's, which only a mailed link shows. */
 export class VerifiedAddresses extends Migration {
+  static readonly locks: Locks = { email_changes: 'ACCESS EXCLUSIVE', users: 'ACCESS EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`alter table users add column is_email_verified boolean not null default false`);
     this.addSql(`alter table email_changes add column was_verified boolean not null default false`);

@@ -1,10 +1,19 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /**
  * Erasures that concern some clients only; deactivations that nobody else may undo; invitations whose link not only their mailbox has; when
  * people have left a client; and addresses that the undo of a change reserves only if their mailbox is the person's.
  */
 export class LimitedErasures extends Migration {
+  static readonly locks: Locks = {
+    erasures: 'ACCESS EXCLUSIVE',
+    invitations: 'ACCESS EXCLUSIVE',
+    memberships: 'ACCESS EXCLUSIVE',
+    operation_changes: 'ACCESS EXCLUSIVE',
+    users: 'ACCESS EXCLUSIVE',
+  };
+
   override up(): void {
     this.addSql(
       `alter table erasures add column client_ids int[], add column since timestamptz(3), add column until timestamptz(3)`,

@@ -1,7 +1,10 @@
 import { Migration } from '@mikro-orm/migrations';
+import type { Locks } from './index.ts';
 
 /** Second factors, recovery codes, logins that wait for them, and mails about these. No row is written. */
 export class SecondFactors extends Migration {
+  static readonly locks: Locks = { outbox_mails: 'ACCESS EXCLUSIVE', users: 'SHARE ROW EXCLUSIVE' };
+
   override up(): void {
     this.addSql(`
       create table mfa_factors (

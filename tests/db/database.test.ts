@@ -49,6 +49,15 @@ database('is migrated once if several instances start at the same time', async (
   );
 });
 
+database('has one migration for each number, in their order', () => {
+  const numbers = migrations.map(({ name }) => Number(name.slice(0, 4)));
+
+  assert.equal(
+    numbers,
+    migrations.map((_, index) => index + 1),
+  );
+});
+
 database('is not migrated if another version has applied unknown migrations', async () => {
   const { connection, drop } = await createTestDatabase();
   const orm = await openDatabase(connection);
