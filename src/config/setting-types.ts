@@ -43,6 +43,8 @@ export const emailAddress = z
 /** Examples by protocol; `openMailer` has a mailer for each. */
 const MAIL_SERVERS = { smtp: 'smtp://user:password@host:port', smtps: 'smtps://…' };
 
+export type MailProtocol = keyof typeof MAIL_SERVERS;
+
 export const mailServerUrl = z
   .url({
     protocol: new RegExp(`^(${Object.keys(MAIL_SERVERS).join('|')})$`),

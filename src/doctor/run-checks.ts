@@ -39,19 +39,21 @@ const readSettings = (env: NodeJS.ProcessEnv): Config | Finding[] => {
   }
 };
 
+const ACCEPTED = { login: 'the login', connection: 'connections' };
+
 /** Connects to the mail server and logs in. Sends nothing. */
 const checkMail = async ({ mailServerUrl }: Config): Promise<Finding> => {
   const { ok, warning, failure } = findingsOf('mail');
   if (mailServerUrl === undefined)
     return warning('SMTP_URL is not set: mails are stored and not sent.', 'Set SMTP_URL to send them.');
-  const { hostname, username } = new URL(mailServerUrl);
+  const { hostname } = new URL(mailServerUrl);
   const mailer = await openMailer({ url: mailServerUrl, concurrency: 1 });
   try {
-    const reason = await mailer.verify();
-    return reason === null
-      ? ok(`The mail server ${hostname} accepts ${username ? 'the login' : 'connections'}.`)
+    const result = await mailer.verify();
+    return 'accepted' in result
+      ? ok(`The mail server ${hostname} accepts ${ACCEPTED[result.accepted]}.`)
       : failure(
-          `The mail server ${hostname} cannot be used (${reason}).`,
+          `The mail server ${hostname} cannot be used (${result.reason}).`,
           'Check SMTP_URL and the firewall.',
         );
   } finally {

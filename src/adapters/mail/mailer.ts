@@ -1,3 +1,4 @@
+import type { MailProtocol } from '../../config/setting-types.ts';
 import type { DeliveryFailure } from '../../lib/telemetry.ts';
 
 /** A rendered mail. Header values must be single lines. */
@@ -20,15 +21,15 @@ export type Delivery =
   | { outcome: 'taken' }
   | { outcome: 'failed' | 'refused'; cause: DeliveryFailure; reason: string };
 
+/** What the server has accepted, or the `reason` of a failure, from `reasonFrom`. */
+export type Verification = { accepted: 'login' | 'connection' } | { reason: string };
+
 /** Hands mails to a mail server. Does not log. */
 export type Mailer = {
   /** Sends a mail. Never rejects. */
   send: (mail: Mail) => Promise<Delivery>;
-  /**
-   * Connects and logs in without sending a mail. Gives up if the server does not answer for 5 s.
-   * @returns null, or the reason of a failure, from `reasonFrom`
-   */
-  verify: () => Promise<string | null>;
+  /** Connects, and logs in if it has a login, without sending a mail. Gives up if the server does not answer for 5 s. */
+  verify: () => Promise<Verification>;
   /** Closes all connections. Running deliveries fail, although the server may have accepted the mail. */
   close: () => void;
 };
@@ -36,13 +37,21 @@ export type Mailer = {
 /** `concurrency`: how many mails are sent at the same time. */
 export type MailerOptions = { url: string; concurrency: number };
 
-/**
- * Opens an SMTP mailer. Another mailer would be chosen here, by the protocol of the URL. Loaded when there is a mail server:
- * nodemailer takes 15 MB and 100 ms.
- */
-export const openMailer = async (options: MailerOptions): Promise<Mailer> => {
+/** Loaded when there is a mail server: nodemailer takes 15 MB and 100 ms. */
+const openSmtpMailer = async (options: MailerOptions): Promise<Mailer> => {
   const { createSmtpMailer } = await import('./smtp-mailer.ts');
   return createSmtpMailer(options);
+};
+
+const MAILERS = new Map<string, typeof openSmtpMailer>(
+  Object.entries({ smtp: openSmtpMailer, smtps: openSmtpMailer } satisfies Record<MailProtocol, unknown>),
+);
+
+/** Opens a mailer for the protocol of the URL. */
+export const openMailer = async (options: MailerOptions): Promise<Mailer> => {
+  const open = MAILERS.get(new URL(options.url).protocol.slice(0, -1));
+  if (!open) throw new Error('The URL of the mail server has an unknown protocol.');
+  return open(options);
 };
 
 /** The size of the column. */

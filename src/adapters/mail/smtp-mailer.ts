@@ -59,9 +59,9 @@ export const createSmtpMailer = ({ url, concurrency, timeoutsMs }: SmtpOptions):
           greetingTimeout: VERIFY_TIMEOUT_MS,
           socketTimeout: VERIFY_TIMEOUT_MS,
         }).verify();
-        return null;
+        return { accepted: server.login === null ? 'connection' : 'login' };
       } catch (error) {
-        return reasonOf(failureOf(error), server);
+        return { reason: reasonOf(failureOf(error), server) };
       }
     },
 
