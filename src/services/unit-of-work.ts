@@ -43,6 +43,9 @@ export type ServiceDeps = SharedParts & {
   resumeErasures: () => void;
 };
 
+/** A transaction of a unit of work, its time, and the audit trail that it writes. */
+export type Transaction = { tx: Em; now: Date; audit: Audit };
+
 /** Dependencies shared by the services of one unit of work. Each service picks those that it uses. */
 export type UnitOfWork = ServiceDeps & {
   em: Em;

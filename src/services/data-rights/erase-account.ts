@@ -7,9 +7,9 @@ import { ERASED_DOMAIN, isPseudonym } from '../../lib/email-address.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
-import type { Audit } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { accountKeys } from '../auth/login-limits.ts';
+import type { Transaction } from '../unit-of-work.ts';
 import { usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 import { type PersonAddress, readAllAddresses } from '../users/addresses.ts';
@@ -20,7 +20,7 @@ import type { AddressDigest } from './erasure-keys.ts';
 /** Entries of each log that are replaced in the same transaction as the account: within a second or two. */
 const LOG_LIMIT = 20_000;
 
-type Deps = { tx: Em; now: Date; audit: Audit; addressDigest: AddressDigest };
+type Deps = Transaction & { addressDigest: AddressDigest };
 
 export type LockedPerson = Awaited<ReturnType<typeof lockPerson>>;
 

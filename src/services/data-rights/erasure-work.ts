@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { IsolationLevel, LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { IsolationLevel, LockMode } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { Erasure } from '../../../entities/erasure.ts';
 import type { Database } from '../../../entities/index.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { isWithin } from '../users/addresses.ts';
 import { isRunning, type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
 
@@ -22,7 +22,7 @@ type Progress = 'more' | 'waiting' | 'finished';
  * aborted, or another transaction runs for too long. Returns whether it is finished.
  */
 export const finishErasure = async (
-  em: SqlEntityManager,
+  em: Em,
   id: number,
   now: () => Date,
   signal?: AbortSignal,
@@ -46,7 +46,7 @@ export const finishErasure = async (
 
 /** As `finishErasure`, for all addresses of a person. */
 export const finishErasures = async (
-  em: SqlEntityManager,
+  em: Em,
   pseudonym: string,
   now: () => Date,
   signal?: AbortSignal,
@@ -58,11 +58,7 @@ export const finishErasures = async (
 };
 
 /** Finishes the erasures that a request had no time for, or that a killed instance left. */
-export const resumeErasures = async (
-  em: SqlEntityManager,
-  now: () => Date,
-  signal?: AbortSignal,
-): Promise<void> => {
+export const resumeErasures = async (em: Em, now: () => Date, signal?: AbortSignal): Promise<void> => {
   const unfinished = kysely(em).selectFrom('erasures').select('id').where('finished_at', 'is', null);
   const rows = await unfinished.orderBy('id').execute();
   const attempts: PromiseSettledResult<unknown>[] = [];
@@ -77,20 +73,20 @@ export const resumeErasures = async (
  * address after it; then searches the texts of all tables; then replaces rows that hold the address. The last step removes
  * the address from the erasure itself.
  */
-const advance = async (em: SqlEntityManager, id: number, now: Date): Promise<Progress> => {
+const advance = async (em: Em, id: number, now: Date): Promise<Progress> => {
   const isolationLevel = IsolationLevel.REPEATABLE_READ;
   const searched = await em.fork().transactional((tx) => search(tx, id), { isolationLevel });
   return searched === 'complete' ? em.fork().transactional((tx) => conclude(tx, id, now)) : searched;
 };
 
-const search = async (tx: SqlEntityManager, id: number): Promise<Progress | 'complete'> => {
+const search = async (tx: Em, id: number): Promise<Progress | 'complete'> => {
   const erasure = await lockErasure(tx, id);
   if (!erasure) return 'finished';
   if (!(await isSettled(tx, erasure))) return 'waiting';
   return (await searchNextPages(tx, erasure)) ? 'more' : 'complete';
 };
 
-const conclude = async (tx: SqlEntityManager, id: number, now: Date): Promise<Progress> => {
+const conclude = async (tx: Em, id: number, now: Date): Promise<Progress> => {
   const erasure = await lockErasure(tx, id);
   if (!erasure) return 'finished';
   const replaced = await replaceRows(tx, erasure, { now, limit: LOG_LIMIT });
@@ -104,7 +100,7 @@ const conclude = async (tx: SqlEntityManager, id: number, now: Date): Promise<Pr
 };
 
 /** Two instances take turns. */
-const lockErasure = async (tx: SqlEntityManager, id: number): Promise<RunningErasure | null> => {
+const lockErasure = async (tx: Em, id: number): Promise<RunningErasure | null> => {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const erasure = await tx.findOne(Erasure, { id, finishedAt: null }, { lockMode });
   return erasure && isRunning(erasure) ? erasure : null;
@@ -114,7 +110,7 @@ const lockErasure = async (tx: SqlEntityManager, id: number): Promise<RunningEra
  * Whether all transactions of this database that were running when the account was replaced have ended. Transaction ids
  * are those of the whole server. Those whose lock belongs to a session of another database do not count.
  */
-const isSettled = async (tx: SqlEntityManager, { transactionId: id }: RunningErasure): Promise<boolean> => {
+const isSettled = async (tx: Em, { transactionId: id }: RunningErasure): Promise<boolean> => {
   const { rows } = await sql<{ isSettled: boolean }>`
     select not exists (
       select from pg_snapshot_xip(pg_current_snapshot()) as running (id)
@@ -222,7 +218,7 @@ const ALL_PAGES = 2 ** 32;
  * transaction changes at the same time fails the transaction, which has to be repeated.
  * @returns whether there was anything to search
  */
-const searchNextPages = async (tx: SqlEntityManager, erasure: RunningErasure): Promise<boolean> => {
+const searchNextPages = async (tx: Em, erasure: RunningErasure): Promise<boolean> => {
   const [range] = await nextRanges(tx, erasure);
   if (!range) return false;
   const { start, end, pages } = range;
@@ -259,7 +255,7 @@ type Range = {
 };
 
 /** The next pages to search, in the order of table names. Partitions of a table are searched one by one. */
-const nextRanges = async (tx: SqlEntityManager, erasure: RunningErasure): Promise<Range[]> => {
+const nextRanges = async (tx: Em, erasure: RunningErasure): Promise<Range[]> => {
   const { scannedTable: scanned, scannedBlock: block } = erasure;
   const { rows } = await sql<Range>`
     with searched as (
@@ -296,7 +292,7 @@ const isOfTime = (root: keyof typeof SEARCHED, { since, until }: Pick<RunningEra
 
 /** Casts back to the column's type, which truncates a text that has become too long. */
 const replaceTexts = async (
-  tx: SqlEntityManager,
+  tx: Em,
   { id, clientIds, since, until }: RunningErasure,
   { name, root, columns }: Range,
   isWanted: RawBuilder<unknown>,

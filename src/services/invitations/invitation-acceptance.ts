@@ -23,7 +23,7 @@ import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
-import { targets } from '../users/user-locks.ts';
+import { usersWithRoles } from '../users/user-locks.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
 
 export type Acceptance = {
@@ -243,7 +243,9 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   // The address may have been changed while this waited for the lock.
   if (user.email !== invitation.email) throw new Problem('login-required');
   const { client_id: clientId } = invitation;
-  const { clientIds, ...roles } = await targets(tx).where('users.id', '=', userId).executeTakeFirstOrThrow();
+  const { clientIds, ...roles } = await usersWithRoles(tx)
+    .where('users.id', '=', userId)
+    .executeTakeFirstOrThrow();
   await joinInvited(tx, invitation, userId, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
   // The client trusts the present mailbox: an undo must not give its access to the old one.

@@ -7,7 +7,7 @@ import { hasGlobalRole } from '../access/visibility.ts';
 import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
-import { CONFIRM_HOURS } from '../users/email-changes.ts';
+import { confirmationEnds } from '../users/email-changes.ts';
 import {
   asWritten,
   labelsAsWritten,
@@ -144,8 +144,6 @@ const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-rese
  */
 export const needsLink = condition`(sent_at is null and failed_at is null and (kind = 'invitation') is false
   and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
-
-const confirmationEnds = sql`change.requested_at + ${CONFIRM_HOURS}::int * interval '1 hour'`;
 
 /** Admins must not read what became of the account of a person who has left. */
 const HAS_LEFT = sql`when not exists (select from memberships m

@@ -7,12 +7,11 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import { tracing } from '../../lib/tracing.ts';
 import { type Actor, requireUserUpdatable } from '../access/actor.ts';
 import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
-import type { Audit } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { findPending } from '../invitations/invitation-rows.ts';
 import { renewInvitation } from '../invitations/invite.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
 import { findUserId } from '../users/addresses.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
 import { requireFuture } from '../users/grants.ts';
@@ -190,10 +189,13 @@ const createRowUpdate = (unit: UnitOfWork, operationId: string, change: BulkChan
   };
 };
 
-type Deps = { tx: Em; now: Date; audit: Audit };
-
 /** Returns whether there was anything to end. */
-const offboard = async (deps: Deps, actor: Actor, email: string, operationId: string): Promise<boolean> => {
+const offboard = async (
+  deps: Transaction,
+  actor: Actor,
+  email: string,
+  operationId: string,
+): Promise<boolean> => {
   const { isChanged, undoable } = await offboardUser(deps, actor, email);
   await recordChanges(deps.tx, operationId, [undoable], deps.now);
   return isChanged;
@@ -201,7 +203,7 @@ const offboard = async (deps: Deps, actor: Actor, email: string, operationId: st
 
 /** Returns whether the user was in fewer of the groups. */
 const addToGroups = async (
-  deps: Deps,
+  deps: Transaction,
   actor: Actor,
   email: string,
   { operationId, ids }: { operationId: string; ids: readonly number[] },

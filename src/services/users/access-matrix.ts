@@ -20,7 +20,7 @@ import {
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess, GRANT_TERMS, givenByGroups, grantEvents, groupsByApp } from './app-grants.ts';
-import { lockSuperusers, targets } from './user-locks.ts';
+import { lockSuperusers, usersWithRoles } from './user-locks.ts';
 import { type Listing, listingQuery } from './users.ts';
 
 /** Whether a user is to have an app. */
@@ -167,7 +167,7 @@ const lockTargets = async (tx: Em, actor: Actor, client: number, emails: readonl
   const locked = await visible.select('users.id').orderBy('users.id').forUpdate('users').execute();
   const ids = locked.map(({ id }) => id);
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
-  const rows = await targets(tx)
+  const rows = await usersWithRoles(tx)
     .select([
       sql<Record<string, GrantTerms> | null>`(select json_object_agg(g.app_id, ${GRANT_TERMS})
         from ${LIVE_GRANTS} g join apps a on a.id = g.app_id

@@ -1,8 +1,9 @@
 import type { User } from '../../../entities/user.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import type { Audit, AuditAction } from '../audit/audit.ts';
+import type { AuditAction } from '../audit/audit.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
+import type { Transaction } from '../unit-of-work.ts';
 import { moveUsageDays, ownAppsAmong, usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 
@@ -24,8 +25,6 @@ export type AddressChange = {
   address: string | null;
 };
 
-type Deps = { tx: Em; now: Date; audit: Audit };
-
 /**
  * Changes the address of a locked user.
  * - Totals of usage in the person's clients and unsent mails about the account get the new address. Other clients must not learn it.
@@ -34,7 +33,10 @@ type Deps = { tx: Em; now: Date; audit: Audit };
  * - The old address stays the person's only if they change it themselves, and its mailbox was verified: otherwise it may be someone else's.
  * @throws the violation of the unique address
  */
-export const changeAddress = async ({ tx, now, audit }: Deps, change: AddressChange): Promise<void> => {
+export const changeAddress = async (
+  { tx, now, audit }: Transaction,
+  change: AddressChange,
+): Promise<void> => {
   const { user, to, actor, action, notice } = change;
   const from = user.email;
   const wasVerified = user.isEmailVerified;

@@ -1,9 +1,9 @@
-import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Client, Site } from '../../../entities/client.ts';
 import { User } from '../../../entities/user.ts';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -23,7 +23,7 @@ type BootstrapInput = { domain: string; adminEmail: string; now: Date };
  * time run this one after another. Returns true if the superuser was created.
  */
 export const bootstrap = (
-  em: SqlEntityManager,
+  em: Em,
   { domain, adminEmail, now }: BootstrapInput,
   audit: Audit,
   hash: () => Promise<string>,
@@ -45,7 +45,7 @@ export const bootstrap = (
   });
 
 /** Holds an advisory lock until the end of the transaction. */
-export const lockBootstrap = (tx: SqlEntityManager) =>
+export const lockBootstrap = (tx: Em) =>
   sql`select pg_advisory_xact_lock(hashtextextended('bootstrap', 0))`.execute(kysely(tx));
 
 /**
@@ -54,7 +54,7 @@ export const lockBootstrap = (tx: SqlEntityManager) =>
  * @throws Problem `invalid-input` on `email` for an erased person
  */
 export const promoteToSuperuser = async (
-  tx: SqlEntityManager,
+  tx: Em,
   email: string,
   passwordHash: string | null,
   now: Date,
@@ -71,7 +71,7 @@ export const promoteToSuperuser = async (
 };
 
 export const addUserWithPassword = async (
-  tx: SqlEntityManager,
+  tx: Em,
   input: NewUser,
   passwordHash: string,
   now: Date,
@@ -109,7 +109,7 @@ export type AdminPassword = 'kept' | 'set' | 'generated' | 'changed';
  * @throws Problem `invalid-input` on `ADMIN_PASSWORD` if the policy does not allow the given password
  */
 export const createAdmin = async (
-  em: SqlEntityManager,
+  em: Em,
   {
     hasher,
     audit,

@@ -28,11 +28,14 @@ import { supersedeRoles } from '../operations/operation-log.ts';
 import { createWindowCounter, secondsLeft } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
-import { lockActiveUser, lockUser, targets } from './user-locks.ts';
+import { lockActiveUser, lockUser, usersWithRoles } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
 /** Hours for which the link to the new address is valid. */
 export const CONFIRM_HOURS = 24;
+
+/** SQL over the alias `change`: until when it can be confirmed. */
+export const confirmationEnds = sql<Date>`change.requested_at + ${CONFIRM_HOURS}::int * interval '1 hour'`;
 
 const REQUESTS_PER_HOUR = 5;
 
@@ -266,9 +269,11 @@ type LinkedChange = { userId: number; isOwn: boolean; requestedBy: number | null
 /** Whether someone else who requested a change still may: the person may have got clients or roles since then. */
 const isStillAllowed = async (db: Em, { userId, isOwn, requestedBy }: LinkedChange): Promise<boolean> => {
   if (isOwn) return true;
-  const requester = targets(db).where('users.id', '=', requestedBy).where('users.is_active', '=', true);
+  const requester = usersWithRoles(db)
+    .where('users.id', '=', requestedBy)
+    .where('users.is_active', '=', true);
   const actor = await requester.executeTakeFirst();
-  const person = await targets(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
+  const person = await usersWithRoles(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
   return actor !== undefined && emailAdminRefusal({ ...actor, credential: null }, person) === null;
 };
 
@@ -307,16 +312,16 @@ export const readPendingChange = async (em: Em, viewer: Viewer, userId: number, 
     .selectFrom('email_changes as change')
     .leftJoin('users as requester', 'requester.id', 'change.requested_by')
     .select(['change.new_email', 'change.requested_at', 'requester.email as requested_by'])
-    .select(['change.is_own', 'change.requested_by as requester_id'])
+    .select(['change.is_own', 'change.requested_by as requester_id', confirmationEnds.as('ends_at')])
     .where('change.user_id', '=', userId)
     .where('change.changed_at', 'is', null)
-    .where('change.requested_at', '>', new Date(now.getTime() - CONFIRM_HOURS * HOUR_MS))
+    .where(confirmationEnds, '>', now)
     .where(isRequestVisibleTo(viewer))
     .executeTakeFirst();
   if (!pending) return null;
   const { is_own: isOwn, requester_id: requestedBy, ...change } = pending;
   if (!(await isStillAllowed(em, { userId, isOwn, requestedBy }))) return null;
-  return { ...change, ends_at: new Date(change.requested_at.getTime() + CONFIRM_HOURS * HOUR_MS) };
+  return change;
 };
 
 /**
@@ -341,7 +346,7 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
       .where(condition`not exists ${joinedSince}`);
   return rows
     .where('change.changed_at', 'is', null)
-    .where('change.requested_at', '>', new Date(now.getTime() - CONFIRM_HOURS * HOUR_MS))
+    .where(confirmationEnds, '>', now)
     .where('users.is_active', '=', true);
 };
 

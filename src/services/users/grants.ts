@@ -13,10 +13,10 @@ import {
   userVisibleTo,
 } from '../access/visibility.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
-import { type Audit, diffColumns, isEmpty } from '../audit/audit.ts';
+import { diffColumns, isEmpty } from '../audit/audit.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../operations/bulk-rows.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
 import { addressOf, readUserId } from './addresses.ts';
 import { lockUser } from './user-locks.ts';
 import { type UserChanges, updateUser } from './user-update.ts';
@@ -133,10 +133,14 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     }),
 });
 
-type Deps = { tx: Em; now: Date; audit: Audit };
-
 /** Changes the grants of a user by the rules of `users.update`, for one app that the actor manages. */
-const changeGrant = async (deps: Deps, actor: Actor, appId: string, email: string, changes: UserChanges) => {
+const changeGrant = async (
+  deps: Transaction,
+  actor: Actor,
+  appId: string,
+  email: string,
+  changes: UserChanges,
+) => {
   const { client_id } = await appRow(deps.tx, actor, appId);
   requireClientAdmin(actor, client_id);
   return updateUser(deps, actor, email, changes);
@@ -147,7 +151,7 @@ const changeGrant = async (deps: Deps, actor: Actor, appId: string, email: strin
  * @throws Problem as `updateUser`, `invalid-input` on `email` if the user has it, and on `expires_at`
  */
 export const grantApp = async (
-  deps: Deps,
+  deps: Transaction,
   actor: Actor,
   appId: string,
   email: string,

@@ -3,13 +3,12 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
-import type { Audit } from '../audit/audit.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
+import type { Transaction } from '../unit-of-work.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 
 type Person = { id: number; email: string };
 type Group = { id: number; client: number; name: string };
-type Deps = { tx: Em; now: Date; audit: Audit };
 
 /** @throws Problem `invalid-input` on `groups`, with an error for each that the actor does not manage */
 export const requireGroups = async (em: Em, actor: Actor, ids: readonly number[]): Promise<void> => {
@@ -27,7 +26,7 @@ export const lockGroups = (tx: Em, actor: Actor, ids: readonly number[]): Promis
  * @throws Problem `invalid-input` on `groups` of clients that the user does not belong to
  */
 export const joinGroups = async (
-  { tx, now, audit }: Deps,
+  { tx, now, audit }: Transaction,
   actor: Actor,
   user: Person & { clientIds: readonly number[] },
   groups: readonly Group[],
@@ -52,7 +51,7 @@ export const joinGroups = async (
 
 /** Takes a locked user out of the groups that they joined at this time. Returns the ids of those. */
 export const leaveGroups = async (
-  { tx, now: joinedAt, audit }: Deps,
+  { tx, now: joinedAt, audit }: Transaction,
   actor: Actor,
   user: Person,
   groups: readonly Group[],

@@ -7,8 +7,9 @@ import { Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
+import type { AuditEvent } from '../audit/audit.ts';
 import { clientRoleKey, type UndoableChange } from '../operations/operation-log.ts';
+import type { Transaction } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { readGrantedApps } from './app-grants.ts';
 import { groupEvents } from './group-joining.ts';
@@ -16,7 +17,6 @@ import { endMemberAccess } from './member-access.ts';
 import { type LockedUser, lockUser, requireAnotherSuperuser } from './user-locks.ts';
 import { updateUser } from './user-update.ts';
 
-type Deps = { tx: Em; now: Date; audit: Audit };
 /** What was ended, and the entries of the audit trail about it. */
 type Ending = { parts: EndedPart[]; events: AuditEvent[] };
 
@@ -26,7 +26,7 @@ type Ending = { parts: EndedPart[]; events: AuditEvent[] };
  * @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser`
  */
 export const offboardUser = async (
-  deps: Deps,
+  deps: Transaction,
   actor: Actor,
   email: string,
 ): Promise<{ isChanged: boolean; undoable: UndoableChange }> => {
@@ -77,7 +77,7 @@ const endGroups = async (tx: Em, actor: Actor, { id, email }: User): Promise<End
 
 type View = { id: number; app: string; client: number; is_listed: boolean };
 
-const endViews = async ({ tx, now }: Deps, actor: Actor, { id, email }: User): Promise<Ending> => {
+const endViews = async ({ tx, now }: Transaction, actor: Actor, { id, email }: User): Promise<Ending> => {
   const { rows } = await sql<View>`
     update access_views set is_active = false, modified_at = ${now}::timestamptz from apps a
     where a.id = access_views.app_id and access_views.user_id = ${id} and access_views.is_active
@@ -183,7 +183,7 @@ const roleEvents = (
 export const groupsAmong = (parts: readonly EndedPart[]): number[] =>
   parts.flatMap(({ kind, key }) => (kind === 'group' ? Number(key) : []));
 
-type Undo = Deps & { parts: readonly EndedPart[]; endedAt: Date };
+type Undo = Transaction & { parts: readonly EndedPart[]; endedAt: Date };
 
 /**
  * Gives a locked user back what an offboarding has ended and no one has decided about since. Returns the parts that were given back.

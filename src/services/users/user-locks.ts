@@ -1,4 +1,4 @@
-import { LockMode, type SqlEntityManager } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
 import { User } from '../../../entities/user.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
@@ -14,14 +14,14 @@ export type LockedUser = { user: User } & TargetRoles;
  * @throws Problem `not-found` (also for a user the actor may not see), `unauthenticated`, and those of `requireMay`
  */
 export const lockUser = async (
-  tx: SqlEntityManager,
+  tx: Em,
   actor: Actor,
   email: string,
   requireMay: (actor: Actor, user: TargetRoles) => void = requireUserAdmin,
 ): Promise<LockedUser> => {
   const user = await lockVisibleUser(tx, actor, email);
   // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
-  const target = await targets(tx)
+  const target = await usersWithRoles(tx)
     .where('id', '=', user.id)
     .where(userVisibleTo(actor))
     .executeTakeFirstOrThrow(() => notFound('user'));
@@ -34,7 +34,7 @@ export const lockUser = async (
  * be deactivated.
  * @throws Problem `not-found`, `unauthenticated`
  */
-export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email: string): Promise<User> => {
+export const lockVisibleUser = async (tx: Em, actor: Actor, email: string): Promise<User> => {
   const { is_superuser } = await kysely(tx)
     .selectFrom('users')
     .select('is_superuser')
@@ -62,7 +62,7 @@ export const lockVisibleUser = async (tx: SqlEntityManager, actor: Actor, email:
  * The fixed order prevents a deadlock; the second transaction sees the outcome of the first.
  * @throws Problem `unauthenticated` if the actor is a superuser who was deactivated while this waited for the lock
  */
-export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor | null): Promise<void> => {
+export const lockSuperusers = async (tx: Em, actor: Actor | null): Promise<void> => {
   const superusers = await kysely(tx)
     .selectFrom('users')
     .select(['id', 'is_active'])
@@ -76,10 +76,7 @@ export const lockSuperusers = async (tx: SqlEntityManager, actor: Actor | null):
 };
 
 /** Requires the lock of all superusers, so that the count is still correct at commit. @throws Problem `last-superuser` */
-export const requireAnotherSuperuser = async (
-  tx: SqlEntityManager,
-  { id }: Pick<User, 'id'>,
-): Promise<void> => {
+export const requireAnotherSuperuser = async (tx: Em, { id }: Pick<User, 'id'>): Promise<void> => {
   await kysely(tx)
     .selectFrom('users')
     .select('id')
@@ -94,11 +91,7 @@ export const requireAnotherSuperuser = async (
  * Locks a user until the end of the transaction. Returns false if they are inactive, or their password was set at another
  * time than `passwordSet`.
  */
-export const lockActiveUser = async (
-  tx: SqlEntityManager,
-  id: number,
-  passwordSet?: Date,
-): Promise<boolean> => {
+export const lockActiveUser = async (tx: Em, id: number, passwordSet?: Date): Promise<boolean> => {
   const active = kysely(tx)
     .selectFrom('users')
     .select('id')
@@ -113,13 +106,13 @@ export const lockActiveUser = async (
  * @throws Problem `not-found`
  */
 export const readTarget = (db: Em, actor: Actor, email: string): Promise<TargetRoles> =>
-  targets(db)
+  usersWithRoles(db)
     .where('email', '=', email)
     .where(userVisibleTo(actor))
     .executeTakeFirstOrThrow(() => notFound('user'));
 
 /** Users with their roles and all of their clients. */
-export const targets = (db: Em) =>
+export const usersWithRoles = (db: Em) =>
   kysely(db)
     .selectFrom('users')
     .select(['users.id', 'users.email'])

@@ -13,12 +13,12 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
-import { type Audit, type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type AuditEvent, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import { editEntity, requireExpected } from '../edits.ts';
 import { supersedeDeactivations, type UndoableChange } from '../operations/operation-log.ts';
 import { enqueueJoinNotices, enqueueReactivationNotice } from '../passwords/password-expiry.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppChanges,
   changeAccess,
@@ -92,8 +92,6 @@ export const createProfiles = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>) 
     }),
 });
 
-type Deps = { tx: Em; now: Date; audit: Audit };
-
 /**
  * Changes a user: lock, check, change, record. The result is computed from what was read instead of being read again. Of a user who
  * also belongs to clients that the actor does not administer, it changes the memberships in the clients of the actor.
@@ -102,7 +100,7 @@ type Deps = { tx: Em; now: Date; audit: Audit };
  * `precondition-failed`, `invalid-input` on `apps`
  */
 export const updateUser = async (
-  { tx, now, audit }: Deps,
+  { tx, now, audit }: Transaction,
   actor: Actor,
   email: string,
   changes: UserChanges,
