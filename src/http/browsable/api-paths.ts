@@ -1,4 +1,4 @@
-import { type Endpoint, restEndpoints } from '../rest/endpoints.ts';
+import { type Endpoint, encodeSegment, restEndpoints } from '../rest/endpoints.ts';
 import type { LinkResolver } from './json-highlighter.ts';
 
 const API = '/api/v1';
@@ -21,16 +21,6 @@ export const pathsBelow = (url: string): ApiPath[] =>
 
 export const isReadable = (path: ApiPath | undefined): boolean =>
   path?.endpoints.some(({ method }) => method === 'GET') ?? false;
-
-/** Replaces the parameters of a route by their values. Parameters without a value become `{email}`. */
-export const fillPath = (url: string, params: Readonly<Record<string, string>>): string =>
-  url.replaceAll(/:(\w+)/g, (_match, key: string) => {
-    const value = Object.hasOwn(params, key) ? params[key] : undefined;
-    return value === undefined ? `{${key}}` : encodeSegment(value);
-  });
-
-/** `@` stays readable. */
-const encodeSegment = (value: string): string => encodeURIComponent(value).replaceAll('%40', '@');
 
 const USER_KEYS = new Set(['email', 'user', 'actor', 'fetched_by', 'loaded_by']);
 const APP_KEYS = new Set(['apps', 'initial_apps', 'app_id']);

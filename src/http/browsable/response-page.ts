@@ -3,13 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { escapeInvisible, type Html, html } from '../../lib/html.ts';
 import { createStyleSheet, sendHtml } from '../pages/page-layout.ts';
-import { type Endpoint, inputKeysOf, unwrapSchema } from '../rest/endpoints.ts';
+import { type Endpoint, fillPath, inputKeysOf, unwrapSchema } from '../rest/endpoints.ts';
 import { hasBody, readInput } from '../rest/input.ts';
 import {
   API_INDEX,
   type ApiPath,
   createLinkResolver,
-  fillPath,
   findApiPath,
   isReadable,
   pathsBelow,

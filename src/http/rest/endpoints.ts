@@ -140,10 +140,6 @@ export const isIdempotent = ({ type, isPublic }: Endpoint): boolean => type === 
 export const returnsResource = ({ method, rest }: Endpoint): boolean =>
   rest.resourceQuery !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
 
-/** Whether `Prefer: return=representation` turns a 204 into a 200 with a body. */
-export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
-  rest.status === 204 && output.def.type !== 'void';
-
 let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
 
 /** The REST endpoint of a procedure, which is not an alias. */
@@ -167,6 +163,15 @@ export const callEndpoint = ({ procedure, type }: Endpoint, ctx: Context, input:
     signal: undefined,
     batchIndex: 0,
   });
+
+/** Replaces the parameters of a route by their values. Parameters without a value become `{email}`. */
+export const fillPath = (url: string, params: Readonly<Record<string, unknown>>): string =>
+  url.replaceAll(/:(\w+)/g, (_match, key: string) =>
+    Object.hasOwn(params, key) ? encodeSegment(String(params[key])) : `{${key}}`,
+  );
+
+/** `@` stays readable. */
+export const encodeSegment = (value: string): string => encodeURIComponent(value).replaceAll('%40', '@');
 
 type Alias = readonly [operationId: string, procedure: string, method: OpenApiMethod, path: string];
 

@@ -6,7 +6,7 @@ import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { Download } from '../../lib/files.ts';
 import { sendResultPage } from '../browsable/serve-browsable.ts';
 import { isNotModified, responseEtag } from './conditional-requests.ts';
-import { type Endpoint, endpointOf, returnsResource } from './endpoints.ts';
+import { type Endpoint, endpointOf, fillPath, returnsResource } from './endpoints.ts';
 import { HTML_TYPE, preferredReturn } from './negotiation.ts';
 
 type Result = { content: unknown; type: string; baseUrl: string };
@@ -15,7 +15,7 @@ type Result = { content: unknown; type: string; baseUrl: string };
 export const sendResult = (endpoint: Endpoint, reply: FastifyReply, { content, type, baseUrl }: Result) => {
   const { request } = reply;
   const { status = 200 } = endpoint.rest;
-  if (status === 204) return sendNoContent(reply, content);
+  if (status === 204) return reply.code(204).send();
   const { page } = request.state;
   if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
   const location = locationOf(endpoint, status, content);
@@ -48,14 +48,6 @@ const serialize = (content: unknown, type: string, { csv }: Endpoint): string =>
 /** The headers of a response to HEAD include the length of the body, which Fastify drops. */
 const sendNotModified = (reply: FastifyReply, type: string, text: string) =>
   reply.request.method === 'HEAD' ? sendText(reply, 304, type, text) : reply.code(304).send();
-
-/** Sends 204, or 200 with the content if the caller prefers a representation. */
-const sendNoContent = (reply: FastifyReply, content: unknown) => {
-  const isPreferred = preferredReturn(reply.request) === 'representation';
-  if (content === undefined || !isPreferred) return reply.code(204).send();
-  reply.header('preference-applied', 'return=representation');
-  return sendText(reply, 200, 'application/json', JSON.stringify(content));
-};
 
 /** Node would append a longer text to the headers, as a copy. */
 const MAX_TEXT_LENGTH = 65_536;
@@ -114,9 +106,6 @@ const locationOf = ({ rest }: Endpoint, status: number, content: unknown): strin
   // The response of a creation contains the path parameters of the resource.
   return fillPath(endpointOf(rest.resourceQuery).url, content as Record<string, unknown>);
 };
-
-const fillPath = (url: string, params: Record<string, unknown>): string =>
-  url.replaceAll(/:(\w+)/g, (_match, key: string) => encodeURIComponent(String(params[key] ?? '')));
 
 /**
  * Streams a list as fast as the caller reads, or with a `Content-Length` if it is one page. The first page is read before the
