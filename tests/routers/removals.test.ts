@@ -136,6 +136,38 @@ removals('that meet a grant leave no half of either', async ({ app }) => {
   }
 });
 
+removals('that meet changes of access of the same people do not fail', async ({ app }) => {
+  const root = app.as(ROOT);
+  for (let round = 0; round < 3; round += 1) {
+    const site = await root.sites.create({ domain: `busy-${round}.test`, name: 'Busy' });
+    const { id, name } = await root.clients.create({ name: `Busy ${round}`, site: site.id });
+    const app_id = `busy000${round}`;
+    await sql`insert into apps (id, client_id, slug, label, created_at)
+      values (${app_id}, ${id}, ${`busy-${round}`}, 'Busy', now())`.execute(app.db());
+    const emails = ['a', 'b', 'c', 'd'].map((letter) => `${letter}-${round}@busy.test`);
+    for (const email of emails) await root.users.create({ email, apps: [app_id, SALES], send_email: false });
+    await setClient(app, id, false);
+    const changes = [true, false, true].flatMap((granted, n) => [
+      root.access.update({ id, cells: emails.map((email) => ({ email, app_id, granted })) }),
+      root.groups.create({ id, name: `Team ${n}`, members: emails }),
+    ]);
+    const outcomes = await Promise.allSettled([root.clients.remove({ id, confirm_name: name }), ...changes]);
+
+    for (const o of outcomes)
+      if (o.status === 'rejected')
+        console.log(
+          round,
+          o.reason.code,
+          o.reason.message,
+          o.reason.cause?.code,
+          o.reason.cause?.cause?.message,
+        );
+    assert.is(outcomes[0].status, 'fulfilled');
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') assert.match(outcome.reason.code, /NOT_FOUND|BAD_REQUEST/);
+  }
+});
+
 removals('hide from other clients what their people do until the client is gone', async ({ app }) => {
   const root = app.as(ROOT);
   const site = await root.sites.create({ domain: 'slow.test', name: 'Slow' });

@@ -5,7 +5,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type EndedMembership, forgetClients } from '../users/member-access.ts';
+import { forgetClients } from '../users/member-access.ts';
 
 /** Removes clients and apps for good, with everything that belongs to them. Routers admit only superusers. */
 export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -53,14 +53,16 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
     em.transactional(async (tx) => {
       requireRecentPassword(actor, clock.now());
       await liftStatementTimeout(tx);
-      // People first, as in every other change of their access; then no one can join any more.
-      await lockPeople(tx, id);
+      // Groups and people first, as in every other change of their access; then no one can join any more. Nothing is recorded of
+      // the members until the commit.
+      await lockGroupsOf(tx, id);
+      await lockMembers(tx, id);
       const { name, is_open } = await clientOf(tx, id)
         .forUpdate()
         .executeTakeFirstOrThrow(() => notFound('client'));
       if (is_open) throw new Problem('not-closed', { detail: 'Close the client first.' });
       requireConfirmed(confirmName, name);
-      const people = await lockPeople(tx, id);
+      const people = (await lockMembers(tx, id)).filter(({ has_no_other }) => has_no_other);
       // After the locks: what happens during the wait concerns the client, too.
       const now = clock.now();
       const details = { id, ...(await countOfClient(tx, id)) };
@@ -74,9 +76,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
       const ids = people.map((person) => person.id);
       await deactivateAll(tx, ids, now);
-      // Members go on working during the deletion. What they do concerns the client until no one can record anything of them.
-      await lockMembers(tx, members);
-      await forgetClients(tx, members, clock.now());
+      await forgetClients(tx, members, now);
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
 
@@ -187,31 +187,27 @@ const belongsOnlyTo = (clientId: number) => condition`(
   and exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})
   and not exists (select from memberships m where m.user_id = users.id and m.client_id <> ${clientId}))`;
 
-/** Locks the users of memberships, in the order of their ids. */
-const lockMembers = (tx: Em, members: readonly EndedMembership[]) =>
+const lockGroupsOf = (tx: Em, clientId: number) =>
   kysely(tx)
-    .selectFrom('users')
+    .selectFrom('groups')
     .select('id')
-    .where(
-      isAnyOf(
-        'id',
-        members.map((member) => member.user_id),
-        'int',
-      ),
-    )
+    .where('client_id', '=', clientId)
     .orderBy('id')
     .forUpdate()
     .execute();
 
-/** Locks the people whose last membership ends, in the order of their ids. */
-const lockPeople = (tx: Em, clientId: number) =>
+/** Locks the members, in the order of their ids. `has_no_other`: their last membership ends. */
+const lockMembers = (tx: Em, clientId: number) =>
   kysely(tx)
     .selectFrom('users')
     .select(['id', 'email', 'is_active'])
-    .select(
+    .select([
       condition`exists (select from memberships m where m.user_id = users.id and m.is_admin)`.as('is_admin'),
+      belongsOnlyTo(clientId).as('has_no_other'),
+    ])
+    .where(
+      condition`exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})`,
     )
-    .where(belongsOnlyTo(clientId))
     .orderBy('id')
     .forUpdate()
     .execute();

@@ -43,9 +43,9 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     actor: Actor,
     group: LockedGroup,
     { members, apps, added_members: addedMembers, removed_members: removedMembers = [] }: GroupChanges,
+    found: Contents,
   ) => {
     const terms = { groupId: group.id, by: actor.id, now: clock.now() };
-    const found = await findContents(tx, group.client.id, members ?? addedMembers ?? [], apps ?? []);
     const ids = found.users.map((user) => user.id);
     const changesMembers = (members ?? addedMembers) !== undefined;
     const isRemoved = members ? isNoneOf(ids) : isUserOf(removedMembers);
@@ -77,10 +77,12 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       em.transactional(async (tx) => {
         await readManagedClient(tx, actor, clientId);
         await requireFreeName(tx, clientId, input.name);
+        // Members before the client, which the new row locks, as in a removal of the client.
+        const found = await findContents(tx, clientId, input);
         const client = tx.getReference(Client, clientId);
         const group = tx.create(Group, { client, name: input.name, createdAt: clock.now() });
         await tx.flush();
-        const details = await changeContents(tx, actor, group, input);
+        const details = await changeContents(tx, actor, group, input, found);
         const created = await readGroup(tx, clientId, group.id);
         await record(tx, 'group.create', actor, created, details);
         return created;
@@ -96,7 +98,8 @@ export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
           await requireFreeName(tx, clientId, changes.name, id);
         group.name = changes.name ?? from;
         await tx.flush();
-        const contents = await changeContents(tx, actor, group, changes);
+        const found = await findContents(tx, clientId, changes);
+        const contents = await changeContents(tx, actor, group, changes, found);
         const after = await readGroup(tx, clientId, id);
         const isChanged = Object.values(contents).some(
           ({ added, removed }) => added.length + removed.length > 0,
@@ -161,9 +164,9 @@ export const readGroup = (em: Em, clientId: number, id: number): Promise<GroupDe
 const findContents = async (
   tx: Em,
   clientId: number,
-  members: readonly string[],
-  appIds: readonly string[],
+  { members: all, added_members: added = [], apps: appIds = [] }: GroupChanges,
 ) => {
+  const members = all ?? added;
   const isMember = condition`exists (select from memberships m where m.user_id = users.id and m.client_id = ${clientId})`;
   // Keeps memberships as they are until the transaction ends: those who change them lock the user first. A wait for others than members
   // would show that an address has an account.
@@ -208,6 +211,8 @@ const findContents = async (
 
 const requestsOfMembers = (groupId: number) =>
   condition`r.user_id in (select user_id from group_members where group_id = ${groupId})`;
+
+type Contents = Awaited<ReturnType<typeof findContents>>;
 
 type Terms = { groupId: number; by: number; now: Date };
 type Replaced = { added: string[]; removed: string[] };
