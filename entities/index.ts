@@ -11,7 +11,7 @@ import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
-import { LoginChallenge, MfaFactor, RecoveryCode } from './mfa.ts';
+import { AnsweredChallenge, LoginChallenge, MfaFactor, Passkey, RecoveryCode } from './mfa.ts';
 import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
 import { FetchedPackage, LoadedPackage } from './package.ts';
@@ -34,8 +34,10 @@ export const entities = [
   PasswordLink,
   EmailChange,
   MfaFactor,
+  Passkey,
   RecoveryCode,
   LoginChallenge,
+  AnsweredChallenge,
   RateLimit,
   IdempotentResponse,
   App,

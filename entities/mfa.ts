@@ -2,9 +2,10 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { index, instant, uniqueIndex } from './columns.ts';
 import { User } from './user.ts';
 
-export const FACTOR_KINDS = ['totp'] as const;
+export const FACTOR_KINDS = ['totp', 'passkey'] as const;
+export type FactorKind = (typeof FACTOR_KINDS)[number];
 
-/** A second factor of a user. It counts from its confirmation. */
+/** A second factor of a user: an authenticator app (TOTP) or a passkey. It counts from its confirmation. */
 export const MfaFactor = defineEntity({
   name: 'MfaFactor',
   tableName: 'mfa_factors',
@@ -18,14 +19,50 @@ export const MfaFactor = defineEntity({
     user: () => p.manyToOne(User).deleteRule('cascade').updateRule('no action'),
     kind: p.enum(FACTOR_KINDS),
     name: p.string().length(100),
-    /** Encrypted with the secret key of the service, for this user only. */
-    sealedSecret: p.blob().hidden(),
+    /** Of an app: encrypted with the secret key of the service, for this user only. */
+    sealedSecret: p.blob().hidden().nullable(),
+    /** Of a passkey that is being added: what it has to sign, 43 base64url characters. */
+    challenge: p.string().length(43).nullable(),
     createdAt: instant(),
-    /** Null until a code has shown that the user has the secret. */
+    /** Null until a code, or a signature, has shown that the user has the secret. */
     confirmedAt: instant().nullable(),
     lastUsedAt: instant().nullable(),
-    /** The time step of the last code (RFC 6238 §4.2): this and earlier codes are refused. */
+    /** Of an app: the time step of the last code (RFC 6238 §4.2). This and earlier codes are refused. */
     lastStep: p.integer().nullable(),
+  },
+  checks: [{ name: 'mfa_factors_secret_check', expression: `kind <> 'totp' or sealed_secret is not null` }],
+});
+
+/** What a confirmed passkey adds to its row of `mfa_factors` (Web Authentication Level 3, §4, credential record). */
+export const Passkey = defineEntity({
+  name: 'Passkey',
+  tableName: 'passkeys',
+  properties: {
+    factor: () => p.oneToOne(MfaFactor).owner().primary().deleteRule('cascade').updateRule('no action'),
+    /** Chosen by the authenticator: up to 1,023 bytes in base64url. */
+    credentialId: p.string().length(1364).unique(),
+    /** In COSE (RFC 9052 §7). */
+    publicKey: p.blob(),
+    /** The same for all passkeys of a user: how authenticators tell accounts apart. */
+    userHandle: p.string().length(43),
+    /** Signatures so far; synchronized passkeys do not count and stay at 0. */
+    signCount: p.bigint('number'),
+    /** How browsers reach the authenticator, such as `usb` and `hybrid`. */
+    transports: p.array().columnType('text[]').defaultRaw(`'{}'`),
+    isBackedUp: p.boolean(),
+    /** The model of the authenticator, zeros if it does not say. */
+    aaguid: p.uuid(),
+  },
+});
+
+/** A challenge that a passkey has answered, so that it cannot be answered again before it expires. */
+export const AnsweredChallenge = defineEntity({
+  name: 'AnsweredChallenge',
+  tableName: 'answered_challenges',
+  properties: {
+    /** SHA-256 of the challenge, 64 hexadecimal characters. */
+    digest: p.string().length(64).primary().hidden(),
+    expiresAt: instant().index(),
   },
 });
 
@@ -55,7 +92,7 @@ export const LoginChallenge = defineEntity({
     createdAt: instant(),
     expiresAt: instant().index(),
     usedAt: instant().nullable(),
-    /** Codes that were entered, right or wrong. */
+    /** Codes and passkeys that were tried, right or wrong. */
     attempts: p.integer().default(0),
   },
 });

@@ -23,6 +23,8 @@ export const MAIL_KINDS = [
   'second-factor-reset',
   'recovery-code-used',
   'failed-codes',
+  'passkey-added',
+  'passkey-removed',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 

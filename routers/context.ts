@@ -71,6 +71,8 @@ export type Browser = {
   session: string | null;
   /** The token of a login that waits for the second factor, from its cookie. */
   challenge: string | null;
+  /** The token of a browser that has requested a passkey, from its cookie. */
+  passkey: string | null;
   /** The device cookie that the request carries, or that was set during it. */
   readonly device: string | null;
   /**
@@ -85,6 +87,10 @@ export type Browser = {
   /** Sets the cookie of a login that waits for the second factor. */
   keepChallenge: (token: string, minutes: number) => void;
   forgetChallenge: () => void;
+  /** Sets the cookie of a browser that has requested a passkey. */
+  keepPasskey: (token: string, minutes: number) => void;
+  /** Deletes it, unless a streamed response has sent its headers. */
+  forgetPasskey: () => void;
   /** Sets the device cookie, unless a streamed response has sent its headers; null sets none. */
   keepDevice: (cookie: string | null) => void;
 };

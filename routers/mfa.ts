@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FACTOR_KINDS } from '../src/services/auth/second-factors.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   EmailKey,
@@ -10,13 +11,14 @@ import {
   Output,
   Reason,
 } from './schemas/fields.ts';
+import { CreationOptionsOutput, NewCredential } from './schemas/passkeys.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Second factors');
 
 export const SecondFactorOutput = Output('SecondFactor', {
   id: z.int(),
-  kind: z.enum(['totp']),
+  kind: z.enum(FACTOR_KINDS),
   name: z.string(),
   confirmed_at: Instant,
   last_used_at: Instant.nullable(),
@@ -57,6 +59,38 @@ export const mfaRouter = router({
     .mutation(async ({ ctx, input }) => ({
       recovery_codes: await ctx.services.secondFactors.confirmTotp(ctx.actor, input.code),
     })),
+
+  startPasskey: route(protectedProcedure, 'POST', '/mfa/passkeys/options/', {
+    summary: 'Start the enrolment of a passkey',
+    description:
+      'Returns what a browser needs to create it: pass them to `PublicKeyCredential.parseCreationOptionsFromJSON()`. Within five minutes, `POST /api/v1/mfa/passkeys/` completes the enrolment; nothing changes before. Another start replaces this one.',
+    problems: ['reauthentication-required', 'passkeys-unavailable'],
+  })
+    .input(NoInput)
+    .output(CreationOptionsOutput)
+    .mutation(({ ctx }) => ctx.services.passkeyEnrolment.start(ctx.actor, ctx.host)),
+
+  addPasskey: route(protectedProcedure, 'POST', '/mfa/passkeys/', {
+    summary: 'Complete the enrolment of a passkey',
+    description:
+      'Takes what `PublicKeyCredential.toJSON()` returns. From now on, the passkey logs in alone, and logins by password ask for a second factor. Without a `name`, it is named after the browser. The first factor comes with ten recovery codes, which only this response contains; for another one the list is empty.',
+    problems: ['invalid-passkey', 'not-found', 'reauthentication-required', 'passkeys-unavailable'],
+    status: 201,
+    example: { name: 'Laptop' },
+  })
+    .input(z.object({ credential: NewCredential, name: Name(100).optional() }))
+    .output(z.object({ factor: SecondFactorOutput, recovery_codes: z.array(z.string()) }))
+    .mutation(({ ctx, input }) => {
+      const { userAgent } = ctx.browser;
+      return ctx.services.passkeyEnrolment.add(ctx.actor, { ...input, name: input.name, userAgent });
+    }),
+
+  rename: route(protectedProcedure, 'PATCH', '/mfa/{id}/', {
+    summary: 'Rename one of your second factors',
+  })
+    .input(z.object({ id: LongIdKey, name: Name(100) }))
+    .output(SecondFactorOutput)
+    .mutation(({ ctx, input }) => ctx.services.secondFactors.rename(ctx.actor, input.id, input.name)),
 
   renewRecoveryCodes: route(protectedProcedure, 'POST', '/mfa/recovery-codes/', {
     summary: 'Replace your recovery codes',

@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { Problem } from '../src/lib/problems.ts';
+import { invalid, Problem } from '../src/lib/problems.ts';
 import { clientRoleFields } from '../src/services/access/permissions.ts';
 import { CHALLENGE_MINUTES } from '../src/services/auth/login-challenges.ts';
+import { PASSKEY_MINUTES, type PasskeyAnswer, type PasskeyPurpose } from '../src/services/auth/passkeys.ts';
 import type { Services } from '../src/services/index.ts';
-import type { Context } from './context.ts';
+import type { Browser, Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput, OneTimeCode, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { Assertion, Purpose, RequestOptionsOutput } from './schemas/passkeys.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
@@ -35,7 +37,43 @@ const LoginOutput = z.object({
 
 const NEEDS_CODE = {
   detail:
-    'This account has a second factor. Send a code of the authenticator app, or a recovery code, with POST /api/v1/session/otp/.',
+    'This account has a second factor. Send a code of the authenticator app, a recovery code or the answer of a passkey with POST /api/v1/session/otp/.',
+};
+
+/** Of an answer to a login or a confirmation: one of them. */
+const factorFields = { code: OneTimeCode.optional(), passkey: Assertion.optional() };
+
+type FactorInput = { code?: string | undefined; passkey?: PasskeyAnswer['assertion'] | undefined };
+
+/** The second factor in an input, or undefined without one. */
+const factorIn = ({ code, passkey }: FactorInput, purpose: PasskeyPurpose, { browser }: Context) => {
+  if (passkey) return { passkey: answerOf(passkey, purpose, browser) };
+  return code === undefined ? undefined : { code };
+};
+
+/** The answer of a passkey in this browser, which has to request the next one anew. */
+const answerOf = (assertion: PasskeyAnswer['assertion'], purpose: PasskeyPurpose, browser: Browser) => {
+  browser.forgetPasskey();
+  return { assertion, purpose, token: browser.passkey };
+};
+
+/** The options for a signature, by any passkey or those of the user whom the purpose concerns. */
+const requestPasskey = async (ctx: Context & { services: Services }, purpose: PasskeyPurpose) => {
+  const { browser, services } = ctx;
+  if (purpose === 'login') return services.passkeys.requestLogin(browser.passkey);
+  const userId = await (purpose === 'challenge' ? challengedUser(ctx) : currentUser(ctx));
+  return services.passkeys.requestOf(userId, purpose, browser.passkey);
+};
+
+const challengedUser = async ({ browser, services }: Context & { services: Services }) => {
+  if (browser.challenge === null) throw new Problem('invalid-challenge');
+  return (await services.logins.readChallenge(browser.challenge)).user_id;
+};
+
+const currentUser = async (ctx: Context) => {
+  const actor = await ctx.authenticate();
+  if (!actor) throw ctx.unauthenticated();
+  return actor.id;
 };
 
 /** Sets the cookies of a new session, which replaces that of the request. */
@@ -78,18 +116,59 @@ export const sessionsRouter = router({
   answerChallenge: route(publicProcedure, 'POST', '/session/otp/', {
     summary: 'Complete a login with a second factor',
     description:
-      'For a login that got `otp-required`, within five minutes and with its cookie. Sets the session cookie, as `POST /api/v1/session/` does.',
-    problems: ['invalid-otp', 'invalid-challenge', 'throttled', 'unauthenticated', 'cross-site'],
+      'For a login that got `otp-required`, within five minutes and with its cookie: a `code`, or the answer of a `passkey` to options for `challenge`. Sets the session cookie, as `POST /api/v1/session/` does.',
+    problems: [
+      'invalid-otp',
+      'invalid-passkey',
+      'invalid-challenge',
+      'passkeys-unavailable',
+      'throttled',
+      'unauthenticated',
+      'cross-site',
+    ],
     example: { code: '492039' },
   })
-    .input(z.object({ code: OneTimeCode }))
+    .input(z.object(factorFields))
     .output(LoginOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
       const { challenge } = ctx.browser;
       if (challenge === null) throw new Problem('invalid-challenge');
-      const secret = await ctx.services.logins.answerChallenge(challenge, input.code, ctx.browser);
+      const factor = factorIn(input, 'challenge', ctx);
+      if (!factor) throw invalid({ code: ['This field is required.'] });
+      const secret = await ctx.services.logins.answerChallenge(challenge, factor, ctx.browser);
       ctx.browser.forgetChallenge();
+      return openSession(ctx, secret);
+    }),
+
+  startPasskey: route(publicProcedure, 'POST', '/session/passkey/options/', {
+    summary: 'Request a passkey',
+    description:
+      'Returns what a browser needs to sign with a passkey, and sets a cookie: pass them to `PublicKeyCredential.parseRequestOptionsFromJSON()`, and send the signature within five minutes. The purpose is a `login` by the passkey alone, a `challenge` (a login that got `otp-required`), or a `confirmation` of the user who is logged in.',
+    problems: ['passkeys-unavailable', 'invalid-challenge', 'not-found', 'unauthenticated', 'cross-site'],
+    example: { purpose: 'login' },
+  })
+    .input(z.object({ purpose: Purpose.default('login') }).prefault({}))
+    .output(RequestOptionsOutput)
+    .mutation(async ({ ctx, input: { purpose } }) => {
+      ctx.browser.prepareLogin();
+      const { token, options } = await requestPasskey(ctx, purpose);
+      ctx.browser.keepPasskey(token, PASSKEY_MINUTES);
+      return options;
+    }),
+
+  createByPasskey: route(publicProcedure, 'POST', '/session/passkey/', {
+    summary: 'Start a browser session with a passkey',
+    description:
+      'Takes what `PublicKeyCredential.toJSON()` returns for the options of a `login`. Needs neither the password nor another factor. Every refusal has the same answer, also for unknown passkeys and inactive users. Sets the session cookie, as `POST /api/v1/session/` does.',
+    problems: ['invalid-passkey', 'passkeys-unavailable', 'throttled', 'unauthenticated', 'cross-site'],
+  })
+    .input(z.object({ passkey: Assertion }))
+    .output(LoginOutput)
+    .mutation(async ({ ctx, input }) => {
+      ctx.browser.prepareLogin();
+      const answer = answerOf(input.passkey, 'login', ctx.browser);
+      const secret = await ctx.services.logins.createSessionByPasskey(answer, ctx.browser.userAgent);
       return openSession(ctx, secret);
     }),
 
@@ -126,16 +205,18 @@ export const sessionsRouter = router({
   confirm: route(protectedProcedure, 'POST', '/session/confirm/', {
     summary: 'Confirm your password or second factor',
     description:
-      'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it or a recovery code, others their `password`. A code also makes it a session with a second factor. API tokens need it only to change second factors.',
-    problems: ['otp-required', 'invalid-otp', 'throttled'],
+      'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it, a recovery code, or the answer of a `passkey` to options for a `confirmation`; others send their `password`. A second factor also makes it a session with one. API tokens need it only to change second factors.',
+    problems: ['otp-required', 'invalid-otp', 'invalid-passkey', 'passkeys-unavailable', 'throttled'],
     status: 204,
     example: { password: 'steward-demo-1' },
     handlesIdempotency: true,
   })
-    .input(z.object({ password: Login.password.optional(), code: OneTimeCode.optional() }).prefault({}))
+    .input(z.object({ password: Login.password.optional(), ...factorFields }).prefault({}))
     .output(z.void())
-    .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
-      await services.sessions.confirm(actor, input, idempotencyKey());
+    .mutation(async ({ ctx, input: { password, ...factor } }) => {
+      const { actor, browser, services } = ctx;
+      const proof = { password, factor: factorIn(factor, 'confirmation', ctx) };
+      await services.sessions.confirm(actor, proof, ctx.idempotencyKey());
       if (browser.session !== null)
         browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
     }),

@@ -25,6 +25,11 @@ const PROBLEMS = {
     'Invalid or expired login',
     'No login waits for a code: it has expired, was already completed, or had too many wrong codes. Log in with the password again.',
   ],
+  'invalid-passkey': [
+    400,
+    'Passkey not accepted',
+    'This passkey was not accepted: it is unknown here, or the request for it has expired or was already answered. Try again.',
+  ],
   'user-exists': [400, 'Duplicate user', 'A user with this email address already exists.'],
   'invalid-package': [400, 'Invalid package', 'The package is invalid.'],
   unauthenticated: [401, 'Unauthenticated', 'No credentials were sent, or they are invalid or expired.'],
@@ -84,6 +89,11 @@ const PROBLEMS = {
     409,
     'Ambiguous invitation',
     'Several pending invitations match. Choose one with ?client=.',
+  ],
+  'passkeys-unavailable': [
+    409,
+    'Passkeys unavailable',
+    'This service has no address for which browsers have passkeys.',
   ],
   'request-decided': [409, 'Decided request', 'This request is no longer pending.'],
   'idempotency-key-reused': [

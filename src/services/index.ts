@@ -7,9 +7,11 @@ import { createAudit, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
 import { createRefusals } from './audit/refusals.ts';
 import { createApiTokens, createTokenRefresh } from './auth/api-tokens.ts';
-import { createFactorCodes } from './auth/factor-codes.ts';
+import { createFactorProofs } from './auth/factor-proofs.ts';
 import { createIdentity } from './auth/identity.ts';
 import { createLogins } from './auth/logins.ts';
+import { createPasskeyEnrolment } from './auth/passkey-enrolment.ts';
+import { createPasskeys } from './auth/passkeys.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSecondFactors } from './auth/second-factors.ts';
 import { createSessions } from './auth/sessions.ts';
@@ -64,10 +66,12 @@ const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): UnitOfWork => {
     origin,
     audit: createAudit(origin, deps.clock, deps.erasureKeys.addressDigest),
   };
+  const passkeys = createPasskeys(common);
   return {
     ...common,
     passwordVerification: createPasswordVerification(common),
-    factorCodes: createFactorCodes(common),
+    passkeys,
+    factorProofs: createFactorProofs({ ...common, passkeys }),
     idempotency: createIdempotency(common),
   };
 };
@@ -79,6 +83,8 @@ const factories = {
   apiTokens: createApiTokens,
   tokenRefresh: createTokenRefresh,
   secondFactors: createSecondFactors,
+  passkeyEnrolment: createPasskeyEnrolment,
+  passkeys: ({ passkeys }: UnitOfWork) => passkeys,
   passwords: createPasswords,
   passwordResets: createPasswordResets,
   branding: createBranding,

@@ -18,7 +18,8 @@ export const pruneCredentials = async (em: Em, now: Date, tokenIdleDays: number)
   await deleteInBatches(em, 'sessions', sql`last_used < ${idleSince(SESSION_IDLE_DAYS)}`);
   await deleteInBatches(em, 'sessions', sql`not ${isUnexpired}`);
   await deleteInBatches(em, 'api_tokens', sql`not ${isTokenUnexpired}`);
-  await deleteInBatches(em, 'login_challenges', sql`expires_at <= ${now}::timestamptz`);
+  for (const table of ['login_challenges', 'answered_challenges'] as const)
+    await deleteInBatches(em, table, sql`expires_at <= ${now}::timestamptz`);
   await deleteInBatches(
     em,
     'mfa_factors',

@@ -6,6 +6,7 @@ import { createRefusalLimit } from './audit/refusals.ts';
 import { createFactorSecrets } from './auth/factor-codes.ts';
 import { createCredentialLookup } from './auth/identity.ts';
 import { createAnonymousLimits, createLoginConcurrency, createLoginThrottle } from './auth/login-limits.ts';
+import { createPasskeyChallenges } from './auth/passkeys.ts';
 import { createDeviceCookies } from './auth/password-verification.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
 import { createOpeningLookup } from './gate/forward-auth.ts';
@@ -33,6 +34,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
     throttle: createLoginThrottle(pool),
     deviceCookies: createDeviceCookies(secretKey),
     factorSecrets: createFactorSecrets(secretKey),
+    passkeyChallenges: createPasskeyChallenges(secretKey),
     loginConcurrency: createLoginConcurrency(),
     anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),

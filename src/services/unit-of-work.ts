@@ -5,7 +5,8 @@ import type { Em } from '../db/kysely.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Audit, Origin } from './audit/audit.ts';
-import type { FactorCodes } from './auth/factor-codes.ts';
+import type { FactorProofs } from './auth/factor-proofs.ts';
+import type { Passkeys } from './auth/passkeys.ts';
 import type { PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
 import type { Environment } from './clients/sites.ts';
@@ -52,6 +53,7 @@ export type UnitOfWork = ServiceDeps & {
   origin: Origin;
   audit: Audit;
   passwordVerification: PasswordVerification;
-  factorCodes: FactorCodes;
+  passkeys: Passkeys;
+  factorProofs: FactorProofs;
   idempotency: Idempotency;
 };

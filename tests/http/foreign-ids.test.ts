@@ -43,6 +43,7 @@ const BODIES: Record<string, unknown> = {
   'users.update': { apps: ['Hb7cW2ke'] },
   'invitations.update': { initial_apps: ['Hb7cW2ke'] },
   'usage.record': { email: EDSGER, action: 'X' },
+  'mfa.rename': { name: 'x' },
   'roles.setClientAdmin': { is_admin: true },
   'apps.previewMaintenance': { maintenance_message: '' },
   'access.update': { cells: [{ email: EDSGER, app_id: 'Hb7cW2ke', granted: true }] },

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { setApp, usedView } from '../support/access-views.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
 import { inviteByLink, mailedPasswordPath } from '../support/mails.ts';
+import { type Authenticator, challengedByPasskey, enrollPasskey, requested } from '../support/passkeys.ts';
 import { enroll, forgetAttempts, nextCode, problemIn } from '../support/second-factors.ts';
 import {
   ACME,
@@ -16,7 +17,7 @@ import {
 } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
-/** Every kind of person, with and without a second factor, by every way in. */
+/** Every kind of person, without a second factor, with an app and with a passkey, by every way in. */
 const matrix = appSuite('a second factor, for each person and way in');
 
 const PEOPLE = {
@@ -26,7 +27,15 @@ const PEOPLE = {
   'a superuser': ROOT,
 };
 
-type Person = { email: string; password: string; secret: string | null; token: string; named: string };
+/** `secret` and `authenticator`: of their second factor. */
+type Person = {
+  email: string;
+  password: string;
+  secret: string | null;
+  authenticator: Authenticator | null;
+  token: string;
+  named: string;
+};
 type Way = (app: TestApp, person: Person) => Promise<unknown>;
 
 const login = ({ email: username, password }: Person) => ({ username, password });
@@ -58,6 +67,15 @@ const WAYS: Record<string, Way> = {
     const otp = person.secret === null ? '123456' : nextCode(app, person.secret);
     return outcomeOf(await app.send('POST /api-token-auth/', { payload: { ...login(person), otp } }));
   },
+  'passkey after the password': async (app, person) => {
+    const { options, answer } = await challengedByPasskey(app, person.email, person.password);
+    const key = person.authenticator;
+    return options && key ? outcomeOf(await answer(key.get(options))) : 'nothing to answer';
+  },
+  'passkey alone': async (app, { authenticator }) => {
+    const { options, answer } = await requested(app);
+    return authenticator ? outcomeOf(await answer(authenticator.get(options))) : 'nothing to answer';
+  },
   'existing token': (app, { token }) => statusWith(app, token),
   'named token': (app, { named }) => statusWith(app, named),
   'refreshed token': async (app, { token }) =>
@@ -73,7 +91,7 @@ const WAYS: Record<string, Way> = {
     await app.as(null).passwords.requestReset({ email: person.email });
     const token = new URL(await mailedPasswordPath(app, person.email), 'http://x').searchParams.get('token');
     const browser = createScript(app);
-    person.password = `Violet-harbor-${person.secret === null ? 1 : 2}-kite`;
+    person.password = `Violet-harbor-${newPassword++}-kite`;
     const set = { token, password: person.password };
     assert.is((await browser.send('POST /password/reset/', { payload: set })).statusCode, 204);
     const before = browser.cookies.has('steward_session');
@@ -96,33 +114,41 @@ const WAYS: Record<string, Way> = {
   },
 };
 
-/** Without a second factor, and with one. */
-const EXPECTED: Record<keyof typeof WAYS, [without: unknown, withFactor: unknown]> = {
+let newPassword = 1;
+
+/** Without a second factor, with an authenticator app, and with a passkey. */
+const EXPECTED: Record<keyof typeof WAYS, [without: unknown, withApp: unknown, withPasskey: unknown]> = {
   'password page': [
     ['/', true],
+    ['/login/code/', false],
     ['/login/code/', false],
   ],
   'session API': [
     [200, 200],
     ['otp-required', 401],
+    ['otp-required', 401],
   ],
-  'token endpoint': [200, 'otp-required'],
-  'token endpoint with a code': [200, 200],
-  'existing token': [200, 200],
-  'named token': [200, 200],
-  'refreshed token': [200, 200],
+  'token endpoint': [200, 'otp-required', 'otp-required'],
+  'token endpoint with a code': [200, 200, 'invalid-otp'],
+  'passkey after the password': ['nothing to answer', 'nothing to answer', 200],
+  'passkey alone': ['nothing to answer', 'nothing to answer', 200],
+  'existing token': [200, 200, 200],
+  'named token': [200, 200, 200],
+  'refreshed token': [200, 200, 200],
   'invitation link': [
+    [true, false],
     [true, false],
     [true, false],
   ],
   'password link': [
     [false, 200],
     [false, 'otp-required'],
+    [false, 'otp-required'],
   ],
-  launch: ['string', 'string'],
-  'access view': [303, 303],
-  gate: [204, 204],
-  'gate after the password': [204, 401],
+  launch: ['string', 'string', 'string'],
+  'access view': [303, 303, 303],
+  gate: [204, 204, 204],
+  'gate after the password': [204, 401, 401],
 };
 
 matrix.before(async ({ app }) => {
@@ -133,15 +159,27 @@ matrix.before(async ({ app }) => {
 
 for (const [kind, email] of Object.entries(PEOPLE)) {
   matrix(`lets ${kind} in as the table says, by every way`, async ({ app }) => {
-    const person: Person = { email, password: DEMO_PASSWORD, secret: null, token: '', named: '' };
-    for (const index of [0, 1] as const) {
+    const person: Person = {
+      email,
+      password: DEMO_PASSWORD,
+      secret: null,
+      authenticator: null,
+      token: '',
+      named: '',
+    };
+    for (const index of [0, 1, 2] as const) {
       await forgetAttempts(app);
       await app.renewToken(email);
       person.token = await app.tokenOf(email);
       person.named = (await app.as(email).tokens.createNamed({ name: `script ${index}` })).token;
       if (index === 1) person.secret = (await enroll(app, email)).secret;
+      if (index === 2) {
+        await sql`delete from mfa_factors`.execute(app.db());
+        person.secret = null;
+        person.authenticator = (await enrollPasskey(app, email)).authenticator;
+      }
       for (const [way, run] of Object.entries(WAYS))
-        assert.equal(await run(app, person), EXPECTED[way]?.[index], `${way} of ${kind}`);
+        assert.equal(await run(app, person), EXPECTED[way]?.[index], `${way} of ${kind}, ${index}`);
     }
   });
 }

@@ -5,6 +5,7 @@ import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { Problem } from '../../src/lib/problems.ts';
+import { createAuthenticator } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { codeAt, enroll } from '../support/second-factors.ts';
 import {
@@ -244,6 +245,20 @@ const INPUTS: Inputs = {
     await endFactors(app);
     const { secret } = await app.as(ROOT).mfa.startTotp({});
     return { code: codeAt(secret, app.clock.now()) };
+  },
+  'mfa.startPasskey': async (app) => {
+    await endFactors(app);
+    return {};
+  },
+  'mfa.addPasskey': async (app) => {
+    await endFactors(app);
+    const options = await app.as(ROOT).mfa.startPasskey({});
+    return { credential: createAuthenticator().create(options) };
+  },
+  'mfa.rename': async (app, n) => {
+    await endFactors(app);
+    await enroll(app, ROOT);
+    return { id: (await app.as(ROOT).mfa.list({})).factors[0]?.id, name: `renamed ${n}` };
   },
   'mfa.renewRecoveryCodes': async (app) => {
     await endFactors(app);

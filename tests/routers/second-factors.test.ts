@@ -95,7 +95,7 @@ factors('are five at most, of which each has codes of its own', async ({ app }) 
   for (const name of ['3', '4', '5']) await enroll(app, ADA, name);
 
   const { fields } = await rejectsWith(app.as(ADA).mfa.startTotp({ name: '6' }), 'invalid-input');
-  assert.match(fields?.name?.[0] ?? '', 'You already have 5 second factors.');
+  assert.match(fields?.name?.[0] ?? '', 'You already have 5 authenticator apps.');
 });
 
 factors('take each code once', async ({ app }) => {
@@ -212,7 +212,7 @@ factors(
     const { text } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
 
     assert.is(mail?.kind, 'failed-codes');
-    assert.match(text, 'entered a wrong code 10 times within 15 minutes');
+    assert.match(text, 'entered a wrong code or passkey 10 times within 15 minutes');
     assert.match(text, 'set a new password now');
     await forgetAttempts(app);
     await logInWith(app, ADA, nextCode(app, secret));

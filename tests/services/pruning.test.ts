@@ -62,15 +62,23 @@ pruning('deletes logins that were not completed, and enrolments that were not co
       { ...challenge, digest: 'open', expires_at: ago(-1) },
     ])
     .execute();
+  await db
+    .insertInto('answered_challenges')
+    .values([
+      { digest: 'over', expires_at: now },
+      { digest: 'open', expires_at: ago(-1) },
+    ])
+    .execute();
   await pruneCredentials(app.orm.em.fork(), now, 0);
 
+  const answered = await db.selectFrom('answered_challenges').select('digest').execute();
   const factors = await db.selectFrom('mfa_factors').select('name').orderBy('name').execute();
   const challenges = await db.selectFrom('login_challenges').select('digest').execute();
   assert.equal(
     factors.map(({ name }) => name),
     ['confirmed', 'new'],
   );
-  assert.equal(challenges, [{ digest: 'open' }]);
+  assert.equal([challenges, answered], [[{ digest: 'open' }], [{ digest: 'open' }]]);
 });
 
 pruning('deletes refreshed tokens after their end by the database clock', async ({ app }) => {

@@ -25,12 +25,15 @@ const NO_BROWSER = {
   userAgent: 'tests',
   session: null,
   challenge: null,
+  passkey: null,
   device: null,
   prepareLogin: () => {},
   keepSession: () => '',
   forgetSession: () => {},
   keepChallenge: () => {},
   forgetChallenge: () => {},
+  keepPasskey: () => {},
+  forgetPasskey: () => {},
   keepDevice: () => {},
 };
 

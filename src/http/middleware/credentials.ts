@@ -5,6 +5,7 @@ import { Problem } from '../../lib/problems.ts';
 const SESSION_COOKIE = 'steward_session';
 const DEVICE_COOKIE = 'steward_device';
 const CHALLENGE_COOKIE = 'steward_challenge';
+const PASSKEY_COOKIE = 'steward_passkey';
 
 /**
  * With https the name gets the `__Host-` prefix: browsers then accept the cookie only from this host. Another host of the same
@@ -15,6 +16,8 @@ export const sessionCookieName = (isSecure: boolean): string => hostCookieName(S
 export const deviceCookieName = (isSecure: boolean): string => hostCookieName(DEVICE_COOKIE, isSecure);
 
 export const challengeCookieName = (isSecure: boolean): string => hostCookieName(CHALLENGE_COOKIE, isSecure);
+
+export const passkeyCookieName = (isSecure: boolean): string => hostCookieName(PASSKEY_COOKIE, isSecure);
 
 const hostCookieName = (name: string, isSecure: boolean): string => (isSecure ? `__Host-${name}` : name);
 

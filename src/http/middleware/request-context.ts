@@ -12,6 +12,7 @@ import {
   type Csrf,
   challengeCookieName,
   deviceCookieName,
+  passkeyCookieName,
   readSession,
   readToken,
   refuseCrossSite,
@@ -192,6 +193,7 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
     userAgent: request.headers['user-agent'] ?? '',
     session: readSession(request, secure),
     challenge: request.cookies[challengeCookieName(secure)] ?? null,
+    passkey: request.cookies[passkeyCookieName(secure)] ?? null,
     get device() {
       return device;
     },
@@ -212,6 +214,13 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
     },
     forgetChallenge: () => {
       request.state.reply.clearCookie(challengeCookieName(secure), cookie);
+    },
+    keepPasskey: (token, minutes) => {
+      request.state.reply.setCookie(passkeyCookieName(secure), token, { ...cookie, maxAge: minutes * 60 });
+    },
+    forgetPasskey: () => {
+      if (isStreamed) return;
+      request.state.reply.clearCookie(passkeyCookieName(secure), cookie);
     },
     keepDevice: (value) => {
       if (value === null || isStreamed) return;

@@ -40,6 +40,7 @@ export const prepareProblem = (reply: FastifyReply, error: unknown): Problem => 
 const NON_FIELD_CODES: readonly ProblemCode[] = [
   'invalid-credentials',
   'invalid-otp',
+  'invalid-passkey',
   'invalid-token',
   'otp-required',
 ];

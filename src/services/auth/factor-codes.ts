@@ -2,25 +2,19 @@ import { hash as digest, randomBytes } from 'node:crypto';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
-import { enqueueFactorNotice, enqueueFailedCodesNotice } from '../mail/enqueue-mails.ts';
+import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type PasswordEntry, sourceOf } from './password-verification.ts';
+import { type AuthMethod, BY_CODE } from './methods.ts';
 import { matchTotpStep } from './totp.ts';
 
-type Deps = Pick<
-  UnitOfWork,
-  'em' | 'clock' | 'throttle' | 'deviceCookies' | 'audit' | 'origin' | 'factorSecrets' | 'logger'
->;
+type Deps = Pick<UnitOfWork, 'clock' | 'audit' | 'origin' | 'factorSecrets' | 'logger'>;
 
 /** Whose code is entered. `lastPasswordSet`: device cookies are bound to it. */
 export type CodeOwner = { id: number; email: string; clientIds: number[]; lastPasswordSet: Date };
 
-export type FactorCodes = ReturnType<typeof createFactorCodes>;
-
-/** Verifies codes of second factors, and recovery codes, which replace them. */
+/** Verifies codes of authenticator apps, and recovery codes, which replace second factors. */
 export const createFactorCodes = (deps: Deps) => {
-  const { em, clock, throttle, deviceCookies, audit, origin, factorSecrets, logger } = deps;
-  const address = origin.address ?? '';
+  const { clock, audit, origin, factorSecrets, logger } = deps;
 
   const consumeTotp = async (tx: Em, userId: number, code: string): Promise<boolean> => {
     const db = kysely(tx);
@@ -29,6 +23,7 @@ export const createFactorCodes = (deps: Deps) => {
       .selectFrom('mfa_factors')
       .select(['id', 'sealed_secret', 'last_step'])
       .where('user_id', '=', userId)
+      .where('kind', '=', 'totp')
       .where('confirmed_at', 'is not', null)
       .orderBy('id')
       .execute();
@@ -63,46 +58,18 @@ export const createFactorCodes = (deps: Deps) => {
     return true;
   };
 
-  /** The failure that locks the codes of logins enqueues a mail: who logs in with a code knows the password. */
-  const recordFailure = (user: CodeOwner, isLast: boolean) =>
-    em.transactional(async (tx) => {
-      const event = { actor: null, target: user.email, clients: user.clientIds };
-      await audit.record(tx, [{ action: 'mfa.fail', ...event }]);
-      const notice = { userId: user.id, now: clock.now(), address: origin.address };
-      if (isLast) await enqueueFailedCodesNotice(tx, notice);
-    });
-
   return {
     /**
-     * Uses up a code, in a transaction that holds the lock of its user: of concurrent uses, only one succeeds.
+     * Uses up a code, in a transaction that holds the lock of its user: of concurrent uses, only one succeeds. Returns what it proves.
      * @throws Problem `invalid-otp`
      */
-    consume: async (tx: Em, user: CodeOwner, code: string): Promise<void> => {
+    consume: async (tx: Em, user: CodeOwner, code: string): Promise<readonly AuthMethod[]> => {
       const text = normalizeCode(code);
       const isRight = TOTP_CODE.test(text)
         ? await consumeTotp(tx, user.id, text)
         : await consumeRecoveryCode(tx, user, text);
       if (!isRight) throw new Problem('invalid-otp');
-    },
-
-    /**
-     * Runs a transaction that calls `consume`, and counts its failure.
-     * @throws Problem `throttled`, `invalid-otp`, and those of `transact`
-     */
-    limit: async <T>(user: CodeOwner, entry: PasswordEntry, transact: () => Promise<T>): Promise<T> => {
-      const source = sourceOf(deviceCookies, entry, user);
-      const attempt = await throttle.admitCode({ username: user.email, address, source });
-      try {
-        const result = await transact();
-        await throttle.clearCodes(attempt);
-        return result;
-      } catch (error) {
-        if (error instanceof Problem && error.code === 'invalid-otp') {
-          await throttle.recordWrongCode(attempt);
-          await recordFailure(user, attempt.isLast);
-        }
-        throw error;
-      }
+      return BY_CODE;
     },
   };
 };
@@ -145,7 +112,7 @@ export const deleteRecoveryCodes = (tx: Em, userId: number) =>
 export const countUnreadableFactors = async (em: Em, secretKey: string): Promise<number> => {
   const { open } = createFactorSecrets(secretKey);
   const factors = kysely(em).selectFrom('mfa_factors').select(['user_id', 'sealed_secret']);
-  const rows = await factors.where('confirmed_at', 'is not', null).execute();
+  const rows = await factors.where('kind', '=', 'totp').where('confirmed_at', 'is not', null).execute();
   return rows.filter(({ user_id, sealed_secret }) => open(user_id, sealed_secret) === null).length;
 };
 
@@ -156,8 +123,9 @@ export const createFactorSecrets = (secretKey: string) => {
   return {
     seal: (userId: number, secret: string): Buffer => box.seal(Buffer.from(secret), contextOf(userId)),
 
-    /** Null if it was sealed with another secret key. */
-    open: (userId: number, sealed: Uint8Array): string | null => {
+    /** Null if it was sealed with another secret key, or there is none. */
+    open: (userId: number, sealed: Uint8Array | null): string | null => {
+      if (sealed === null) return null;
       try {
         return box.open(sealed, contextOf(userId)).toString();
       } catch (_sealedWithAnotherKey) {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { FactorKind } from '../../../entities/mfa.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
@@ -6,10 +7,10 @@ import { Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { tokenDigest } from './credentials.ts';
 
-/** Minutes between the password and the code. */
+/** Minutes between the password and the second factor. */
 export const CHALLENGE_MINUTES = 5;
 
-/** Codes that may be entered for one challenge; then the password is asked for again. */
+/** Codes and passkeys that may be tried for one challenge; then the password is asked for again. */
 const ATTEMPTS = 5;
 
 /** Unfinished logins that a user may have; the oldest are deleted. */
@@ -60,6 +61,24 @@ export const takeAttempt = async (em: Em, token: string, now: Date) => {
     .where('id', '=', taken.user_id)
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
   return { id: taken.id, user };
+};
+
+/**
+ * The user of a challenge that can still be answered, and the kinds of their second factors.
+ * @throws Problem `invalid-challenge`
+ */
+export const findChallengeUser = async (em: Em, token: string, now: Date) => {
+  if (!TOKEN_PATTERN.test(token)) throw new Problem('invalid-challenge');
+  const kinds = sql<FactorKind[]>`array(select distinct kind from mfa_factors
+    where mfa_factors.user_id = login_challenges.user_id and confirmed_at is not null order by kind)`;
+  return kysely(em)
+    .selectFrom('login_challenges')
+    .select(['user_id', kinds.as('kinds')])
+    .where('digest', '=', tokenDigest(token))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where('attempts', '<', ATTEMPTS)
+    .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
 };
 
 /**

@@ -8,14 +8,22 @@ import type { AuditAction } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, addToken } from './credentials.ts';
 import type { CodeOwner } from './factor-codes.ts';
-import { addChallenge, completeChallenge, takeAttempt } from './login-challenges.ts';
-import { type AuthMethod, addMethods, BY_CODE, BY_PASSWORD } from './methods.ts';
+import type { FactorProof } from './factor-proofs.ts';
+import { addChallenge, completeChallenge, findChallengeUser, takeAttempt } from './login-challenges.ts';
+import { type AuthMethod, addMethods, BY_PASSWORD } from './methods.ts';
+import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
+import { invalidPasskey } from './webauthn.ts';
 
 /** Adds a token or a session. */
 type Grant = (tx: Em, userId: number, now: Date) => Promise<{ hasSecondFactor: boolean }>;
 
-type Exchange = { action: AuditAction; grant: Grant; hasCode?: boolean };
+type Exchange = {
+  action: AuditAction;
+  grant: Grant;
+  hasFactor?: boolean;
+  details?: Record<string, unknown>;
+};
 
 type Password = { username: string; password: string; entry: PasswordEntry };
 /** `device`: the device cookie. */
@@ -26,9 +34,10 @@ const NEEDS_CODE_FOR_TOKEN = {
     'This account has a second factor. Send a code of the authenticator app, or a recovery code, as `otp`. Scripts use a named token instead.',
 };
 
-/** Exchanges passwords, and codes of second factors, for tokens and sessions. */
+/** Exchanges passwords, second factors and passkeys for tokens and sessions. */
 export const createLogins = (unit: UnitOfWork) => {
-  const { em, clock, passwordVerification, factorCodes, audit, origin, sessionMaxDays } = unit;
+  const { em, clock, passwordVerification, factorProofs, passkeys, audit, origin, sessionMaxDays } = unit;
+  const { anonymousLimits } = unit;
   const address = origin.address ?? '';
 
   const reported = async <T>(login: Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
@@ -48,10 +57,11 @@ export const createLogins = (unit: UnitOfWork) => {
   };
 
   /** @throws Problem `otp-required` if the user has added a second factor since the password was verified */
-  const logIn = async (tx: Em, user: CodeOwner, { action, grant, hasCode = false }: Exchange) => {
+  const logIn = async (tx: Em, user: CodeOwner, exchange: Exchange) => {
+    const { action, grant, hasFactor = false, details = {} } = exchange;
     const { hasSecondFactor } = await grant(tx, user.id, clock.now());
-    if (hasSecondFactor && !hasCode) throw new Problem('otp-required');
-    await audit.record(tx, [{ action, actor: user, target: user.email, clients: user.clientIds }]);
+    if (hasSecondFactor && !hasFactor) throw new Problem('otp-required');
+    await audit.record(tx, [{ action, actor: user, target: user.email, clients: user.clientIds, details }]);
   };
 
   /** Runs `work` in a transaction that holds the lock of the user, unless their password was changed since it was verified. */
@@ -71,6 +81,14 @@ export const createLogins = (unit: UnitOfWork) => {
     (tx, userId, now) =>
       addSession(tx, { userId, secret, now, address, userAgent, methods, maxDays: sessionMaxDays });
 
+  /** Counts for the network alone: signatures cannot be guessed, and the ids of passkeys are no secrets that should lock accounts. */
+  const recordPasskeyFailure = async (passkey: KnownPasskey | undefined, { cause }: Problem) => {
+    const event = { actor: null, target: passkey?.email ?? '', clients: passkey?.clientIds ?? [] };
+    await audit.record(em, [{ action: 'login.fail', ...event }]);
+    if (cause instanceof CopiedPasskey) await audit.record(em, [{ action: 'mfa.detect-copy', ...event }]);
+    await anonymousLimits.addFailure('passkey', address);
+  };
+
   return {
     /**
      * Exchanges a password for a new token of 40 hexadecimal characters. A user with a second factor also needs a code of it.
@@ -87,10 +105,10 @@ export const createLogins = (unit: UnitOfWork) => {
         if (!user.hasSecondFactor) await whileVerified(user, recordLogin, (tx) => logIn(tx, user, exchange));
         else if (otp === undefined) throw new Problem('otp-required', NEEDS_CODE_FOR_TOKEN);
         else
-          await factorCodes.limit(user, {}, () =>
+          await factorProofs.limit(user, {}, { code: otp }, (consume) =>
             whileVerified(user, recordLogin, async (tx) => {
-              await factorCodes.consume(tx, user, otp);
-              await logIn(tx, user, { ...exchange, hasCode: true });
+              await consume(tx);
+              await logIn(tx, user, { ...exchange, hasFactor: true });
             }),
           );
         return token;
@@ -130,28 +148,63 @@ export const createLogins = (unit: UnitOfWork) => {
     },
 
     /**
-     * Exchanges a challenge and a code for a browser session and returns its secret.
-     * @throws Problem `invalid-challenge`, `invalid-otp`, `throttled`
+     * Exchanges a challenge and a second factor for a browser session and returns its secret.
+     * @throws Problem `invalid-challenge`, `invalid-otp`, `invalid-passkey`, `throttled`
      */
-    answerChallenge: (challenge: string, code: string, browser: LoginBrowser): Promise<string> => {
+    answerChallenge: (challenge: string, proof: FactorProof, browser: LoginBrowser): Promise<string> => {
       const { userAgent, device: deviceCookie } = browser;
       const answer = async () => {
         const { id, user } = await takeAttempt(em, challenge, clock.now());
         const session = newSecret();
-        await factorCodes.limit(user, { deviceCookie }, () =>
+        await factorProofs.limit(user, { deviceCookie }, proof, (consume) =>
           em.transactional(async (tx) => {
             const now = clock.now();
             if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
             await completeChallenge(tx, id, now);
-            await factorCodes.consume(tx, user, code);
-            const grant = sessionGrant(session, userAgent, addMethods(BY_PASSWORD, BY_CODE));
-            await logIn(tx, user, { action: 'login.session', grant, hasCode: true });
+            const methods = addMethods(BY_PASSWORD, await consume(tx));
+            const grant = sessionGrant(session, userAgent, methods);
+            await logIn(tx, user, { action: 'login.session', grant, hasFactor: true });
           }),
         );
         return session;
       };
       return reported(answer(), () => 'ok');
     },
+
+    /**
+     * Exchanges an answer of a passkey for a browser session and returns its secret. It needs no password, not even one that has not
+     * expired.
+     * @throws Problem `invalid-passkey`, `throttled`
+     */
+    createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<string> => {
+      const create = async () => {
+        await anonymousLimits.checkFailures('passkey', address);
+        const passkey = await passkeys.find(answer.assertion.id);
+        const session = newSecret();
+        try {
+          if (!passkey) throw invalidPasskey();
+          const verified = await passkeys.verify(passkey, answer);
+          await em.transactional(async (tx) => {
+            if (!(await recordLogin(tx, passkey, clock.now()))) throw invalidPasskey();
+            const grant = sessionGrant(session, userAgent, await passkeys.consume(tx, verified));
+            const details = { passkey: passkey.factor_id };
+            await logIn(tx, passkey, { action: 'login.session', grant, hasFactor: true, details });
+          });
+        } catch (error) {
+          if (error instanceof Problem && error.code === 'invalid-passkey')
+            await recordPasskeyFailure(passkey, error);
+          throw error;
+        }
+        return session;
+      };
+      return reported(create(), () => 'ok');
+    },
+
+    /**
+     * The user whose login waits for the second factor in a browser, and the kinds of factors that they have.
+     * @throws Problem `invalid-challenge`
+     */
+    readChallenge: (challenge: string) => findChallengeUser(em, challenge, clock.now()),
   };
 };
 

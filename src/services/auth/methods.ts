@@ -9,6 +9,9 @@ export type AuthMethod = (typeof AUTH_METHODS)[number];
 export const BY_PASSWORD: readonly AuthMethod[] = ['pwd'];
 export const BY_CODE: readonly AuthMethod[] = ['otp', 'mfa'];
 
+/** A passkey that has verified its user counts as two factors: the key, and how the user unlocks it. Synchronized keys leave the hardware. */
+export const byPasskey = (isBackedUp: boolean): readonly AuthMethod[] => [isBackedUp ? 'swk' : 'hwk', 'mfa'];
+
 /** What a session proves of its user. */
 export type Proof = { methods: readonly string[]; authTime: Date };
 

@@ -1,7 +1,9 @@
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
+import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
-import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import { invalid, invalidInput, notFound, Problem } from '../../lib/problems.ts';
 import {
   type Actor,
   requireConfirmation,
@@ -18,10 +20,13 @@ import { lockActiveUser, lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
 import { deleteRecoveryCodes, replaceRecoveryCodes } from './factor-codes.ts';
 import { deleteChallenges } from './login-challenges.ts';
-import { addMethods, BY_CODE } from './methods.ts';
+import { type AuthMethod, addMethods, BY_CODE } from './methods.ts';
 import { matchTotpStep, newTotpSecret, otpauthUrl } from './totp.ts';
 
-const MAX_FACTORS = 5;
+export { FACTOR_KINDS };
+
+/** How many of each kind a user can have. */
+const MAX_FACTORS: Record<FactorKind, number> = { totp: 5, passkey: 10 };
 
 /** Time to scan the QR code and to enter the first code. */
 export const ENROLMENT_MS = HOUR_MS;
@@ -35,26 +40,8 @@ const NOT_STARTED = {
 const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v1/mfa/{id}/.' };
 
 /** Second factors of the actor, and their reset by others. */
-export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }: UnitOfWork) => {
-  /**
-   * Runs a change of the actor's own factors. Changes of one user run one after another. A token of a user who has a factor must be
-   * confirmed, or one that was stolen could remove it, or add another one.
-   */
-  const change = <T>(actor: Actor, work: (tx: Em, now: Date, isFirst: boolean) => Promise<T>): Promise<T> =>
-    em.transactional(async (tx) => {
-      requireRecentPassword(actor, clock.now());
-      if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-      const isFirst = !(await hasSecondFactor(tx, actor.id));
-      if (!isFirst) requireConfirmation(actor, clock.now());
-      return work(tx, clock.now(), isFirst);
-    });
-
-  const noticeOf = ({ id }: Actor, now: Date) => ({ userId: id, now, address: origin.address });
-
-  const record = async (tx: Em, actor: Actor, action: OwnAction, details: Record<string, unknown> = {}) =>
-    audit.record(tx, [
-      { action, actor, target: actor.email, clients: await clientIdsOf(tx, actor.id), details },
-    ]);
+export const createSecondFactors = (unit: UnitOfWork) => {
+  const { em, clock, audit, origin, factorSecrets } = unit;
 
   return {
     /** The actor's second factors, and how many of their recovery codes are unused. */
@@ -66,19 +53,12 @@ export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }:
      * @throws Problem `reauthentication-required`, `invalid-input` on `name`
      */
     startTotp: (actor: Actor, name: string, host: string) =>
-      change(actor, async (tx, now) => {
-        const confirmed = kysely(tx).selectFrom('mfa_factors').select('id').where('user_id', '=', actor.id);
-        if ((await confirmed.where('confirmed_at', 'is not', null).execute()).length >= MAX_FACTORS)
-          throw invalid({ name: [`You already have ${MAX_FACTORS} second factors. Remove one first.`] });
+      changeOwnFactors(unit, actor, async (tx, { now }) => {
         const secret = await newTotpSecret();
-        await deleteUnconfirmed(tx, actor.id);
         const sealed_secret = factorSecrets.seal(actor.id, secret);
-        await kysely(tx)
-          .insertInto('mfa_factors')
-          .values({ user_id: actor.id, kind: 'totp', name, sealed_secret, created_at: now })
-          .execute();
-        const { client_name } = await findClientByHost(tx, host).catch(() => ({ client_name: SERVICE_NAME }));
-        return { secret, otpauth_url: await otpauthUrl(client_name, actor.email, secret) };
+        await startEnrolment(tx, { user_id: actor.id, kind: 'totp', name, sealed_secret, created_at: now });
+        const url = await otpauthUrl(await readServiceName(tx, host), actor.email, secret);
+        return { secret, otpauth_url: url };
       }),
 
     /**
@@ -87,27 +67,44 @@ export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }:
      * @throws Problem `reauthentication-required`, `not-found`, `invalid-otp`
      */
     confirmTotp: (actor: Actor, code: string): Promise<string[]> =>
-      change(actor, async (tx, now, isFirst) => {
-        const started = await kysely(tx)
-          .selectFrom('mfa_factors')
-          .select(['id', 'name', 'sealed_secret'])
-          .where('user_id', '=', actor.id)
-          .where('confirmed_at', 'is', null)
-          .where('created_at', '>', new Date(now.getTime() - ENROLMENT_MS))
-          .executeTakeFirstOrThrow(() => new Problem('not-found', NOT_STARTED));
+      changeOwnFactors(unit, actor, async (tx, change) => {
+        const now = change.now;
+        const started = await findEnrolment(tx, actor.id, 'totp', new Date(now.getTime() - ENROLMENT_MS));
+        if (!started) throw new Problem('not-found', NOT_STARTED);
         const secret = factorSecrets.open(actor.id, started.sealed_secret);
         const digits = code.replaceAll(/\s/g, '');
         const step = secret === null ? null : await matchTotpStep(secret, digits, { now, lastStep: null });
         if (step === null) throw new Problem('invalid-otp');
         await kysely(tx)
           .updateTable('mfa_factors')
-          .set({ confirmed_at: now, last_step: step })
+          .set({ last_step: step })
           .where('id', '=', started.id)
           .execute();
-        await recordFirstCode(tx, actor);
-        await enqueueFactorNotice(tx, 'second-factor-added', noticeOf(actor, now));
-        await record(tx, actor, 'mfa.enroll', { id: started.id, name: started.name });
-        return isFirst ? replaceRecoveryCodes(tx, actor.id) : [];
+        const { id, name } = started;
+        return completeEnrolment(
+          unit,
+          tx,
+          { actor, ...change },
+          { id, kind: 'totp', name, methods: BY_CODE },
+        );
+      }),
+
+    /**
+     * Renames a second factor of the actor.
+     * @throws Problem `not-found`
+     */
+    rename: (actor: Actor, id: number, name: string): Promise<Factor> =>
+      em.transactional(async (tx) => {
+        const renamed = await kysely(tx)
+          .updateTable('mfa_factors')
+          .set({ name })
+          .where('user_id', '=', actor.id)
+          .where('id', '=', id)
+          .where('confirmed_at', 'is not', null)
+          .returning(['id', 'kind', 'name', 'last_used_at', CONFIRMED_AT])
+          .executeTakeFirstOrThrow(() => notFound('second factor'));
+        await recordOwn(unit, tx, actor, 'mfa.rename', { id, name });
+        return renamed;
       }),
 
     /**
@@ -115,17 +112,18 @@ export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }:
      * @throws Problem `reauthentication-required`, `not-found`
      */
     remove: (actor: Actor, id: number): Promise<void> =>
-      change(actor, async (tx, now) => {
-        const { name } = await kysely(tx)
+      changeOwnFactors(unit, actor, async (tx, { now }) => {
+        const { name, kind } = await kysely(tx)
           .deleteFrom('mfa_factors')
           .where('user_id', '=', actor.id)
           .where('id', '=', id)
           .where('confirmed_at', 'is not', null)
-          .returning('name')
+          .returning(['name', 'kind'])
           .executeTakeFirstOrThrow(() => notFound('second factor'));
         if (!(await hasSecondFactor(tx, actor.id))) await deleteFactors(tx, actor.id);
-        await enqueueFactorNotice(tx, 'second-factor-removed', noticeOf(actor, now));
-        await record(tx, actor, 'mfa.remove', { id, name });
+        const notice = { userId: actor.id, now, address: origin.address };
+        await enqueueFactorNotice(tx, MAILS[kind].removed, notice);
+        await recordOwn(unit, tx, actor, 'mfa.remove', { id, kind, name });
       }),
 
     /**
@@ -133,9 +131,9 @@ export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }:
      * @throws Problem `reauthentication-required`, `not-found` without a second factor
      */
     renewRecoveryCodes: (actor: Actor): Promise<string[]> =>
-      change(actor, async (tx, _now, isFirst) => {
+      changeOwnFactors(unit, actor, async (tx, { isFirst }) => {
         if (isFirst) throw notFound('second factor');
-        await record(tx, actor, 'mfa.renew-recovery-codes');
+        await recordOwn(unit, tx, actor, 'mfa.renew-recovery-codes');
         return replaceRecoveryCodes(tx, actor.id);
       }),
 
@@ -153,7 +151,113 @@ export const createSecondFactors = ({ em, clock, audit, origin, factorSecrets }:
   };
 };
 
-type OwnAction = 'mfa.enroll' | 'mfa.remove' | 'mfa.renew-recovery-codes';
+/** When the actor changes their factors, and whether they had none. */
+type Change = { now: Date; isFirst: boolean };
+
+/**
+ * Runs a change of the actor's own factors. Changes of one user run one after another. A token of a user who has a factor must be
+ * confirmed, or one that was stolen could remove it, or add another one.
+ * @throws Problem `reauthentication-required`, `unauthenticated`
+ */
+export const changeOwnFactors = <T>(
+  { em, clock }: Pick<UnitOfWork, 'em' | 'clock'>,
+  actor: Actor,
+  work: (tx: Em, change: Change) => Promise<T>,
+): Promise<T> =>
+  em.transactional(async (tx) => {
+    const now = clock.now();
+    requireRecentPassword(actor, now);
+    if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
+    const isFirst = !(await hasSecondFactor(tx, actor.id));
+    if (!isFirst) requireConfirmation(actor, now);
+    return work(tx, { now, isFirst });
+  });
+
+type OwnAction = 'mfa.enroll' | 'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes';
+
+const recordOwn = async (
+  { audit }: Pick<UnitOfWork, 'audit'>,
+  tx: Em,
+  actor: Actor,
+  action: OwnAction,
+  details: Record<string, unknown> = {},
+) =>
+  audit.record(tx, [
+    { action, actor, target: actor.email, clients: await clientIdsOf(tx, actor.id), details },
+  ]);
+
+const MAILS = {
+  totp: { added: 'second-factor-added', removed: 'second-factor-removed' },
+  passkey: { added: 'passkey-added', removed: 'passkey-removed' },
+} as const satisfies Record<FactorKind, unknown>;
+
+/** The name of the client of this host, which apps and authenticators show. */
+export const readServiceName = async (em: Em, host: string): Promise<string> => {
+  const site = await findClientByHost(em, host).catch(() => null);
+  return site?.client_name ?? SERVICE_NAME;
+};
+
+/**
+ * Adds a factor that does not count yet to a locked user. It replaces an earlier one that was not completed.
+ * @throws Problem `invalid-input`
+ */
+export const startEnrolment = async (tx: Em, factor: Insertable<Database['mfa_factors']>): Promise<void> => {
+  const { user_id: userId, kind } = factor;
+  const confirmed = await kysely(tx)
+    .selectFrom('mfa_factors')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('kind', '=', kind)
+    .where('confirmed_at', 'is not', null)
+    .execute();
+  if (confirmed.length >= MAX_FACTORS[kind])
+    throw kind === 'totp'
+      ? invalid({ name: [`You already have ${MAX_FACTORS.totp} authenticator apps. Remove one first.`] })
+      : invalidInput(`You already have ${MAX_FACTORS.passkey} passkeys. Remove one first.`);
+  await deleteUnconfirmed(tx, userId);
+  await kysely(tx).insertInto('mfa_factors').values(factor).execute();
+};
+
+/** The factor of a locked user that was started after `since` and does not count yet. */
+export const findEnrolment = (tx: Em, userId: number, kind: FactorKind, since: Date) =>
+  kysely(tx)
+    .selectFrom('mfa_factors')
+    .select(['id', 'name', 'sealed_secret', 'challenge'])
+    .where('user_id', '=', userId)
+    .where('kind', '=', kind)
+    .where('confirmed_at', 'is', null)
+    .where('created_at', '>', since)
+    .executeTakeFirst();
+
+type Completed = { id: number; kind: FactorKind; name: string; methods: readonly AuthMethod[] };
+
+/**
+ * Lets a started factor of the locked actor count, also as proven in the actor's session. Other sessions of the actor then have to be
+ * confirmed with a second factor.
+ * @returns ten recovery codes with the first factor, else none
+ */
+export const completeEnrolment = async (
+  unit: Pick<UnitOfWork, 'audit' | 'origin'>,
+  tx: Em,
+  { actor, now, isFirst }: Change & { actor: Actor },
+  { id, kind, name, methods }: Completed,
+): Promise<string[]> => {
+  await kysely(tx)
+    .updateTable('mfa_factors')
+    .set({ name, confirmed_at: now, challenge: null })
+    .where('id', '=', id)
+    .execute();
+  await recordFirstProof(tx, actor, methods);
+  const notice = { userId: actor.id, now, address: unit.origin.address };
+  await enqueueFactorNotice(tx, MAILS[kind].added, notice);
+  await recordOwn(unit, tx, actor, 'mfa.enroll', { id, kind, name });
+  return isFirst ? replaceRecoveryCodes(tx, actor.id) : [];
+};
+
+/** Confirmed factors have it. */
+const CONFIRMED_AT = sql<Date>`coalesce(confirmed_at, created_at)`.as('confirmed_at');
+
+type Factor = Awaited<ReturnType<typeof readFactors>>['factors'][number];
 
 const requireResettable = (actor: Actor, user: TargetRoles): void => {
   if (user.id === actor.id) throw new Problem('self-modification', OWN_FACTORS);
@@ -165,8 +269,7 @@ const readFactors = async (em: Em, userId: number) => {
   const db = kysely(em);
   const factors = await db
     .selectFrom('mfa_factors')
-    .select(['id', 'kind', 'name', 'last_used_at'])
-    .select((row) => row.fn.coalesce('confirmed_at', 'created_at').as('confirmed_at'))
+    .select(['id', 'kind', 'name', 'last_used_at', CONFIRMED_AT])
     .where('user_id', '=', userId)
     .where('confirmed_at', 'is not', null)
     .orderBy('id')
@@ -234,8 +337,12 @@ const deleteUnconfirmed = (tx: Em, userId: number) =>
     .where('confirmed_at', 'is', null)
     .execute();
 
-/** The code counts in the session in which it was entered. Those in other browsers were confirmed by the password alone. */
-const recordFirstCode = async (tx: Em, { id, credential }: Actor): Promise<void> => {
+/** A new factor counts in the session in which it was added. Those in other browsers were confirmed by the password alone. */
+const recordFirstProof = async (
+  tx: Em,
+  { id, credential }: Actor,
+  methods: readonly AuthMethod[],
+): Promise<void> => {
   const session = credential?.kind === 'session' ? credential : null;
   await kysely(tx)
     .updateTable('sessions')
@@ -246,7 +353,7 @@ const recordFirstCode = async (tx: Em, { id, credential }: Actor): Promise<void>
   if (session)
     await kysely(tx)
       .updateTable('sessions')
-      .set({ methods: addMethods(session.proof.methods, BY_CODE) })
+      .set({ methods: addMethods(session.proof.methods, methods) })
       .where('id', '=', session.id)
       .execute();
 };

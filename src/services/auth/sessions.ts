@@ -19,7 +19,8 @@ import {
   tokenDigest,
 } from './credentials.ts';
 import type { CodeOwner } from './factor-codes.ts';
-import { type AuthMethod, addMethods, BY_CODE, BY_PASSWORD } from './methods.ts';
+import type { FactorProof } from './factor-proofs.ts';
+import { type AuthMethod, addMethods, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 
 /** Days without use after which a session ends. */
@@ -34,7 +35,7 @@ export const isUsed = (now: Date): Condition =>
 
 /** Browser sessions of the actor, and of users whom the actor may change. */
 export const createSessions = (unit: UnitOfWork) => {
-  const { em, clock, audit, passwordVerification, factorCodes, deviceCookies, idempotency } = unit;
+  const { em, clock, audit, passwordVerification, factorProofs, deviceCookies, idempotency } = unit;
 
   /** Records the time in the session or token of the actor, and in a session what they have proven. */
   const recordConfirmation = async (
@@ -78,33 +79,32 @@ export const createSessions = (unit: UnitOfWork) => {
 
     /**
      * Verifies that the actor uses their session or token, and records the time in it: by their password, or, of users with a
-     * second factor, by a code of it, which a password does not replace. A password that is sent beside a code is verified too.
-     * @throws Problem `invalid-input` on `password`, `otp-required`, `invalid-otp`, `unauthenticated`, `throttled`, `overloaded`,
-     * `idempotency-key-reused`
+     * second factor, by that factor, which a password does not replace. A password that is sent beside it is verified too.
+     * @throws Problem `invalid-input` on `password`, `otp-required`, `invalid-otp`, `invalid-passkey`, `unauthenticated`, `throttled`,
+     * `overloaded`, `idempotency-key-reused`
      */
     confirm: async (actor: Actor, proof: Proof, idempotencyKey: IdempotencyKey | null): Promise<void> => {
-      const { password, code } = proof;
-      const input = code === undefined ? [password] : [password, code];
+      const { password, factor } = proof;
+      const input = factor === undefined ? [password] : [password, factor];
       const request = { actor, idempotencyKey, operation: 'sessions.confirm', input };
       await idempotency.runOnce<null>(request, async (write) => {
         const owner = await readCodeOwner(em, actor.id);
-        if (owner.hasSecondFactor && code === undefined) throw new Problem('otp-required', NEEDS_CODE);
+        if (owner.hasSecondFactor && factor === undefined) throw new Problem('otp-required', NEEDS_CODE);
         if (!owner.hasSecondFactor && password === undefined)
           throw invalid({ password: ['This field is required.'] });
         if (password !== undefined)
           await passwordVerification.verify(actor.email, password, 'live').catch(rethrowAsWrongPassword);
-        if (!owner.hasSecondFactor || code === undefined)
+        if (!owner.hasSecondFactor || factor === undefined)
           return write(async (tx) => {
             if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
             // Added since the password was verified.
             if (await hasSecondFactor(tx, actor.id)) throw new Problem('otp-required', NEEDS_CODE);
             return recordConfirmation(tx, actor, owner, BY_PASSWORD);
           });
-        return factorCodes.limit(owner, 'live', () =>
+        return factorProofs.limit(owner, 'live', factor, (consume) =>
           write(async (tx) => {
             if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-            await factorCodes.consume(tx, owner, code);
-            return recordConfirmation(tx, actor, owner, BY_CODE);
+            return recordConfirmation(tx, actor, owner, await consume(tx));
           }),
         );
       });
@@ -160,11 +160,11 @@ export const createSessions = (unit: UnitOfWork) => {
 };
 
 /** What a user enters again. */
-type Proof = { password?: string | undefined; code?: string | undefined };
+type Proof = { password?: string | undefined; factor?: FactorProof | undefined };
 
 const NEEDS_CODE = {
   detail:
-    'Your account has a second factor. Send a code of the authenticator app, or a recovery code, as `code`.',
+    'Your account has a second factor. Send a code of the authenticator app, or a recovery code, as `code`, or the answer of a passkey as `passkey`.',
 };
 
 const readCodeOwner = (em: Em, userId: number) =>

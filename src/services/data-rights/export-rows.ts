@@ -179,14 +179,16 @@ export const EXPORT_PARTS = {
       'id',
     ),
 
-  /** Without their secrets, and without recovery codes. */
+  /** Without their secrets and keys, and without recovery codes. */
   second_factors: ({ em, person }: Exported): Pages =>
     pagesOf(
       kysely(em)
-        .selectFrom('mfa_factors')
-        .select(['id', 'kind', 'name', 'created_at', 'confirmed_at', 'last_used_at'])
+        .selectFrom('mfa_factors as factor')
+        .leftJoin('passkeys', 'passkeys.factor_id', 'factor.id')
+        .select(['factor.id', 'kind', 'name', 'created_at', 'confirmed_at', 'last_used_at'])
+        .select(['transports', 'is_backed_up', 'aaguid'])
         .where('user_id', '=', person.id),
-      'id',
+      'factor.id',
     ),
 
   tokens: ({ em, person }: Exported): Pages =>

@@ -140,12 +140,17 @@ const enqueueNotice = async (
 export const enqueuePasswordNotice = (tx: Em, change: Notice): Promise<void> =>
   enqueueNotice(tx, 'password-changed', change, condition`password_hash is not null`);
 
+type FactorMail =
+  | 'second-factor-added'
+  | 'second-factor-removed'
+  | 'second-factor-reset'
+  | 'passkey-added'
+  | 'passkey-removed'
+  | 'recovery-code-used';
+
 /** Enqueues a mail about the second factors of a user. */
-export const enqueueFactorNotice = (
-  tx: Em,
-  kind: 'second-factor-added' | 'second-factor-removed' | 'second-factor-reset' | 'recovery-code-used',
-  change: Notice,
-): Promise<void> => enqueueNotice(tx, kind, change, condition`true`);
+export const enqueueFactorNotice = (tx: Em, kind: FactorMail, change: Notice): Promise<void> =>
+  enqueueNotice(tx, kind, change, condition`true`);
 
 /**
  * Enqueues the mail that informs a user of failed logins, at most one a day: an attack must not flood the mailbox. Inserts

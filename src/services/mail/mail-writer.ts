@@ -198,7 +198,7 @@ const TEMPLATES: Record<MailKind, Template> = {
     subject: (mail) => `Wrong codes for your account at ${senderNameOf(mail)}`,
     content: (mail) => ({
       opening: [
-        `Someone who knows the password of ${mail.recipient} at ${senderNameOf(mail)} entered a wrong code ${FAILURES_PER_ACCOUNT} times within ${FAILURE_WINDOW_MINUTES} minutes. The last attempt was on ${momentOf(mail.created_at)}${requestFrom(mail, ', from')}. Nobody got in by these attempts.`,
+        `Someone who knows the password of ${mail.recipient} at ${senderNameOf(mail)} entered a wrong code or passkey ${FAILURES_PER_ACCOUNT} times within ${FAILURE_WINDOW_MINUTES} minutes. The last attempt was on ${momentOf(mail.created_at)}${requestFrom(mail, ', from')}. Nobody got in by these attempts.`,
       ],
       closing: [
         `If this was you, wait ${FAILURE_WINDOW_MINUTES} minutes, or log in with a browser that you have used before. Check that the clock of your phone is right.`,
@@ -227,6 +227,25 @@ const TEMPLATES: Record<MailKind, Template> = {
       closing: notYou(mail),
     }),
   },
+  'passkey-added': {
+    subject: (mail) => `A passkey was added to your account at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `A passkey was added to ${mail.recipient} at ${senderNameOf(mail)} on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}. It logs in alone, and from now on, a login with the password asks for it or another second factor.`,
+        'Keep your recovery codes in a safe place: they are the way in if you lose the device with the passkey.',
+      ],
+      closing: notYou(mail),
+    }),
+  },
+  'passkey-removed': {
+    subject: (mail) => `A passkey was removed from your account at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `A passkey was removed from ${mail.recipient} at ${senderNameOf(mail)} on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}. It cannot log in any more; you can also delete it on the device.`,
+      ],
+      closing: notYou(mail),
+    }),
+  },
   'second-factor-reset': {
     subject: (mail) => `Your second factor for ${senderNameOf(mail)} was reset`,
     content: (mail) => ({
@@ -244,7 +263,7 @@ const TEMPLATES: Record<MailKind, Template> = {
     content: (mail) => ({
       opening: [
         `A recovery code of ${mail.recipient} at ${senderNameOf(mail)} was used on ${momentOf(mail.created_at)}${requestFrom(mail, ' by a request from')}. It cannot be used again.`,
-        'If you have lost your authenticator app, remove it in your account and set up another one. New recovery codes replace all old ones.',
+        'If you have lost your authenticator app or passkey, remove it in your account and set up another one. New recovery codes replace all old ones.',
       ],
       closing: notYou(mail),
     }),

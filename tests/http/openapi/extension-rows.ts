@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { tokenDigest } from '../../../src/services/auth/credentials.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
 import { mailedEmailToken } from '../../support/mails.ts';
+import { createAuthenticator, enrollPasskey, requested } from '../../support/passkeys.ts';
 import { codeAt, enroll } from '../../support/second-factors.ts';
 import {
   ACME,
@@ -197,6 +198,23 @@ const aboutSecondFactors = async (app: TestApp): Promise<Step[]> => {
     { line: 'POST /mfa/totp/', as: starter, body: { name: 'Phone' } },
     { line: 'POST /mfa/totp/confirm/', as: confirmer, body: { code: codeAt(secret, app.clock.now()) } },
     { line: `POST /jb/users/${lost}/mfa/reset/`, as: ROOT, body: { reason: 'Lost' } },
+    ...(await aboutPasskeys(app)),
+  ];
+};
+
+const aboutPasskeys = async (app: TestApp): Promise<Step[]> => {
+  const [starter, adder, owner] = ['passkeys-1@acme.test', 'passkeys-2@acme.test', 'passkeys-3@acme.test'];
+  for (const email of [starter, adder, owner]) await app.as(ROOT).users.create({ email, client: 1 });
+  const credential = createAuthenticator().create(await app.as(adder).mfa.startPasskey({}));
+  const { authenticator, factor } = await enrollPasskey(app, owner);
+  const { browser, options } = await requested(app);
+  const cookie = `steward_passkey=${browser.cookies.get('steward_passkey')}`;
+  return [
+    { line: 'POST /mfa/passkeys/options/', as: starter },
+    { line: 'POST /mfa/passkeys/', as: adder, body: { name: 'Laptop', credential } },
+    { line: `PATCH /mfa/${factor.id}/`, as: owner, body: { name: 'Old laptop' } },
+    { line: 'POST /session/passkey/options/', body: { purpose: 'login' } },
+    { line: 'POST /session/passkey/', body: { passkey: authenticator.get(options) }, cookie },
   ];
 };
 

@@ -24,8 +24,9 @@ const REPLACED: Columns = {
   invitations: ['email', 'first_name', 'last_name', 'extra'],
   login_challenges: ['digest'],
   memberships: ['extra'],
-  mfa_factors: ['name', 'sealed_secret'],
+  mfa_factors: ['name', 'sealed_secret', 'challenge'],
   outbox_mails: ['recipient', 'request_address', 'last_error', 'variables'],
+  passkeys: ['credential_id', 'public_key', 'user_handle', 'transports', 'aaguid'],
   rate_limits: ['key'],
   recovery_codes: ['digest'],
   saved_filters: ['name', 'hash'],
@@ -37,6 +38,7 @@ const REPLACED: Columns = {
 
 /** Columns that name no person, and why. */
 const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string, string>>> = {
+  answered_challenges: { digest: 'of random bytes' },
   access_requests: { app_id: 'random', status: 'one of a fixed list' },
   access_views: {
     app_id: 'random',

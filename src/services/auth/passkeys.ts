@@ -1,0 +1,210 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { sql } from 'kysely';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
+import { newSecret } from '../../lib/ids.ts';
+import { notFound } from '../../lib/problems.ts';
+import { deriveKey } from '../../lib/sealed-box.ts';
+import { CLIENT_IDS } from '../access/visibility.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { type AuthMethod, byPasskey } from './methods.ts';
+import {
+  type Assertion,
+  type Descriptor,
+  invalidPasskey,
+  relyingPartyOf,
+  requestOptions,
+  verifyAssertion,
+} from './webauthn.ts';
+
+/** Minutes in which a passkey can answer. */
+export const PASSKEY_MINUTES = 5;
+const LIFETIME_MS = PASSKEY_MINUTES * MINUTE_MS;
+
+/**
+ * What a signature is for. `login`: a login by the passkey alone; `challenge`: one that waits for the second factor; `confirmation`: a
+ * sensitive action.
+ */
+export const PASSKEY_PURPOSES = ['login', 'challenge', 'confirmation'] as const;
+export type PasskeyPurpose = (typeof PASSKEY_PURPOSES)[number];
+
+/** An answer to the challenge that belongs to `token`, the cookie of the browser. */
+export type PasskeyAnswer = { assertion: Assertion; token: string | null; purpose: PasskeyPurpose };
+
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'baseUrl' | 'passkeyChallenges'>;
+
+export type Passkeys = ReturnType<typeof createPasskeys>;
+export type KnownPasskey = NonNullable<Awaited<ReturnType<typeof findPasskey>>>;
+
+/** The cause of a refusal: a count of signatures that has not grown, so that the key exists twice (§6.1.1). */
+export class CopiedPasskey extends Error {}
+
+/** Requests signatures of passkeys, and verifies them. */
+export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) => {
+  const request = (purpose: PasskeyPurpose, present: string | null, allowed: readonly Descriptor[]) => {
+    const now = clock.now();
+    const token = passkeyChallenges.issue(present, now);
+    const { challenge, expiresAt } = passkeyChallenges.open(token, purpose, now) ?? refuseToken();
+    const timeoutMs = expiresAt.getTime() - now.getTime();
+    return { token, options: requestOptions(relyingPartyOf(baseUrl), { challenge, timeoutMs, allowed }) };
+  };
+
+  return {
+    /** Whether a login page has to offer them. */
+    exist: async (): Promise<boolean> =>
+      (await kysely(em).selectFrom('passkeys').select('factor_id').limit(1).executeTakeFirst()) !== undefined,
+
+    /**
+     * The options for a login by a passkey alone, of any user.
+     * @param present the token that the browser has: its tabs share one
+     * @throws Problem `passkeys-unavailable`
+     */
+    requestLogin: (present: string | null) => request('login', present, []),
+
+    /**
+     * The options for a signature by a passkey of this user.
+     * @throws Problem `passkeys-unavailable`, `not-found` without a passkey
+     */
+    requestOf: async (userId: number, purpose: PasskeyPurpose, present: string | null) => {
+      const allowed = await readDescriptors(em, userId);
+      if (allowed.length === 0) throw notFound('passkey');
+      return request(purpose, present, allowed);
+    },
+
+    /** The confirmed passkey with this id, and its user. */
+    find: (credentialId: string): Promise<KnownPasskey | undefined> => findPasskey(em, credentialId),
+
+    /**
+     * Verifies an answer. It is used up by `consume`.
+     * @throws Problem `invalid-passkey`, for every reason
+     */
+    verify: async (
+      passkey: KnownPasskey,
+      { assertion, token, purpose }: PasskeyAnswer,
+    ): Promise<VerifiedPasskey> => {
+      const opened = token === null ? null : passkeyChallenges.open(token, purpose, clock.now());
+      const { challenge, digest, expiresAt } = opened ?? refuseToken();
+      // Authenticators leave it out if the request names the passkeys.
+      const handle = assertion.response.userHandle;
+      const isOfUser = handle ? handle === passkey.user_handle : purpose !== 'login';
+      if (!isOfUser) throw invalidPasskey();
+      const publicKey = passkey.public_key;
+      const signed = await verifyAssertion(relyingPartyOf(baseUrl), challenge, { assertion, publicKey });
+      return { ...signed, factorId: passkey.factor_id, digest, expiresAt };
+    },
+
+    /**
+     * Records a verified answer, and returns what it proves, in a transaction that holds the lock of the user: of concurrent answers to a challenge, only one
+     * succeeds.
+     * @throws Problem `invalid-passkey`, with `CopiedPasskey` as its cause if the count of signatures has not grown
+     */
+    consume: async (tx: Em, verified: VerifiedPasskey): Promise<readonly AuthMethod[]> => {
+      const { factorId, digest, expiresAt, signCount, isBackedUp } = verified;
+      const db = kysely(tx);
+      const answered = await db
+        .insertInto('answered_challenges')
+        .values({ digest, expires_at: expiresAt })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      if (answered.numInsertedOrUpdatedRows === 0n) throw invalidPasskey();
+      const counted = await db
+        .updateTable('passkeys')
+        .set({ sign_count: signCount, is_backed_up: isBackedUp })
+        .where('factor_id', '=', factorId)
+        .where((row) => row.or([row('sign_count', '<', signCount), hasNoCount(signCount)]))
+        .executeTakeFirst();
+      if (counted.numUpdatedRows === 0n) throw invalidPasskey(await whyNotCounted(tx, factorId));
+      await db
+        .updateTable('mfa_factors')
+        .set({ last_used_at: clock.now() })
+        .where('id', '=', factorId)
+        .execute();
+      return byPasskey(isBackedUp);
+    },
+  };
+};
+
+/** `digest` and `expiresAt`: of the challenge. */
+type VerifiedPasskey = {
+  factorId: number;
+  signCount: number;
+  isBackedUp: boolean;
+  digest: string;
+  expiresAt: Date;
+};
+
+const findPasskey = (em: Em, credentialId: string) =>
+  kysely(em)
+    .selectFrom('passkeys')
+    .innerJoin('mfa_factors as factor', 'factor.id', 'passkeys.factor_id')
+    .innerJoin('users', 'users.id', 'factor.user_id')
+    .select(['factor_id', 'public_key', 'user_handle'])
+    .select(['users.id', 'users.email', 'users.last_password_set as lastPasswordSet', CLIENT_IDS])
+    .where('credential_id', '=', credentialId)
+    .executeTakeFirst();
+
+const refuseToken = (): never => {
+  throw invalidPasskey();
+};
+
+/** Synchronized passkeys do not count. */
+const hasNoCount = (signCount: number) => sql<boolean>`(sign_count = 0 and ${signCount}::bigint = 0)`;
+
+const whyNotCounted = async (tx: Em, factorId: number): Promise<Error | undefined> => {
+  const passkey = kysely(tx).selectFrom('passkeys').select('sign_count').where('factor_id', '=', factorId);
+  // Removed since it was found.
+  if (!(await passkey.executeTakeFirst())) return undefined;
+  return new CopiedPasskey('The count of signatures has not grown.');
+};
+
+/** What browsers need to find the passkeys of a user. */
+export const readDescriptors = (em: Em, userId: number): Promise<Descriptor[]> =>
+  kysely(em)
+    .selectFrom('passkeys')
+    .innerJoin('mfa_factors as factor', 'factor.id', 'passkeys.factor_id')
+    .select(['credential_id', 'transports'])
+    .where('factor.user_id', '=', userId)
+    .orderBy('factor_id')
+    .execute();
+
+/** A random part, the time at which it expires, and their signature. */
+const TOKEN = /^([\w-]{43}\.([0-9a-z]{1,9}))\.([\w-]{43})$/;
+
+/**
+ * Issues the cookies of browsers that request a signature. A challenge is derived from the cookie, so that it belongs to the browser, and
+ * anonymous requests store nothing.
+ */
+export const createPasskeyChallenges = (secretKey: string) => {
+  const key = deriveKey(secretKey, 'passkey challenges');
+  const sign = (text: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+  const read = (token: string, now: Date) => {
+    const [, signed, expiry, signature] = TOKEN.exec(token) ?? [];
+    if (signed === undefined || expiry === undefined || signature === undefined) return null;
+    if (!timingSafeEqual(Buffer.from(signature, 'base64url'), sign(signed))) return null;
+    const expiresAt = new Date(Number.parseInt(expiry, 36));
+    return expiresAt > now ? { signed, expiresAt } : null;
+  };
+
+  return {
+    /** How authenticators tell users apart: 43 characters that reveal nothing about them. A change of the secret key changes it. */
+    userHandleOf: (userId: number): string => sign(`user ${userId}`).toString('base64url'),
+
+    /** A token for a browser: the present one if it lasts for a while, because another tab may be waiting for its passkey. */
+    issue: (present: string | null, now: Date): string => {
+      const shared = present === null ? null : read(present, now);
+      if (present !== null && shared && shared.expiresAt.getTime() - now.getTime() > LIFETIME_MS / 2)
+        return present;
+      const signed = `${newSecret()}.${(now.getTime() + LIFETIME_MS).toString(36)}`;
+      return `${signed}.${sign(signed).toString('base64url')}`;
+    },
+
+    /** The challenge for a purpose, or null if the token was not issued here or has expired. */
+    open: (token: string, purpose: PasskeyPurpose, now: Date) => {
+      const valid = read(token, now);
+      if (!valid) return null;
+      const challenge = sign(`${purpose} ${valid.signed}`).toString('base64url');
+      return { challenge, digest: hash('sha256', challenge), expiresAt: valid.expiresAt };
+    },
+  };
+};

@@ -1,0 +1,419 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
+import { createScript } from '../support/http-clients.ts';
+import {
+  type Authenticator,
+  challengedByPasskey,
+  createAuthenticator,
+  enrollPasskey,
+  requested,
+} from '../support/passkeys.ts';
+import { enroll, forgetAttempts, nextCode, problemIn } from '../support/second-factors.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  ROOT,
+  startTestApp,
+  type TestApp,
+} from '../support/test-app.ts';
+
+const logins = appSuite('login with a passkey');
+
+const COOKIE = 'steward_passkey';
+const SESSION = 'steward_session';
+let ada: Authenticator;
+let grace: Authenticator;
+
+logins.before(async ({ app }) => {
+  ada = (await enrollPasskey(app, ADA, 'Laptop')).authenticator;
+  grace = (await enrollPasskey(app, GRACE)).authenticator;
+});
+logins.before.each(async ({ app }) => {
+  await forgetAttempts(app);
+});
+
+const sessionsOf = async (app: TestApp, email: string): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sessions s
+    join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
+  return rows[0]?.count ?? 0;
+};
+
+type Refusal = { statusCode: number; json: () => Record<string, unknown> };
+
+/** What a refusal says, without the id of its request. */
+const refusalIn = (response: Refusal): Record<string, unknown> => {
+  const { instance: _, ...document } = response.json();
+  return { status: response.statusCode, ...document };
+};
+
+const latestActions = async (app: TestApp, target: string, limit = 2): Promise<string[]> =>
+  (await app.as(ROOT).audit.list({ target, limit })).map(({ action }) => action);
+
+logins('needs no password', async ({ app }) => {
+  const { browser, options, answer } = await requested(app);
+
+  assert.equal(options, {
+    ...options,
+    rpId: 'localhost',
+    allowCredentials: [],
+    userVerification: 'required',
+    timeout: 5 * MINUTE_MS,
+  });
+  assert.ok(browser.cookies.has(COOKIE));
+  const response = await answer(ada.get(options));
+
+  assert.equal([response.statusCode, response.json().user.email], [200, ADA]);
+  assert.is((await browser.send('GET /session/')).json().user.email, ADA);
+  assert.ok(browser.cookies.has('steward_device'));
+  assert.not.ok(browser.cookies.has(COOKIE));
+  const [entry] = await app.as(ROOT).audit.list({ target: ADA, limit: 1 });
+  const [factor] = (await app.as(ADA).mfa.list({})).factors;
+  assert.equal([entry?.action, entry?.details], ['login.session', { passkey: factor?.id }]);
+  assert.equal(factor?.last_used_at, app.clock.now());
+});
+
+logins('follows the password as the second factor', async ({ app }) => {
+  const { browser, options, answer } = await challengedByPasskey(app, ADA);
+  assert.ok(options);
+  assert.equal(options, {
+    ...options,
+    allowCredentials: [{ type: 'public-key', id: ada.id, transports: ['internal', 'hybrid'] }],
+  });
+  const response = await answer(ada.get(options, { userHandle: null }));
+
+  assert.equal([response.statusCode, response.json().user.email], [200, ADA]);
+  assert.ok(browser.cookies.has(SESSION));
+  assert.not.ok(browser.cookies.has(COOKIE) || browser.cookies.has('steward_challenge'));
+});
+
+logins('is not requested as the second factor without a password, or without a passkey', async ({ app }) => {
+  const payload = { purpose: 'challenge' };
+  const without = await createScript(app).send('POST /session/passkey/options/', { payload });
+  await enroll(app, EDSGER);
+  const { response } = await challengedByPasskey(app, EDSGER);
+
+  assert.is(problemIn(without), 'invalid-challenge');
+  assert.equal([response.statusCode, problemIn(response)], [404, 'not-found']);
+});
+
+logins(
+  'says in the session what it proves: a key in hardware or software, and two factors',
+  async ({ app }) => {
+    const methods = async () => {
+      const newest = app.db().selectFrom('sessions').select('methods').orderBy('id', 'desc').limit(1);
+      return (await newest.executeTakeFirstOrThrow()).methods;
+    };
+    const alone = await requested(app);
+    await alone.answer(ada.get(alone.options));
+    assert.equal(await methods(), ['hwk', 'mfa']);
+    const synchronized = await requested(app);
+    await synchronized.answer(ada.get(synchronized.options, { isBackedUp: true }));
+    assert.equal(await methods(), ['swk', 'mfa']);
+    const second = await challengedByPasskey(app, ADA);
+    assert.ok(second.options);
+    await second.answer(ada.get(second.options));
+    assert.equal(await methods(), ['pwd', 'hwk', 'mfa']);
+  },
+);
+
+logins('is refused with one answer for all reasons', async ({ app }) => {
+  const stranger = createAuthenticator();
+  const right = await requested(app);
+  const response = right.answer(ada.get(right.options, { origin: 'http://localhost:9000' }));
+  const expected = refusalIn(await response);
+  assert.is(expected.status, 400);
+  const refusals: Record<
+    string,
+    (way: Awaited<ReturnType<typeof requested>>) => ReturnType<typeof right.answer>
+  > = {
+    'an unknown passkey': ({ options, answer }) =>
+      answer(stranger.get(options, { userHandle: 'A'.repeat(43) })),
+    'the id of a known passkey, signed by another': ({ options, answer }) =>
+      answer(stranger.get(options, { id: ada.id, userHandle: handleOf(ada) })),
+    'another challenge': ({ options, answer }) => answer(ada.get({ ...options, challenge: 'A'.repeat(43) })),
+    'the challenge of another browser': async ({ answer }) => answer(ada.get((await requested(app)).options)),
+    'a challenge for the second step': async ({ browser, answer }) => {
+      const other = await challengedByPasskey(app, ADA);
+      browser.cookies.set(COOKIE, other.browser.cookies.get(COOKIE) ?? '');
+      return answer(ada.get(other.options ?? { rpId: 'localhost', challenge: '' }));
+    },
+    'no cookie': ({ browser, options, answer }) => {
+      browser.cookies.delete(COOKIE);
+      return answer(ada.get(options));
+    },
+    'a cookie that was made up': ({ browser, options, answer }) => {
+      browser.cookies.set(COOKIE, `${'a'.repeat(43)}.zzzzzzzz.${'a'.repeat(43)}`);
+      return answer(ada.get(options));
+    },
+    'another site': ({ options, answer }) => answer(ada.get(options, { rpId: 'evil.test' })),
+    'a subdomain of the site': ({ options, answer }) =>
+      answer(ada.get(options, { origin: 'http://acme.localhost:8000' })),
+    'a creation instead of a signature': ({ options, answer }) =>
+      answer(ada.get(options, { type: 'webauthn.create' })),
+    'no verification of the user': ({ options, answer }) =>
+      answer(ada.get(options, { isUserVerified: false })),
+    'the handle of another user': ({ options, answer }) =>
+      answer(ada.get(options, { userHandle: handleOf(grace) })),
+    'no handle of the user': ({ options, answer }) => answer(ada.get(options, { userHandle: null })),
+    'a signature with another ending': ({ options, answer }) => {
+      const signed = ada.get(options);
+      const signature = Buffer.from(signed.response.signature, 'base64url');
+      signature[10] = (signature[10] ?? 0) ^ 1;
+      const altered = { ...signed.response, signature: signature.toString('base64url') };
+      return answer({ ...signed, response: altered });
+    },
+    'no signature at all': ({ options, answer }) => {
+      const signed = ada.get(options);
+      return answer({ ...signed, response: { ...signed.response, signature: 'AA' } });
+    },
+    'what is no JSON': ({ options, answer }) => {
+      const signed = ada.get(options);
+      return answer({ ...signed, response: { ...signed.response, clientDataJSON: 'AAAA' } });
+    },
+    'a raw id that differs': ({ options, answer }) => answer({ ...ada.get(options), rawId: grace.id }),
+  };
+  for (const [reason, send] of Object.entries(refusals)) {
+    const way = await requested(app);
+    assert.equal(refusalIn(await send(way)), expected, reason);
+    assert.not.ok(way.browser.cookies.has(SESSION), reason);
+    await forgetAttempts(app);
+  }
+  assert.match(String(expected.type), /invalid-passkey$/);
+});
+
+logins('of the second step is refused with the passkey of another user', async ({ app }) => {
+  const { options, answer } = await challengedByPasskey(app, ADA);
+  assert.ok(options);
+  const other = await answer(grace.get(options));
+
+  assert.is(problemIn(other), 'invalid-passkey');
+  assert.equal((await latestActions(app, ADA))[0], 'mfa.fail');
+});
+
+logins('makes one session of 50 answers at the same time', async ({ app }) => {
+  const before = await sessionsOf(app, ADA);
+  const { options, answer } = await requested(app);
+  const signed = ada.get(options);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => answer(signed)));
+
+  assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+  assert.is(await sessionsOf(app, ADA), before + 1);
+});
+
+logins('makes one session of 50 answers to one second step at the same time', async ({ app }) => {
+  const before = await sessionsOf(app, ADA);
+  const { options, answer } = await challengedByPasskey(app, ADA);
+  assert.ok(options);
+  const signed = ada.get(options);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => answer(signed)));
+
+  assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+  assert.is(await sessionsOf(app, ADA), before + 1);
+});
+
+logins('takes a signature once, also with the cookie of its browser', async ({ app }) => {
+  const { browser, options, answer } = await requested(app);
+  const cookie = browser.cookies.get(COOKIE) ?? '';
+  const signed = ada.get(options);
+  await answer(signed);
+  browser.cookies.set(COOKIE, cookie);
+  assert.is(problemIn(await answer(signed)), 'invalid-passkey');
+  // Neither a new signature, nor a change of the password or the end of all sessions, opens the challenge again.
+  await app.as(ROOT).sessions.revokeAll({ email: ADA });
+  await app.renewToken(ADA);
+  browser.cookies.delete(SESSION);
+  browser.cookies.set(COOKIE, cookie);
+
+  assert.is(problemIn(await answer(ada.get(options))), 'invalid-passkey');
+});
+
+logins('has to be answered within five minutes', async ({ app }) => {
+  const { options, answer } = await requested(app);
+  app.clock.advance(5 * MINUTE_MS);
+
+  assert.is(problemIn(await answer(ada.get(options))), 'invalid-passkey');
+});
+
+logins('shares one challenge between the tabs of a browser, for half of its time', async ({ app }) => {
+  const { browser, options, answer } = await requested(app);
+  const request = async () => (await browser.send('POST /session/passkey/options/')).json();
+  app.clock.advance(2 * MINUTE_MS);
+  const second = await request();
+  app.clock.advance(MINUTE_MS);
+  const third = await request();
+
+  assert.is(second.challenge, options.challenge);
+  assert.is(second.timeout, 3 * MINUTE_MS);
+  assert.is.not(third.challenge, options.challenge);
+  assert.is((await answer(ada.get(third))).statusCode, 200);
+});
+
+logins('is refused if the count of signatures has not grown, which is recorded', async ({ app }) => {
+  const email = 'copied@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  const { authenticator } = await enrollPasskey(app, email);
+  const send = async (signCount: number) => {
+    const { options, answer } = await requested(app);
+    return answer(authenticator.get(options, { signCount }));
+  };
+  assert.is((await send(7)).statusCode, 200);
+  for (const count of [7, 6, 0]) {
+    assert.is(problemIn(await send(count)), 'invalid-passkey');
+    assert.equal(await latestActions(app, email), ['mfa.detect-copy', 'login.fail']);
+  }
+  const { options, answer } = await challengedByPasskey(app, email);
+  assert.not.ok(options);
+  assert.ok(answer);
+  assert.is((await send(8)).statusCode, 200);
+});
+
+logins('takes passkeys that do not count, such as synchronized ones', async ({ app }) => {
+  const email = 'synchronized@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  const { authenticator } = await enrollPasskey(app, email);
+  for (let n = 0; n < 2; n += 1) {
+    const { options, answer } = await requested(app);
+    assert.is((await answer(authenticator.get(options, { signCount: 0 }))).statusCode, 200);
+  }
+});
+
+logins(
+  'is refused to inactive users and with removed passkeys, as if these were unknown',
+  async ({ app }) => {
+    const email = 'leaves@acme.test';
+    await app.as(ROOT).users.create({ email, client: 1 });
+    const { authenticator, factor } = await enrollPasskey(app, email);
+    const logIn = async () => {
+      const { options, answer } = await requested(app);
+      return answer(authenticator.get(options));
+    };
+    const { options, answer } = await requested(app);
+    const unknown = refusalIn(await answer(createAuthenticator().get(options, { userHandle: 'x' })));
+    await app.as(ACME).users.deactivate({ email });
+    const inactive = refusalIn(await logIn());
+    await app.as(ACME).users.bulkUpdate({ emails: [email], action: 'reactivate' });
+    assert.is((await logIn()).statusCode, 200);
+    await app.renewToken(email);
+    await app.as(email).mfa.remove({ id: factor.id });
+
+    assert.equal([inactive, refusalIn(await logIn())], [unknown, unknown]);
+  },
+);
+
+logins('works with an expired password, which it does not need', async ({ app }) => {
+  const email = 'expired@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  const { authenticator } = await enrollPasskey(app, email);
+  await sql`update users set last_password_set = ${new Date(app.clock.now().getTime() - 400 * DAY_MS)}
+    where email = ${email}`.execute(app.db());
+  await app.as(ACME).clients.update({ id: 1, password_expiration_days: 365 });
+  const { options, answer } = await requested(app);
+  const response = await answer(authenticator.get(options));
+  await app.as(ACME).clients.update({ id: 1, password_expiration_days: 0 });
+
+  assert.is(response.statusCode, 200);
+});
+
+logins('counts failures for the network, and never for the account', async ({ app }) => {
+  const wrong = async () => {
+    const { options, answer } = await requested(app);
+    return answer(ada.get(options, { isUserVerified: false }));
+  };
+  for (let n = 0; n < 12; n += 1) assert.is(problemIn(await wrong()), 'invalid-passkey');
+  assert.is(
+    (await createScript(app).logIn(ADA, DEMO_PASSWORD)).json().type,
+    'urn:steward:problem:otp-required',
+  );
+  await sql`update rate_limits set points = 100 where key like 'passkey-network:%'`.execute(app.db());
+  const { options, answer } = await requested(app);
+
+  assert.equal(problemIn(await answer(ada.get(options))), 'throttled');
+});
+
+logins('of the second step counts attempts as codes do', async ({ app }) => {
+  const { browser, options, answer } = await challengedByPasskey(app, ADA);
+  assert.ok(options);
+  const cookie = browser.cookies.get(COOKIE) ?? '';
+  for (let n = 0; n < 5; n += 1) {
+    browser.cookies.set(COOKIE, cookie);
+    assert.is(problemIn(await answer(ada.get(options, { isUserVerified: false }))), 'invalid-passkey');
+  }
+  browser.cookies.set(COOKIE, cookie);
+
+  assert.is(problemIn(await answer(ada.get(options))), 'invalid-challenge');
+});
+
+logins('is refused to pages of other sites', async ({ app }) => {
+  const { browser, options } = await requested(app);
+  const headers = { origin: 'https://evil.test' };
+  const payload = { passkey: ada.get(options) };
+
+  assert.is(problemIn(await browser.send('POST /session/passkey/', { payload, headers })), 'cross-site');
+  assert.is(problemIn(await browser.send('POST /session/passkey/options/', { headers })), 'cross-site');
+});
+
+logins('confirms a sensitive action, as a code does', async ({ app }) => {
+  const { browser, options, answer } = await requested(app);
+  await answer(ada.get(options));
+  app.clock.advance(16 * MINUTE_MS);
+  const create = () => browser.send('POST /jb/tokens/', { payload: { name: 'x' } });
+  assert.is(problemIn(await create()), 'reauthentication-required');
+  const byPassword = await browser.send('POST /session/confirm/', { payload: { password: DEMO_PASSWORD } });
+  assert.is(problemIn(byPassword), 'otp-required');
+  const request = async (purpose: string) =>
+    (await browser.send('POST /session/passkey/options/', { payload: { purpose } })).json();
+  const confirm = (passkey: unknown) =>
+    browser.send('POST /session/confirm/', { payload: { passkey: passkey as object } });
+
+  assert.is(problemIn(await confirm(grace.get(await request('confirmation')))), 'invalid-passkey');
+  assert.is(problemIn(await confirm(ada.get(await request('login')))), 'invalid-passkey');
+  const signed = ada.get(await request('confirmation'));
+  assert.is((await confirm(signed)).statusCode, 204);
+  assert.is((await create()).statusCode, 201);
+  assert.is(problemIn(await confirm(signed)), 'invalid-passkey');
+});
+
+logins('requests a confirmation only of a user who is logged in', async ({ app }) => {
+  const payload = { purpose: 'confirmation' };
+
+  assert.is((await createScript(app).send('POST /session/passkey/options/', { payload })).statusCode, 401);
+});
+
+logins('leaves codes and recovery codes as they are', async ({ app }) => {
+  const email = 'both@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  await sql`update users set password_hash = (select password_hash from users where email = ${ADA})
+    where email = ${email}`.execute(app.db());
+  const { codes } = await enrollPasskey(app, email);
+  const { secret } = await enroll(app, email);
+  for (const code of [codes[0], nextCode(app, secret)]) {
+    const { browser } = await challengedByPasskey(app, email);
+    const payload = { code };
+    assert.is((await browser.send('POST /session/otp/', { payload })).statusCode, 200);
+  }
+  const { browser } = await challengedByPasskey(app, email);
+  assert.is(problemIn(await browser.send('POST /session/otp/', { payload: {} })), 'invalid-input');
+});
+
+logins('has a cookie of its own, which https protects', async () => {
+  const app = await startTestApp({ BASE_URL: 'https://steward.test' });
+  try {
+    const response = await app.send('POST /session/passkey/options/');
+    const cookie = String(response.headers['set-cookie']);
+    assert.match(cookie, /^__Host-steward_passkey=.*Max-Age=300; Path=\/; HttpOnly; Secure; SameSite=Lax/);
+    assert.is(response.json().rpId, 'steward.test');
+  } finally {
+    await app.close();
+  }
+});
+
+/** The handle of the user, which an authenticator keeps with the key. */
+const handleOf = (authenticator: Authenticator): string =>
+  authenticator.get({ rpId: 'localhost', challenge: 'x' }).response.userHandle ?? '';
+
+logins.run();
