@@ -277,8 +277,6 @@ const INPUTS: Inputs = {
 /** These sign or render something, and write nothing. */
 const CHANGES_NOTHING = [
   'apps.openTicket',
-  // It records the time in a session, and the caller has a token.
-  'sessions.confirm',
   'apps.previewMaintenance',
   'clients.previewInvitation',
   'tickets.introspect',
