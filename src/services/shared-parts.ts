@@ -12,9 +12,10 @@ import { createErasureKeys } from './data-rights/erasure-keys.ts';
 import { createOpeningLookup } from './gate/forward-auth.ts';
 import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
+import { createHourlyLimit } from './rate-limits/counters.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
-import { createEmailChangeLimit } from './users/email-changes.ts';
-import { createDuplicateLimit } from './users/user-creation.ts';
+import { EMAIL_CHANGE_LIMIT } from './users/email-changes.ts';
+import { DUPLICATE_LIMIT } from './users/user-creation.ts';
 import { createAnyUserLoader } from './users/user-rows.ts';
 
 type Deps = {
@@ -38,8 +39,8 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
     loginConcurrency: createLoginConcurrency(),
     anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),
-    duplicateLimit: createDuplicateLimit(pool),
-    emailChangeLimit: createEmailChangeLimit(pool),
+    duplicateLimit: createHourlyLimit(pool, DUPLICATE_LIMIT),
+    emailChangeLimit: createHourlyLimit(pool, EMAIL_CHANGE_LIMIT),
     lookUpCredential: createCredentialLookup(fork(), read),
     lookUpOpening: createOpeningLookup(fork(), read),
     loadAnyUser: createAnyUserLoader(fork(), read),

@@ -3,8 +3,8 @@ import { type Clock, MINUTE_MS } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
+import type { HourlyLimiter } from '../rate-limits/counters.ts';
 import { findUserId } from '../users/addresses.ts';
-import type { DuplicateLimit } from '../users/user-creation.ts';
 import type { Audit, Origin } from './audit.ts';
 
 /** Entries per user and minute. The audit trail may be kept forever, so a client in a loop must not fill it. */
@@ -38,7 +38,7 @@ type Deps = {
   origin: Origin;
   logger: Pick<Logger, 'warn'>;
   refusalLimit: RefusalLimit;
-  duplicateLimit: DuplicateLimit;
+  duplicateLimit: HourlyLimiter;
 };
 
 /** Records requests of authenticated users that were refused with 403, or that revealed an account. */
@@ -49,7 +49,7 @@ export const createRefusals = ({ em, clock, audit, origin, logger, refusalLimit,
    */
   recordRevealed: async (actor: Actor, request: string, { code, revealed = '' }: Problem): Promise<void> => {
     if ((await findUserId(em, actor, revealed)) !== undefined) return;
-    await duplicateLimit.consume(actor.id);
+    await duplicateLimit.add(actor.id);
     const details = { request, problem: code };
     await audit.record(em, [{ action: 'request.refused', actor, target: revealed, details }]);
   },

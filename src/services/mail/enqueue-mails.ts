@@ -3,7 +3,7 @@ import type { MailKind } from '../../../entities/outbox-mail.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { tracing } from '../../lib/tracing.ts';
+import { NEW_MAIL, newMailValues } from './new-mail.ts';
 
 export type InvitationMail = { id: number; client: number; email: string };
 
@@ -41,10 +41,8 @@ export const enqueueInvitationMails = async <T extends InvitationMail>(
       from rows from (json_to_recordset(${JSON.stringify(rows)}::json) as (email varchar, client int, id int))
         with ordinality as requested (email, client_id, invitation_id, n)),
     enqueued as (
-      insert into outbox_mails (kind, recipient, client_id, invitation_id, operation_id, created_at, next_attempt_at,
-        traceparent)
-      select 'invitation', email, client_id, invitation_id, ${operationId}::uuid, ${now}::timestamptz, ${now}::timestamptz,
-        ${tracing.traceparent()}::varchar
+      insert into outbox_mails (kind, recipient, client_id, invitation_id, operation_id, ${NEW_MAIL})
+      select 'invitation', email, client_id, invitation_id, ${operationId}::uuid, ${newMailValues(now)}
       from requested where earlier < ${MAILS_PER_HOUR} order by n)
     select n::int - 1 as n from requested where earlier >= ${MAILS_PER_HOUR} order by n`.execute(kysely(tx));
   return rejected.flatMap(({ n }) => invitations[n] ?? []);
@@ -75,12 +73,11 @@ export const enqueueEmailMail = async (
   kind: 'email-confirmation' | 'email-changed',
   { userId, changeId, recipient, now, address }: EmailMail,
 ): Promise<void> => {
-  const to = { kind, recipient, user_id: userId, email_change_id: changeId };
-  const times = { created_at: now, next_attempt_at: now };
-  await kysely(tx)
-    .insertInto('outbox_mails')
-    .values({ ...to, ...times, request_address: address, traceparent: tracing.traceparent() })
-    .execute();
+  await sql`
+    insert into outbox_mails (kind, recipient, user_id, email_change_id, request_address, ${NEW_MAIL})
+    values (${kind}, ${recipient}, ${userId}, ${changeId}, ${address}, ${newMailValues(now)})`.execute(
+    kysely(tx),
+  );
 };
 
 type RequestRow = { id: number; app: string; client: number; user_id: number };
@@ -97,9 +94,8 @@ export const enqueueRequestMails = async (
   const since = new Date(now.getTime() - REQUEST_MAIL_MINUTES * MINUTE_MS);
   await sql`
     insert into outbox_mails
-      (kind, recipient, client_id, user_id, access_request_id, created_at, next_attempt_at, traceparent)
-    select 'access-requested', u.email, m.client_id, u.id, ${id}::int, ${now}::timestamptz, ${now}::timestamptz,
-      ${tracing.traceparent()}::varchar
+      (kind, recipient, client_id, user_id, access_request_id, ${NEW_MAIL})
+    select 'access-requested', u.email, m.client_id, u.id, ${id}::int, ${newMailValues(now)}
     from memberships m join users u on u.id = m.user_id
     where m.client_id = ${client}::int and m.is_admin and m.is_active_member and u.is_active
       and u.id <> ${userId}::int and not exists (
@@ -113,9 +109,8 @@ export const enqueueRequestMails = async (
 export const enqueueDecisionMail = async (tx: Em, requestId: number, now: Date): Promise<void> => {
   await sql`
     insert into outbox_mails
-      (kind, recipient, client_id, user_id, access_request_id, created_at, next_attempt_at, traceparent)
-    select 'access-decided', u.email, a.client_id, u.id, r.id, ${now}::timestamptz, ${now}::timestamptz,
-      ${tracing.traceparent()}::varchar
+      (kind, recipient, client_id, user_id, access_request_id, ${NEW_MAIL})
+    select 'access-decided', u.email, a.client_id, u.id, r.id, ${newMailValues(now)}
     from access_requests r join users u on u.id = r.user_id join apps a on a.id = r.app_id
     where r.id = ${requestId}::int`.execute(kysely(tx));
 };
@@ -127,9 +122,8 @@ const enqueueNotice = async (
   isDue: RawBuilder<boolean>,
 ): Promise<void> => {
   await sql`
-    insert into outbox_mails (kind, recipient, user_id, created_at, next_attempt_at, request_address, traceparent)
-    select ${kind}, email, id, ${now}::timestamptz, ${now}::timestamptz, ${address}::varchar,
-      ${tracing.traceparent()}::varchar
+    insert into outbox_mails (kind, recipient, user_id, request_address, ${NEW_MAIL})
+    select ${kind}, email, id, ${address}::varchar, ${newMailValues(now)}
     from users where id = ${userId}::int and ${isDue}`.execute(kysely(tx));
 };
 

@@ -4,13 +4,13 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { countRows } from '../../db/pagination.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
-import { tracing } from '../../lib/tracing.ts';
 import { type Actor, requireUserUpdatable } from '../access/actor.ts';
 import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import { findPending } from '../invitations/invitation-rows.ts';
 import { renewInvitation } from '../invitations/invite.ts';
 import { isMailed } from '../mail/enqueue-mails.ts';
+import { NEW_MAIL, newMailValues } from '../mail/new-mail.ts';
 import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
 import { findUserId } from '../users/addresses.ts';
 import { findGrantable, unknownApp } from '../users/app-grants.ts';
@@ -268,9 +268,8 @@ const enqueuePasswordLink = async (
   const now = clock.now();
   await requireFewMails(tx, actor, email, now);
   const { rows } = await sql<{ kind: string }>`
-    insert into outbox_mails (kind, recipient, user_id, operation_id, created_at, next_attempt_at, traceparent)
-    select kind, email, case kind when 'password-setup' then id end, ${operationId}, ${now}::timestamptz,
-      ${now}::timestamptz, ${tracing.traceparent()}::varchar
+    insert into outbox_mails (kind, recipient, user_id, operation_id, ${NEW_MAIL})
+    select kind, email, case kind when 'password-setup' then id end, ${operationId}, ${newMailValues(now)}
     from (select *, case when password_hash is null then 'password-setup' else 'password-reset' end as kind
       from users where id = ${user.id}::int) as person
     returning kind`.execute(kysely(tx));

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { tracing } from '../../lib/tracing.ts';
+import { NEW_MAIL, newMailValues } from '../mail/new-mail.ts';
 
 /** Days between the mail about a policy that makes passwords expire sooner and the first expiry by it. */
 const NOTICE_DAYS = 7;
@@ -70,16 +70,17 @@ export const enqueueExpiryNotices = async (
       from affected where ${givesNotice}::boolean
         and (memberships.client_id, memberships.user_id) = (affected.client_id, affected.user_id)
     )
-    insert into outbox_mails (kind, recipient, client_id, user_id, created_at, next_attempt_at, traceparent)
-    select 'password-expiry', email, client_id, user_id, ${now}::timestamptz,
-      ${now}::timestamptz + (row_number() over (order by user_id) - 1)
-        * least(interval '1 second', interval '1 hour' / count(*) over ()),
-      ${tracing.traceparent()}::varchar
+    insert into outbox_mails (kind, recipient, client_id, user_id, ${NEW_MAIL})
+    select 'password-expiry', email, client_id, user_id, ${newMailValues(now, SPREAD)}
     from affected where affected.is_active and not exists (select from outbox_mails queued
       where queued.kind = 'password-expiry' and queued.user_id = affected.user_id
         and queued.client_id = affected.client_id and queued.sent_at is null and queued.failed_at is null)
     order by user_id`.execute(kysely(tx));
 };
+
+/** One mail a second, or all within an hour. */
+const SPREAD = sql`(row_number() over (order by user_id) - 1)
+  * least(interval '1 second', interval '1 hour' / count(*) over ())`;
 
 /** Mails about one policy to one person in a day that client admins may cause. */
 const NOTICES_PER_DAY = 5;
@@ -124,8 +125,7 @@ export const enqueueReactivationNotice = async (tx: Em, userId: number, now: Dat
       from users where users.id = m.user_id and m.user_id = ${userId} and m.password_expiry_from = ${UNTOLD}
       returning m.client_id, m.user_id, users.email
     )
-    insert into outbox_mails (kind, recipient, client_id, user_id, created_at, next_attempt_at, traceparent)
-    select 'password-expiry', email, client_id, user_id, ${now}::timestamptz, ${now}::timestamptz,
-      ${tracing.traceparent()}::varchar
+    insert into outbox_mails (kind, recipient, client_id, user_id, ${NEW_MAIL})
+    select 'password-expiry', email, client_id, user_id, ${newMailValues(now)}
     from told`.execute(kysely(tx));
 };

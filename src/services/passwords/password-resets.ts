@@ -1,10 +1,10 @@
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
-import { tracing } from '../../lib/tracing.ts';
 import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
+import { newMail } from '../mail/new-mail.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';
@@ -26,9 +26,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
     request: async (email: string): Promise<void> => {
       await anonymousLimits.addReset(email, origin.address ?? '');
       await em.transactional(async (tx) => {
-        const now = clock.now();
-        const mail = { recipient: email, createdAt: now, nextAttemptAt: now };
-        tx.create(OutboxMail, { kind: 'password-reset', traceparent: tracing.traceparent(), ...mail });
+        tx.create(OutboxMail, { kind: 'password-reset', recipient: email, ...newMail(clock.now()) });
         await tx.flush();
         await audit.record(tx, [{ action: 'password.request-reset', actor: null, target: email }]);
       });

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Pool } from 'pg';
+import { type Em, kysely } from '../../db/kysely.ts';
+import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 
 export type WindowCount = {
@@ -55,11 +58,49 @@ export const createWindowCounter = (pool: Pool, windowMs: number) => {
   };
 };
 
+type HourlyLimit = {
+  /** Of the keys: `email-change`. */
+  prefix: string;
+  perHour: number;
+  /** What the caller is told. `msLeft`: until the hour ends. */
+  detailOf: (msLeft: number) => string;
+};
+
+/** Limits what a user does in an hour. Counted for all instances. */
+export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: HourlyLimit) => {
+  const counter = createWindowCounter(pool, HOUR_MS);
+  const keyOf = (userId: number): string => `${prefix}:${userId}`;
+  const refusalOf = (count: Pick<WindowCount, 'msLeft'>): Problem =>
+    new Problem('throttled', { detail: detailOf(count.msLeft), retryAfterSeconds: secondsLeft(count) });
+  return {
+    /**
+     * Counts one, on another connection than that of a transaction, which may be rolled back.
+     * @throws Problem `throttled` if it is one too many
+     */
+    add: async (userId: number): Promise<void> => {
+      const count = await counter.add(keyOf(userId));
+      if (count.points > perHour) throw refusalOf(count);
+    },
+
+    /** Reads on the connection of the caller. @throws Problem `throttled` if the limit is reached */
+    check: async (em: Em, userId: number): Promise<void> => {
+      const now = sql.raw(NOW_MS);
+      const { rows } = await sql<{ msLeft: number }>`
+        select least(expire - ${now}, ${HOUR_MS}::bigint)::int as "msLeft" from rate_limits
+        where key = ${keyOf(userId)} and points >= ${perHour} and expire > ${now}`.execute(kysely(em));
+      if (rows[0]) throw refusalOf(rows[0]);
+    },
+  };
+};
+
+export type HourlyLimiter = ReturnType<typeof createHourlyLimit>;
+
 /** Hashes text of any length that callers send, so that it is not stored. */
 export const hashKey = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Whole seconds, as in `Retry-After`. */
-export const secondsLeft = ({ msLeft }: WindowCount): number => Math.max(1, Math.ceil(msLeft / 1000));
+export const secondsLeft = ({ msLeft }: Pick<WindowCount, 'msLeft'>): number =>
+  Math.max(1, Math.ceil(msLeft / 1000));
 
 /** The IPv4 address, or the /64 network of an IPv6 address: one customer owns all addresses in it. */
 export const networkOf = (address: string): string => {

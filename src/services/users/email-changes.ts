@@ -1,13 +1,10 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
-import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
-import { tracing } from '../../lib/tracing.ts';
 import {
   type Actor,
   requirementOf,
@@ -24,8 +21,8 @@ import { deleteFactors } from '../auth/second-factors.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
+import { newMail } from '../mail/new-mail.ts';
 import { supersedeRoles } from '../operations/operation-log.ts';
-import { createWindowCounter, secondsLeft } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
 import { lockActiveUser, lockUser, usersWithRoles } from './user-locks.ts';
@@ -235,10 +232,7 @@ const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
   await tx.flush();
   // Inactive people get a link when they are reactivated and ask for one.
   if (!user.isActive) return;
-  tx.create(OutboxMail, {
-    ...{ kind: 'password-setup', user, recipient: user.email, createdAt: now, nextAttemptAt: now },
-    traceparent: tracing.traceparent(),
-  });
+  tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });
   await tx.flush();
 };
 
@@ -350,16 +344,9 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
     .where('users.is_active', '=', true);
 };
 
-/** Limits the mails that a user can send to any address. Counted for all instances. */
-export const createEmailChangeLimit = (pool: Pool) => {
-  const requests = createWindowCounter(pool, HOUR_MS);
-  return {
-    /** @throws Problem `throttled` */
-    add: async (userId: number): Promise<void> => {
-      const count = await requests.add(`email-change:${userId}`);
-      if (count.points <= REQUESTS_PER_HOUR) return;
-      const detail = `You have requested ${REQUESTS_PER_HOUR} changes of your address within an hour.`;
-      throw new Problem('throttled', { detail, retryAfterSeconds: secondsLeft(count) });
-    },
-  };
+/** Limits the mails that a user can send to any address. */
+export const EMAIL_CHANGE_LIMIT = {
+  prefix: 'email-change',
+  perHour: REQUESTS_PER_HOUR,
+  detailOf: (): string => `You have requested ${REQUESTS_PER_HOUR} changes of your address within an hour.`,
 };

@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { HOUR_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../../lib/problems.ts';
-import { tracing } from '../../lib/tracing.ts';
 import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-import { createWindowCounter } from '../rate-limits/counters.ts';
+import { newMail } from '../mail/new-mail.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
@@ -39,10 +37,8 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
       const now = clock.now();
       const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;
       const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
-      if (input.send_email) {
-        const mail = { user, recipient: email, createdAt: now, nextAttemptAt: now };
-        tx.create(OutboxMail, { kind: 'password-setup', traceparent: tracing.traceparent(), ...mail });
-      }
+      if (input.send_email)
+        tx.create(OutboxMail, { kind: 'password-setup', user, recipient: email, ...newMail(now) });
       await tx.flush();
       await changeAccess(tx, { by: actor.id, now }, [
         { userId: user.id, granted: apps, revoked: [], joined: [...clients] },
@@ -161,45 +157,18 @@ export const profileColorOf = (email: string): string => {
 };
 
 /** Accounts of other clients that an admin may find by trying to create them, in an hour. */
-export const DUPLICATES_PER_HOUR = 20;
-
-export type DuplicateLimit = ReturnType<typeof createDuplicateLimit>;
+const DUPLICATES_PER_HOUR = 20;
 
 /**
- * Limits how many accounts of other clients an admin finds: creating a user reveals whether the address is taken. At the
- * limit, every creation by this admin fails, whether the address is taken or not. Counted in the table `rate_limits`, for
- * all instances.
+ * Limits how many accounts of other clients an admin finds: creating a user reveals whether the address is taken. At the limit, every
+ * creation by this admin fails, whether the address is taken or not. Checked before and after a creation, in its transaction: requests sent
+ * in one burst all pass the first check.
  */
-export const createDuplicateLimit = (pool: Pool) => {
-  const duplicates = createWindowCounter(pool, HOUR_MS);
-  return {
-    /**
-     * Call it before and after a creation, in its transaction: requests sent in one burst all pass the first call.
-     * @throws Problem `throttled`
-     */
-    check: async (em: Em, actorId: number): Promise<void> => {
-      const { rows } = await sql<{ msLeft: number }>`
-        select (expire - extract(epoch from clock_timestamp()) * 1000)::float as "msLeft" from rate_limits
-        where key = ${keyOf(actorId)} and points >= ${DUPLICATES_PER_HOUR}`.execute(kysely(em));
-      const msLeft = rows[0]?.msLeft ?? 0;
-      if (msLeft > 0) throw tooManyDuplicates(Math.min(msLeft, HOUR_MS));
-    },
-
-    /**
-     * Counts a found account. Must not be called in the transaction of the creation, which is rolled back.
-     * @throws Problem `throttled` if it must not be reported any more
-     */
-    consume: async (actorId: number): Promise<void> => {
-      const { points, msLeft } = await duplicates.add(keyOf(actorId));
-      if (points > DUPLICATES_PER_HOUR) throw tooManyDuplicates(msLeft);
-    },
-  };
-};
-
-const keyOf = (actorId: number): string => `duplicate-user:${actorId}`;
-
-const tooManyDuplicates = (msLeft: number): Problem => {
-  const minutes = Math.ceil(msLeft / MINUTE_MS);
-  const detail = `${DUPLICATES_PER_HOUR} of the users that you tried to create in the last hour already have an account in another client. You can create users again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. Invite people instead: an invitation also reaches those who have an account.`;
-  return new Problem('throttled', { detail, retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1000)) });
+export const DUPLICATE_LIMIT = {
+  prefix: 'duplicate-user',
+  perHour: DUPLICATES_PER_HOUR,
+  detailOf: (msLeft: number): string => {
+    const minutes = Math.ceil(msLeft / MINUTE_MS);
+    return `${DUPLICATES_PER_HOUR} of the users that you tried to create in the last hour already have an account in another client. You can create users again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. Invite people instead: an invitation also reaches those who have an account.`;
+  },
 };
