@@ -24,16 +24,14 @@ export const migrate = async (config: Config): Promise<string[]> => {
 
 const NO_MIGRATIONS = 'No pending migrations.';
 
-/** What pending migrations would lock; with `isMeasured`, also for how long. @returns lines for the operator */
-export const previewOf = async (config: Config, isMeasured: boolean): Promise<string[]> => {
-  const pending = await withDatabaseHost(config, ({ connection }) =>
-    previewMigrations(connection, { isMeasured }),
-  );
+/** What pending migrations would lock. @returns lines for the operator */
+export const previewOf = async (config: Config): Promise<string[]> => {
+  const pending = await withDatabaseHost(config, ({ connection }) => previewMigrations(connection));
   return pending.length > 0 ? pending.flatMap(linesOf) : [NO_MIGRATIONS];
 };
 
-const linesOf = ({ name, locks, ms }: MigrationPreview): string[] => [
-  ms === null ? name : `${name}: took ${ms.toFixed(0)} ms`,
+const linesOf = ({ name, locks }: MigrationPreview): string[] => [
+  name,
   ...(locks.length === 0 ? ['  locks no existing table'] : []),
   ...locks.map(
     ({ table, mode, rows, bytes }) =>

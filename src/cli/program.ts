@@ -56,21 +56,18 @@ const addServiceCommands = (program: Command): void => {
 
 const MIGRATE_HELP = `
 --dry-run changes nothing, and may run beside the service. It lists the locks that each migration takes on existing
-tables, with their estimated sizes. With --measure it also runs the migrations in a transaction that is rolled back,
-and prints how long they take on this data: requests that need the same tables wait for as long. It gives up if a lock
-is not granted within 3 s.`;
+tables, with their estimated sizes.`;
 
 const addMigrateCommand = (program: Command): void => {
   program
     .command('migrate')
     .description('Apply pending migrations and exit')
     .option('--dry-run', 'list pending migrations and their locks without applying them')
-    .option('--measure', 'with --dry-run: run them in a transaction that is rolled back')
     .addHelpText('after', MIGRATE_HELP)
-    .action(async ({ dryRun = false, measure = false }: { dryRun?: boolean; measure?: boolean }) => {
+    .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
       const config = readConfig(process.env);
       const { migrate, previewOf } = await import('./database-work.ts');
-      const lines = dryRun || measure ? await previewOf(config, measure) : await migrate(config);
+      const lines = dryRun ? await previewOf(config) : await migrate(config);
       process.stdout.write(`${lines.join('\n')}\n`);
     });
 };
