@@ -11,8 +11,8 @@ export type Series = {
   /** `Actions` */
   name: string;
   kind: 'main' | 'before' | 'other';
-  /** A number and what it is of, such as a day, for each point; the first series has as many points as the others. */
-  points: readonly { label: string; value: number }[];
+  /** For each point a number, what it is of, such as a day, and that in short; the first series has as many points as the others. */
+  points: readonly { label: string; axis: string; value: number }[];
   /** Whether the time of the last point has not ended: the way to it is dashed, and no drop. */
   isUnfinished?: boolean;
 };
@@ -88,8 +88,10 @@ export const LineChart = ({ title, series, height }: Props) => {
           {pointed !== null && <Numbers series={series} at={pointed} x={xOf(pointed)} />}
         </div>
         <div className={classes.labels}>
-          {labelsOf(main).map((label) => (
-            <span key={label}>{label}</span>
+          {labelledOf(main).map((index) => (
+            <span key={index} data-edge={edgeOf(index, last)} style={{ left: `${xOf(index)}%` }}>
+              {main.points[index]?.axis}
+            </span>
           ))}
         </div>
       </div>
@@ -136,10 +138,13 @@ const stepsTo = (highest: number): number[] => {
   return Array.from({ length: Math.max(Math.ceil(highest / step), 1) + 1 }, (_, index) => index * step);
 };
 
-/** Those of points at equal distances, with the first and the last. */
-const labelsOf = ({ points }: Series): string[] => {
+/** The points with a label below: the first, the last, and some between at about equal distances. */
+const labelledOf = ({ points }: Series): number[] => {
   const indexes = Array.from({ length: LABELS }, (_, nth) =>
     Math.round((nth * (points.length - 1)) / (LABELS - 1)),
   );
-  return [...new Set(indexes)].flatMap((index) => points[index]?.label ?? []);
+  return [...new Set(indexes)];
 };
+
+/** Labels of the outer points stay inside of the chart. */
+const edgeOf = (index: number, last: number) => (index === 0 ? 'start' : index === last ? 'end' : undefined);

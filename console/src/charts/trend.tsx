@@ -19,7 +19,7 @@ export const Trend = ({ value, before, title }: Props) => {
   if (before === 0)
     return value === 0 ? null : (
       <Text size="sm" c="dimmed" title={title}>
-        new
+        none before
       </Text>
     );
   const Arrow = value < before ? IconArrowDownRight : IconArrowUpRight;

@@ -24,6 +24,11 @@ const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'U
 /** `22 Nov 2026` for `2026-11-22`. */
 export const dayText = (day: string): string => DAY.format(new Date(day));
 
+const DAY_IN_SHORT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** `22 Nov` for `2026-11-22`. */
+export const shortDayText = (day: string): string => DAY_IN_SHORT.format(new Date(day));
+
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
 /** `22 Nov 2026` in the time zone of the browser. */

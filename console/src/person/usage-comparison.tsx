@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { Sparkline } from '../charts/sparkline.tsx';
-import { dayText } from '../components/date-text.tsx';
+import { dayText, shortDayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import type { UsageDay } from '../usage/usage-by-day.tsx';
 
@@ -34,7 +34,14 @@ export const UsageCard = ({ email }: { email: string }) => {
       {isPending && <Skeleton height={88} />}
       {data && (
         <>
-          <Sparkline values={actionsOf(data.now)} before={actionsOf(data.before)} width="100%" height={56} />
+          {isUsed(data) && (
+            <Sparkline
+              values={actionsOf(data.now)}
+              before={actionsOf(data.before)}
+              width="100%"
+              height={56}
+            />
+          )}
           <Text size="sm" c="dimmed">
             {summaryOf(data)}
           </Text>
@@ -62,14 +69,16 @@ export const UsageComparison = ({ email }: { email: string }) => {
       {data && (
         <>
           <Text size="sm">{summaryOf(data)}</Text>
-          <LineChart
-            title={`Actions by day, and ${DAYS} days before. The days in apps have the numbers.`}
-            series={[
-              { name: 'Actions', kind: 'main', points: pointsOf(data.now) },
-              { name: `${DAYS} days before`, kind: 'before', points: pointsOf(data.before) },
-            ]}
-            height={160}
-          />
+          {isUsed(data) && (
+            <LineChart
+              title={`Actions by day, and ${DAYS} days before. The days in apps have the numbers.`}
+              series={[
+                { name: 'Actions', kind: 'main', points: pointsOf(data.now) },
+                { name: `${DAYS} days before`, kind: 'before', points: pointsOf(data.before) },
+              ]}
+              height={160}
+            />
+          )}
         </>
       )}
     </Stack>
@@ -79,16 +88,19 @@ export const UsageComparison = ({ email }: { email: string }) => {
 const actionsOf = (days: UsageDay[]): number[] => days.map(({ actions }) => actions);
 
 const pointsOf = (days: UsageDay[]) =>
-  days.map(({ day, actions }) => ({ label: dayText(day), value: actions }));
+  days.map(({ day, actions }) => ({ label: dayText(day), axis: shortDayText(day), value: actions }));
 
 const sumOf = (days: UsageDay[]): number => days.reduce((sum, { actions }) => sum + actions, 0);
+
+const isUsed = ({ now, before }: Usage): boolean => sumOf(now) + sumOf(before) > 0;
+
 const counted = (count: number, one: string): string =>
   `${count.toLocaleString()} ${count === 1 ? one : `${one}s`}`;
 const percent = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' });
 
 const summaryOf = ({ now, before }: Usage): string => {
   const [actions, earlier] = [sumOf(now), sumOf(before)];
-  if (actions === 0 && earlier === 0) return `No usage in ${2 * DAYS} days.`;
+  if (actions === 0 && earlier === 0) return `No usage in ${DAYS} days.`;
   const active = now.filter(({ actions: count }) => count > 0).length;
   const compared =
     earlier === 0

@@ -1,4 +1,4 @@
-import { dayText } from '../components/date-text.tsx';
+import { dayText, shortDayText } from '../components/date-text.tsx';
 import type { Interval } from './usage-filter.ts';
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
@@ -8,3 +8,7 @@ export const periodLabel = (interval: Interval, start: string, end: string): str
   if (interval === 'month') return MONTH.format(new Date(start));
   return start === end ? dayText(start) : `${dayText(start)} – ${dayText(end)}`;
 };
+
+/** Its first day, as `16 Nov`, or `Nov 2026`. */
+export const shortPeriodLabel = (interval: Interval, start: string): string =>
+  interval === 'month' ? MONTH.format(new Date(start)) : shortDayText(start);

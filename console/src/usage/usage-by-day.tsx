@@ -1,10 +1,10 @@
-import { Group, SegmentedControl, Skeleton, Stack, Title } from '@mantine/core';
+import { Group, SegmentedControl, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { ChartTable } from '../charts/chart-table.tsx';
 import { LineChart, type Series } from '../charts/line-chart.tsx';
-import { dayText } from '../components/date-text.tsx';
+import { dayText, shortDayText } from '../components/date-text.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { DayTable } from './day-table.tsx';
 
@@ -28,6 +28,7 @@ export const UsageByDay = <Days extends number>(props: Props<Days>) => {
   const series = useQuery(
     trpc.usage.series.queryOptions({ ...subject, window: days }, { placeholderData: keepPreviousData }),
   );
+  const isUsed = series.data?.some(({ actions }) => actions > 0);
   const hasUsers = subject.email === undefined;
   return (
     <Stack className="card" mt="md">
@@ -48,7 +49,8 @@ export const UsageByDay = <Days extends number>(props: Props<Days>) => {
       </Group>
       <ProblemAlert error={series.error} />
       {series.isPending && <Skeleton height={CHART_HEIGHT} />}
-      {series.data && (
+      {series.data && !isUsed && <Text c="dimmed">No usage in {days} days.</Text>}
+      {series.data && isUsed && (
         <>
           <LineChart
             title={`${hasUsers ? 'Actions and people' : 'Actions'} per day. The table has the numbers.`}
@@ -66,7 +68,7 @@ export const UsageByDay = <Days extends number>(props: Props<Days>) => {
 
 const seriesOf = (days: readonly UsageDay[], hasUsers: boolean): [Series, ...Series[]] => {
   const pointsOf = (key: 'actions' | 'users') =>
-    days.map((row) => ({ label: dayText(row.day), value: row[key] }));
+    days.map((row) => ({ label: dayText(row.day), axis: shortDayText(row.day), value: row[key] }));
   const actions: Series = { name: 'Actions', kind: 'main', points: pointsOf('actions') };
   return hasUsers ? [actions, { name: 'People', kind: 'other', points: pointsOf('users') }] : [actions];
 };

@@ -5,7 +5,7 @@ import { LineChart, type Series } from '../charts/line-chart.tsx';
 import { Trend } from '../charts/trend.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { queryOf } from '../components/search-params.ts';
-import { periodLabel } from './period-label.ts';
+import { periodLabel, shortPeriodLabel } from './period-label.ts';
 import type { Interval, Report } from './usage-filter.ts';
 import { type UsagePeriod, useReport } from './use-report.ts';
 
@@ -29,6 +29,7 @@ export const UsageReport = (props: Props) => {
   const { title, order = 2, report, height = 260, hasTotal = false, actions } = props;
   const { data, error, isPending } = useReport(report);
   const { interval } = report;
+  const isUsed = data && sum(data, 'actions') + sum(data, 'previous_actions') > 0;
   return (
     <Stack className="card" component="section" aria-label={title} mt="md">
       <Group justify="space-between">
@@ -42,7 +43,8 @@ export const UsageReport = (props: Props) => {
       </Group>
       <ProblemAlert error={error} />
       {isPending && <Skeleton height={height} />}
-      {data && (
+      {data && !isUsed && <Text c="dimmed">No usage in this time.</Text>}
+      {data && isUsed && (
         <>
           <LineChart
             title={`Actions by ${interval}, and in the previous period. The table has the numbers.`}
@@ -86,25 +88,33 @@ const Total = ({ rows }: { rows: readonly UsagePeriod[] }) => {
 /** People only of one app: those of several apps cannot be added. */
 const seriesOf = (rows: readonly UsagePeriod[], interval: Interval): [Series, ...Series[]] => {
   const oldestFirst = rows.toReversed();
-  const labelOf = ({ start, end }: UsagePeriod) => periodLabel(interval, start, end);
+  const nameOf = (start: string, end: string) => ({
+    label: periodLabel(interval, start, end),
+    axis: shortPeriodLabel(interval, start),
+  });
+  const namesOf = ({ start, end }: UsagePeriod) => nameOf(start, end);
   const people = oldestFirst.flatMap((row) =>
-    row.users === null ? [] : [{ label: labelOf(row), value: row.users }],
+    row.users === null ? [] : [{ ...namesOf(row), value: row.users }],
   );
   return [
     {
       name: 'Actions',
       kind: 'main',
       isUnfinished: true,
-      points: oldestFirst.map((row) => ({ label: labelOf(row), value: row.actions })),
+      points: oldestFirst.map((row) => ({ ...namesOf(row), value: row.actions })),
     },
-    {
-      name: 'Previous period',
-      kind: 'before',
-      points: oldestFirst.map(({ previous_start, previous_end, previous_actions }) => ({
-        label: periodLabel(interval, previous_start, previous_end),
-        value: previous_actions,
-      })),
-    },
+    ...(sum(rows, 'previous_actions') > 0
+      ? [
+          {
+            name: 'Previous period',
+            kind: 'before' as const,
+            points: oldestFirst.map(({ previous_start, previous_end, previous_actions }) => ({
+              ...nameOf(previous_start, previous_end),
+              value: previous_actions,
+            })),
+          },
+        ]
+      : []),
     ...(people.length > 0
       ? [{ name: 'People', kind: 'other' as const, points: people, isUnfinished: true }]
       : []),
