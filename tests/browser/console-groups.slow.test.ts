@@ -15,6 +15,10 @@ const addGroup = async (app: TestApp, members: string[] = [], apps: string[] = [
   const group = await app.as(ACME).groups.create({ id: 1, name: `Team ${created}`, members, apps });
   return { ...group, path: `/console/groups/1/${group.id}` };
 };
+const openRemoval = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Remove group' }).click();
+};
 const membersOf = (page: Page) => page.getByRole('table', { name: 'Members' });
 const read = (app: TestApp, group_id: number) => app.as(ACME).groups.get({ id: 1, group_id });
 
@@ -38,8 +42,8 @@ testAppearance(groups, {
   'console-remove-group': async (page, app) => {
     const { path, name } = await addGroup(app, [GRACE], [CHURN]);
     await showing(path, name)(page, app);
-    await page.getByRole('button', { name: 'Delete group' }).click();
-    await page.getByRole('dialog').getByText('No one loses an app.').waitFor();
+    await openRemoval(page);
+    await page.getByRole('dialog').getByText('No one loses an app').waitFor();
   },
 });
 
@@ -106,12 +110,12 @@ groups('say who loses an app before it is taken out', async ({ app, browser }) =
   await page.getByText('Saved.').waitFor();
   assert.equal((await read(app, id)).apps, [SALES]);
 
-  await page.getByRole('button', { name: 'Delete group' }).click();
+  await openRemoval(page);
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Sales: 1 person').waitFor();
-  await dialog.getByRole('button', { name: 'Delete group' }).click();
+  await dialog.getByRole('button', { name: 'Remove group' }).click();
   await waitForHeading(page, 'Groups');
-  await page.getByText('Group deleted.').waitFor();
+  await page.getByText('Group removed.').waitFor();
   assert.equal((await app.as(ACME).users.get({ email })).apps, []);
 });
 

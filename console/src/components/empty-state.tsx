@@ -1,15 +1,21 @@
-import { Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import classes from './empty-state.module.css';
 
 type Props = {
   title: string;
   /** What to do about it. */
   children?: ReactNode;
+  /** A button that does so. */
+  action?: ReactNode;
 };
 
-export const EmptyState = ({ title, children }: Props) => (
-  <Stack align="center" gap="xs" p="xl" ta="center">
+export const EmptyState = ({ title, children, action }: Props) => (
+  <div className={classes.empty}>
     <Text fw={600}>{title}</Text>
-    <Text c="dimmed">{children}</Text>
-  </Stack>
+    <Text c="dimmed" maw="40rem">
+      {children}
+    </Text>
+    {action}
+  </div>
 );

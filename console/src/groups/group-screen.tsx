@@ -1,4 +1,4 @@
-import { Button, Group, SimpleGrid, Text } from '@mantine/core';
+import { Button, Group, Menu, SimpleGrid, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
@@ -23,7 +23,7 @@ const route = getRouteApi('/groups/$client/$group');
 
 export type GroupScreenData = Outputs['groups']['screen'];
 
-const GRANT_HINT = 'Gives today’s members an app until a day. Later members do not get it.';
+const GRANT_HINT = 'Only for the members of today.';
 
 /** A team: its apps and members. */
 export const GroupScreen = () => {
@@ -50,17 +50,17 @@ export const GroupScreen = () => {
           </>
         }
         procedures={['groups.get']}
-        actions={
+        menu={
           mayChange && (
-            <Button variant="subtle" color="red" onClick={removing.open}>
-              Delete group
-            </Button>
+            <Menu.Item color="red" onClick={removing.open}>
+              Remove group
+            </Menu.Item>
           )
         }
       />
       <ProblemAlert error={bulk.error ?? remove.error} />
       {bulk.data && <BulkResults outcome={bulk.data} onClose={bulk.reset} />}
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>
         <GroupForm key={`form of ${group.id}`} group={group} isReadOnly={!mayChange} />
         <GroupMembers key={`members of ${group.id}`} group={group} isReadOnly={!mayChange}>
           {mayChange && emails.length > 0 && (
@@ -131,7 +131,7 @@ const useRemoval = (client: number) => {
         // First, because the group can be read no more.
         await navigate({ to: '/groups', search: { client } });
         await refresh();
-        notify('Group deleted.');
+        notify('Group removed.');
       },
     }),
   );

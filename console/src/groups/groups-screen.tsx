@@ -1,14 +1,15 @@
-import { Button } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { useAppLabels } from '../components/changes.tsx';
 import { useClients } from '../components/client-select.tsx';
-import { DateText } from '../components/date-text.tsx';
+import { dateOf, exactTimeOf } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { Tags } from '../components/tags.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -43,13 +44,19 @@ export const GroupsScreen = () => {
         lead={`Teams of ${client.name}. Members have the apps of their groups.`}
         actions={mayChange && <Button onClick={open}>New group</Button>}
       />
-      <GroupTable key={client.id} client={client.id} mayChange={mayChange} />
+      <GroupTable key={client.id} client={client.id} onCreate={mayChange ? open : undefined} />
       {isCreating && <NewGroup client={client.id} onClose={close} />}
     </>
   );
 };
 
-const GroupTable = ({ client, mayChange }: { client: number; mayChange: boolean }) => {
+type TableProps = {
+  client: number;
+  /** Only for those who may. */
+  onCreate: (() => void) | undefined;
+};
+
+const GroupTable = ({ client, onCreate }: TableProps) => {
   const appLabels = useAppLabels();
   const groups = useInfiniteQuery(
     trpc.groups.list.infiniteQueryOptions(
@@ -64,8 +71,17 @@ const GroupTable = ({ client, mayChange }: { client: number; mayChange: boolean 
       pages={groups}
       keyOf={({ id }) => id}
       empty={
-        <EmptyState title="There are no groups yet">
-          {mayChange
+        <EmptyState
+          title="There are no groups yet"
+          action={
+            onCreate && (
+              <Button variant="default" onClick={onCreate}>
+                Create the first group
+              </Button>
+            )
+          }
+        >
+          {onCreate
             ? 'Create one to give several people the same apps, and to take them away together.'
             : 'Admins of the client create them.'}
         </EmptyState>
@@ -92,15 +108,24 @@ const columnsOf = (appLabels: ReadonlyMap<string, string>): Column<GroupRow>[] =
     heading: 'Members',
     width: '6rem',
     onPhone: 'corner',
-    cell: ({ member_count: count }) => count.toLocaleString(),
+    cell: ({ member_count: count }) => (
+      <>
+        {count.toLocaleString()}{' '}
+        <Text span fz="inherit" hiddenFrom="sm">
+          {count === 1 ? 'member' : 'members'}
+        </Text>
+      </>
+    ),
   },
   {
     heading: 'Apps',
     width: 'minmax(9rem, 3fr)',
-    cell: ({ apps }) => {
-      const names = apps.map((id) => appLabels.get(id) ?? id).join(', ');
-      return <span title={names}>{names || 'None'}</span>;
-    },
+    cell: ({ apps }) =>
+      apps.length === 0 ? '–' : <Tags names={apps.map((id) => appLabels.get(id) ?? id)} shown={4} />,
   },
-  { heading: 'Created', width: '9.5rem', cell: ({ created_at: date }) => <DateText date={date} /> },
+  {
+    heading: 'Created',
+    width: '7rem',
+    cell: ({ created_at: date }) => <span title={exactTimeOf(date)}>{dateOf(date)}</span>,
+  },
 ];

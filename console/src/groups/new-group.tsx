@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
@@ -36,25 +36,18 @@ export const NewGroup = ({ client, onClose }: Props) => {
           {!isFieldError && <ProblemAlert error={create.error} />}
           <TextInput
             label="Name"
-            placeholder="Such as Finance"
+            placeholder="Finance"
             required
             maxLength={100}
             data-autofocus
             {...form.getInputProps('name')}
           />
-          <div>
-            <Text size="sm" fw={600}>
-              Apps
-            </Text>
-            <Text size="xs" c="dimmed" mb={4}>
-              What all members may open. You can choose them later, too.
-            </Text>
-            <AppChecklist
-              client={client}
-              value={form.getValues().apps}
-              onChange={(apps) => form.setFieldValue('apps', apps)}
-            />
-          </div>
+          <AppChecklist
+            client={client}
+            description="What all members may open. You can choose them later, too."
+            value={form.getValues().apps}
+            onChange={(apps) => form.setFieldValue('apps', apps)}
+          />
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

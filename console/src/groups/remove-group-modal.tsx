@@ -10,14 +10,14 @@ type Props = {
   onClose: () => void;
 };
 
-/** Asks before a group is deleted, and says who loses what. */
+/** Asks before a group is removed, and says who loses what. */
 export const RemoveGroupModal = ({ group, isOpen, onConfirm, onClose }: Props) => (
-  <Dialog isOpen={isOpen} onClose={onClose} title={`Delete the group ${group.name}?`}>
+  <Dialog isOpen={isOpen} onClose={onClose} title={`Remove the group ${group.name}?`}>
     <Stack>
       <Losses losses={group.losses} />
       <Text>The people themselves, their own grants and other groups stay as they are.</Text>
       <DialogButtons
-        action="Delete group"
+        action="Remove group"
         isDanger
         onAction={() => {
           onClose();
@@ -31,7 +31,7 @@ export const RemoveGroupModal = ({ group, isOpen, onConfirm, onClose }: Props) =
 
 const Losses = ({ losses }: Pick<GroupScreenData, 'losses'>) => {
   const appLabels = useAppLabels();
-  if (losses.length === 0) return <Text>No one loses an app.</Text>;
+  if (losses.length === 0) return <Text>No one loses an app: all members have them by other ways, too.</Text>;
   return (
     <div>
       <Text>These apps close at once for those who have them only through this group:</Text>

@@ -1,27 +1,44 @@
-import { Button, Group, Table, Text } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { trpc } from '../api.ts';
+import { type Outputs, trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { DateText } from '../components/date-text.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
+import { type Column, VirtualTable } from '../components/virtual-table.tsx';
+
+type Key = Outputs['signingKeys']['list']['keys'][number];
 
 const DAY_MS = 86_400_000;
-const COLORS = {
-  pending: 'yellow',
-  signing: 'green',
-  retiring: 'gray',
-  retired: 'gray',
-  unreadable: 'red',
+
+const STATES = {
+  pending: { label: 'Signs soon', color: 'yellow' },
+  signing: { label: 'Signs', color: 'green' },
+  retiring: { label: 'Only checks', color: 'gray' },
+  retired: { label: 'Retired', color: 'gray' },
+  unreadable: { label: 'Unreadable', color: 'red' },
 } as const;
 
 const ageOf = (created: Date): string => {
   const days = Math.floor((Date.now() - created.getTime()) / DAY_MS);
   return days === 1 ? '1 day' : `${days} days`;
 };
+
+const COLUMNS: Column<Key>[] = [
+  { heading: 'Key', width: 'minmax(12rem, 3fr)', cell: ({ kid }) => <span title={kid}>{kid}</span> },
+  {
+    heading: 'State',
+    width: '8rem',
+    onPhone: 'corner',
+    cell: ({ state }) => <StatusText {...STATES[state]} />,
+  },
+  { heading: 'Age', width: '6rem', onPhone: 'half', cell: ({ created_at }) => ageOf(created_at) },
+  { heading: 'Signs from', width: '10rem', cell: ({ signs_from }) => <DateText date={signs_from} /> },
+];
 
 /** The keys that sign tickets, for superusers. */
 export const SigningKeysScreen = () => {
@@ -41,7 +58,7 @@ export const SigningKeysScreen = () => {
     <>
       <ScreenHeader
         title="Signing keys"
-        lead="They sign the tickets with which apps know who opens them. Steward replaces them by age."
+        lead="Apps check with these keys who opens them. Steward replaces old keys by itself."
         procedures={['signingKeys.list']}
         actions={
           <Button loading={rotate.isPending} onClick={asking.open}>
@@ -50,32 +67,20 @@ export const SigningKeysScreen = () => {
         }
       />
       <ProblemAlert error={rotate.error} />
-      <div className="card">
-        <Table>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Key</Table.Th>
-              <Table.Th>State</Table.Th>
-              <Table.Th>Age</Table.Th>
-              <Table.Th>Signs from</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {keys.map(({ kid, state, created_at, signs_from }) => (
-              <Table.Tr key={kid}>
-                <Table.Td style={{ wordBreak: 'break-all' }}>{kid}</Table.Td>
-                <Table.Td>
-                  <StatusText label={state} color={COLORS[state]} />
-                </Table.Td>
-                <Table.Td>{ageOf(created_at)}</Table.Td>
-                <Table.Td>
-                  <DateText date={signs_from} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </div>
+      {keys.length === 0 ? (
+        <EmptyState title="No signing keys yet">
+          The first one is created when someone opens an app. Rotate creates it now.
+        </EmptyState>
+      ) : (
+        <VirtualTable
+          label="Signing keys"
+          columns={COLUMNS}
+          rows={keys}
+          keyOf={({ kid }) => kid}
+          hasMore={false}
+          onMore={() => {}}
+        />
+      )}
       <ConfirmModal
         isOpen={isAsking}
         title="Rotate the signing key?"
@@ -83,11 +88,7 @@ export const SigningKeysScreen = () => {
         onConfirm={() => rotate.mutate({})}
         onClose={asking.close}
       >
-        <Group>
-          <Text>
-            A new key is published now and signs a few minutes later. Tickets of the old key stay valid.
-          </Text>
-        </Group>
+        A new key is published now and signs a few minutes later. Tickets of the old key stay valid.
       </ConfirmModal>
     </>
   );

@@ -1,5 +1,6 @@
-import { Stack, Text } from '@mantine/core';
-import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Outlet, useRouterState } from '@tanstack/react-router';
+import { EmptyState } from '../components/empty-state.tsx';
+import { HeaderLink } from '../components/header-link.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { kindsOf, type Screen, screenAt } from './screens.ts';
 import { useSession } from './use-session.ts';
@@ -17,11 +18,13 @@ export const ScreenOutlet = () => {
 const Refusal = ({ screen }: { screen: Screen }) => (
   <>
     <ScreenHeader title={screen.label} />
-    <Stack className="card" align="flex-start" role="alert">
-      <Text>This screen is for {listOf.format(kindsOf(screen))}. A superuser can give you the role.</Text>
-      <Link className="text-link" to="/">
-        Go to your apps
-      </Link>
-    </Stack>
+    <div role="alert">
+      <EmptyState
+        title={`You have no access to ${screen.label}`}
+        action={<HeaderLink to="/">Go to your apps</HeaderLink>}
+      >
+        This screen is for {listOf.format(kindsOf(screen))}. A superuser can give you the role.
+      </EmptyState>
+    </div>
   </>
 );

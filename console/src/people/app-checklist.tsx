@@ -16,13 +16,16 @@ type Props = {
   client: number;
   /** Ids of apps that are not offered. */
   without?: readonly string[] | undefined;
+  label?: string;
+  description?: string;
   value: string[];
   /** @param apps ids */
   onChange: (apps: string[]) => void;
 };
 
 /** Chooses apps of a client. */
-export const AppChecklist = ({ client, without = NONE, value, onChange }: Props) => {
+export const AppChecklist = (props: Props) => {
+  const { client, without = NONE, label = 'Apps', description, value, onChange } = props;
   const apps = useQuery(trpc.apps.list.queryOptions({ client }));
   const [search, setSearch] = useState('');
   const all = (apps.data ?? []).filter(({ id }) => !without.includes(id));
@@ -45,8 +48,14 @@ export const AppChecklist = ({ client, without = NONE, value, onChange }: Props)
         <Text c="dimmed">{search === '' ? 'There is no app to choose.' : 'No app matches.'}</Text>
       )}
       <ScrollArea.Autosize mah="40vh">
-        <Checkbox.Group label="Apps" value={value} onChange={onChange}>
-          <Stack gap="xs" p={4}>
+        <Checkbox.Group
+          label={label}
+          {...(description !== undefined && { description })}
+          value={value}
+          onChange={onChange}
+        >
+          {/* Room for the ring of the focus, which the scroll area cuts off. */}
+          <Stack gap="xs" pt={6} pb={4} pl={1}>
             {shown.map((app) => (
               <Checkbox key={app.id} value={app.id} label={app.label} />
             ))}
