@@ -40,7 +40,7 @@ testAppearance(addresses, {
     await openConsole(page, '/console/account', EDSGER);
     await page.getByLabel('New email address').fill('ewd@globex.test');
     await page.getByRole('button', { name: 'Send the link' }).click();
-    await page.getByText('Confirm the change in ewd@globex.test').waitFor();
+    await page.getByText('The change to ewd@globex.test is not confirmed yet').waitFor();
   },
 });
 
@@ -56,7 +56,7 @@ addresses('are changed by the person, who confirms in the new mailbox', async ({
   const prompt = page.getByRole('dialog', { name: 'Confirm your password' });
   await prompt.getByLabel('Password', { exact: true }).fill(DEMO_PASSWORD);
   await prompt.getByRole('button', { name: 'Confirm' }).click();
-  await page.getByText(`Confirm the change in ${to}`).waitFor();
+  await page.getByText(`The change to ${to} is not confirmed yet`).waitFor();
   assert.is(await logIn(app, GRACE), 200, 'nothing changes before the confirmation');
 
   await page.goto(`/email/confirm/?token=${await mailedEmailToken(app, to, 'confirm')}`);
@@ -72,10 +72,10 @@ addresses('that wait for a confirmation are shown to the person, who cancels the
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/account', GRACE);
-  await page.getByRole('status').getByText('Waits for grace.h@acme.test to confirm').waitFor();
+  await page.getByRole('status').getByText('The change to grace.h@acme.test is not confirmed yet').waitFor();
   await page.getByRole('button', { name: 'Cancel the change' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the change' }).click();
-  await page.getByText('Waits for grace.h@acme.test').waitFor({ state: 'detached' });
+  await page.getByText('The change to grace.h@acme.test').waitFor({ state: 'detached' });
 
   assert.is((await app.as(GRACE).profile.pendingEmail()).pending, null);
 });
@@ -109,10 +109,10 @@ addresses(
     await page.getByText(`Sent a link to ${to}.`).waitFor();
     assert.is((await app.as(ACME).users.get({ email: ADA })).email, ADA);
     assert.ok(await mailedEmailToken(app, to, 'confirm'));
-    await page.getByRole('status').getByText(`Waits for ${to} to confirm`).waitFor();
+    await page.getByRole('status').getByText(`The change to ${to} is not confirmed yet`).waitFor();
     await page.getByRole('button', { name: 'Cancel the change' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the change' }).click();
-    await page.getByText(`Waits for ${to}`).waitFor({ state: 'detached' });
+    await page.getByText(`The change to ${to}`).waitFor({ state: 'detached' });
     assert.is((await app.as(ACME).users.screen({ email: ADA })).account?.pending_email, null);
 
     const again = await openDialog(page, ROOT, ADA, 'Ada Lovelace');

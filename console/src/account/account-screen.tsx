@@ -1,4 +1,4 @@
-import { Stack } from '@mantine/core';
+import { SimpleGrid, Stack } from '@mantine/core';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { AddressForm } from './address-form.tsx';
@@ -17,10 +17,12 @@ export const AccountScreen = () => (
       procedures={['mfa.list', 'sessions.list', 'tokens.list']}
     />
     <Stack>
-      <ProfileForm />
-      <AddressForm />
-      <PasswordForm />
-      <SecondFactors />
+      <SimpleGrid cols={{ base: 1, lg: 2 }}>
+        <ProfileForm />
+        <AddressForm />
+        <PasswordForm />
+        <SecondFactors />
+      </SimpleGrid>
       <Sessions />
       <Tokens />
     </Stack>

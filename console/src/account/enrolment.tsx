@@ -56,7 +56,14 @@ export const Enrolment = ({ started, onClose }: Props) => {
           . If you cannot scan it, type the secret:
         </Text>
         <Group align="flex-end" wrap="nowrap">
-          <Textarea label="Secret" value={inGroups(started.secret)} rows={2} readOnly flex={1} />
+          <Textarea
+            label="Secret"
+            value={inGroups(started.secret)}
+            autosize
+            readOnly
+            flex={1}
+            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+          />
           <CopyButton value={started.secret}>
             {({ copied, copy }) => (
               <Button variant="default" onClick={copy}>

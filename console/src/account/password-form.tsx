@@ -1,4 +1,4 @@
-import { Button, List, PasswordInput, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Button, PasswordInput, Skeleton, Stack, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { fieldErrors } from '@steward/client';
@@ -9,6 +9,7 @@ import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 import { UsernameField } from '../components/username-field.tsx';
+import classes from './account.module.css';
 
 const TYPING_MS = 250;
 
@@ -44,7 +45,7 @@ export const PasswordForm = () => {
       onSubmit={form.onSubmit((values) => change.mutate(values))}
     >
       <UsernameField />
-      <Stack maw="32rem">
+      <Stack maw="30rem">
         <Title order={2} size="h3" id="password">
           Password
         </Title>
@@ -76,20 +77,17 @@ export const PasswordForm = () => {
 
 type Rule = { rule: string; message: string; passed: boolean };
 
+/** These are shown only when they are broken, which is rare. */
+const SELF_EVIDENT = new Set(['max_length', 'characters']);
+
 const Rules = ({ rules, isEmpty }: { rules: Rule[]; isEmpty: boolean }) => (
-  <List id="password-rules" aria-live="polite" size="sm" listStyleType="none" spacing={4}>
-    {rules.map(({ rule, message, passed }) => (
-      <List.Item key={rule}>
-        {isEmpty ? (
-          <Text span size="sm" c="dimmed">
-            • {message}
-          </Text>
-        ) : (
-          <Text span size="sm" {...(!passed && { c: 'var(--mantine-color-error)' })}>
-            {passed ? '✓' : '✗'} {message}
-          </Text>
-        )}
-      </List.Item>
-    ))}
-  </List>
+  <ul id="password-rules" aria-live="polite" className={classes.rules}>
+    {rules
+      .filter(({ rule, passed }) => !SELF_EVIDENT.has(rule) || (!passed && !isEmpty))
+      .map(({ rule, message, passed }) => (
+        <li key={rule} data-state={isEmpty ? 'open' : passed ? 'passed' : 'failed'}>
+          {isEmpty ? '•' : passed ? '✓' : '✗'} {message}
+        </li>
+      ))}
+  </ul>
 );

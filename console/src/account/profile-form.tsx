@@ -8,6 +8,7 @@ import { changed, joined } from '../components/form-fields.ts';
 import { useDraft } from '../components/use-draft.ts';
 import { useSession } from '../layout/use-session.ts';
 import { avatarOf, DRAWN_AVATAR } from '../people/avatar-of.ts';
+import classes from './account.module.css';
 
 type User = Outputs['sessions']['current']['user'];
 
@@ -44,7 +45,7 @@ export const ProfileForm = () => {
       onError: (error) => form.setErrors(joined(fieldErrors(error))),
     }),
   );
-  const { profile_avatar: avatar } = form.getValues();
+  const { profile_avatar: avatar, profile_color: color } = form.getValues();
   const isFieldError = Object.keys(fieldErrors(update.error)).length > 0;
   const discard = (): void => {
     form.setValues(valuesOf(user));
@@ -56,7 +57,7 @@ export const ProfileForm = () => {
       aria-labelledby="profile"
       onSubmit={form.onSubmit((values) => update.mutate(inputOf(changed(values, form.getInitialValues()))))}
     >
-      <Stack maw="32rem">
+      <Stack maw="30rem">
         <Title order={2} size="h3" id="profile">
           Profile
         </Title>
@@ -71,20 +72,27 @@ export const ProfileForm = () => {
           <TextInput label="Last name" autoComplete="family-name" {...form.getInputProps('last_name')} />
         </Group>
         <TextInput
-          type="color"
-          label="Color"
-          description="Apps may show it beside your name."
-          {...form.getInputProps('profile_color')}
+          type="url"
+          label="Picture"
+          description="The https address of an image. Empty: the first letter of your name."
+          {...form.getInputProps('profile_avatar')}
         />
-        <Group wrap="nowrap" align="flex-start">
+        <Group wrap="nowrap" align="flex-end">
           <TextInput
-            type="url"
-            label="Picture"
-            description="The https address of an image. Empty: the first letter of your address."
+            type="color"
+            label="Color"
+            description="Apps may show it beside your name."
+            classNames={{ input: classes.color ?? '' }}
             flex={1}
-            {...form.getInputProps('profile_avatar')}
+            {...form.getInputProps('profile_color')}
           />
-          <Avatar src={avatar.startsWith('https://') ? avatar : avatarOf(user)} alt="" size={56} />
+          <Avatar
+            src={avatar.startsWith('https://') ? avatar : avatarOf(user)}
+            alt=""
+            size={56}
+            className={classes.avatar ?? ''}
+            style={{ borderColor: color }}
+          />
         </Group>
         <FormButtons
           isDirty={form.isDirty()}

@@ -1,4 +1,4 @@
-import { Alert, Button, Code, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Button, CopyButton, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 
 type Props = { codes: readonly string[]; onClose: () => void };
 
@@ -15,15 +15,16 @@ export const RecoveryCodes = ({ codes, onClose }: Props) => {
       </Text>
       <SimpleGrid
         component="ul"
-        className="plain-list"
+        className="card plain-list"
+        p="md"
         cols={{ base: 1, xs: 2 }}
         spacing="xs"
         aria-label="Recovery codes"
       >
         {codes.map((code) => (
-          <li key={code}>
-            <Code fz="md">{code}</Code>
-          </li>
+          <Text component="li" key={code} ff="monospace">
+            {code}
+          </Text>
         ))}
       </SimpleGrid>
       <Group justify="flex-end">

@@ -58,7 +58,7 @@ export const TokenForm = () => {
       <Dialog
         isOpen={create.data !== undefined}
         onClose={create.reset}
-        title={`Token ${create.data?.name ?? ''}`}
+        title={`Token “${create.data?.name ?? ''}”`}
         size="lg"
         isSticky
       >
@@ -68,6 +68,11 @@ export const TokenForm = () => {
               Copy the token now. It is not shown again.
             </Alert>
             <SecretField label="Token" value={create.data.token} />
+            <Group justify="flex-end">
+              <Button variant="default" onClick={create.reset}>
+                Done
+              </Button>
+            </Group>
           </Stack>
         )}
       </Dialog>

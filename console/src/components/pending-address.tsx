@@ -1,6 +1,7 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { ActionDialog, useAction } from './action-dialog.tsx';
 import { timeText } from './date-text.tsx';
@@ -10,10 +11,12 @@ type Props = {
   email: string;
   pending: NonNullable<Outputs['profile']['pendingEmail']['pending']>;
   cancel: () => Promise<unknown>;
+  /** What else there is to know. */
+  children?: ReactNode;
 };
 
 /** A change of the address that waits for the new mailbox, which can be cancelled. */
-export const PendingAddress = ({ email, pending, cancel }: Props) => {
+export const PendingAddress = ({ email, pending, cancel, children }: Props) => {
   const [isAsking, { open, close }] = useDisclosure();
   const queryClient = useQueryClient();
   const cancelling = useAction(
@@ -29,10 +32,11 @@ export const PendingAddress = ({ email, pending, cancel }: Props) => {
   );
   const { new_email: to, requested_by: by, ends_at: end } = pending;
   return (
-    <Group className="card" py="xs" gap="sm" role="status">
+    <Group className="notice" gap="sm" role="status">
       <Text size="sm" flex="1 1 16rem" className="break-words">
-        Waits for <strong>{to}</strong> to confirm the change of the address, until {timeText(end)}
-        {by && by !== email && `; requested by ${by}`}.
+        The change to <strong>{to}</strong> is not confirmed yet. The link in the mail there works until{' '}
+        {timeText(end)}.{by && by !== email && ` Requested by ${by}.`}
+        {children}
       </Text>
       <Button variant="default" size="xs" onClick={open}>
         Cancel the change

@@ -11,6 +11,7 @@ export const SecretField = ({ label, value }: Props) => (
       readOnly
       flex={1}
       data-autofocus
+      styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
       onFocus={({ currentTarget }) => currentTarget.select()}
     />
     <CopyButton value={value}>

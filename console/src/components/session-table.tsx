@@ -26,18 +26,18 @@ const columnsOf = (revoke: (session: Session) => void): Column<Session>[] => [
     width: '2fr',
     cell: ({ user_agent: agent, is_current: isCurrent }) => (
       <Group gap="xs" wrap="nowrap">
+        <Text span size="sm" truncate title={agent}>
+          {browserName(agent)}
+        </Text>
         {isCurrent && (
           <Badge variant="default" flex="none" tt="none">
             This one
           </Badge>
         )}
-        <Text span size="sm" truncate title={agent}>
-          {browserName(agent)}
-        </Text>
       </Group>
     ),
   },
-  { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address },
+  { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address || '–' },
   { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
   { heading: 'Logged in', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
   {

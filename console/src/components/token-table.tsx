@@ -1,4 +1,4 @@
-import { Badge, Button } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Outputs } from '../api.ts';
 import { DateText } from './date-text.tsx';
@@ -28,14 +28,14 @@ const columnsOf = (revoke: (token: Token) => void): Column<Token>[] => [
     width: '2fr',
     cell: ({ name }) =>
       name || (
-        <Badge variant="default" tt="none">
+        <Text span size="sm" c="dimmed">
           From a login
-        </Badge>
+        </Text>
       ),
   },
   { heading: 'Created', width: '1fr', cell: ({ created_at: date }) => <DateText date={date} /> },
   { heading: 'Last used', width: '1fr', cell: ({ last_used: date }) => <DateText date={date} /> },
-  { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address },
+  { heading: 'IP address', width: '1fr', cell: ({ last_address: address }) => address || '–' },
   {
     id: 'revoke',
     heading: <span className="visually-hidden">Revoke</span>,
