@@ -2,6 +2,7 @@ import { Badge, Checkbox, Group, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type KeyboardEvent, useRef, useState } from 'react';
 import type { Outputs } from '../api.ts';
+import { useIsPhone } from '../components/row-card.tsx';
 import { RowCheckbox } from '../components/row-checkbox.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
@@ -32,6 +33,7 @@ type Props = {
 export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMore, onAll }: Props) => {
   const last = useRef<{ row: number; column: number; granted: boolean } | null>(null);
   const [question, setQuestion] = useState<Question | null>(null);
+  const isPhone = useIsPhone();
   const rowOf = new Map(users.map((user, row) => [user, row]));
   const appIds = apps.map(({ id }) => id);
 
@@ -47,7 +49,7 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
   const appColumn = ({ id, label }: App, column: number): Column<AccessUser> => ({
     id,
     heading: <AllPeople label={label} users={users} appId={id} cells={cells} onAll={onAll} />,
-    width: 'minmax(9rem, 1fr)',
+    width: isPhone ? '5.5rem' : '9rem',
     cell: (user) => (
       <MatrixCell
         user={user}
@@ -62,13 +64,18 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
   });
   const person: Column<AccessUser> = {
     heading: 'Person',
-    width: 'clamp(8rem, 40vw, 16rem)',
+    width: isPhone ? '7.5rem' : '20rem',
     sticky: 'start',
     cell: (user) => (
       <Group gap="xs" wrap="nowrap">
-        <Link className="text-link" to="/people/$email" params={{ email: user.email }}>
+        <Link className="text-link" to="/people/$email" params={{ email: user.email }} title={user.email}>
           {nameOf(user)}
         </Link>
+        {!isPhone && nameOf(user) !== user.email && (
+          <span className={classes.address} title={user.email}>
+            {user.email}
+          </span>
+        )}
         {user.is_admin && (
           <Badge variant="default" flex="none" title={reasonOf(user)}>
             Admin
@@ -100,7 +107,7 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
         card="none"
         columns={[
           person,
-          allApps,
+          ...(isPhone ? [] : [allApps]),
           ...apps.map(appColumn),
           ...groups.map((group) => groupColumn(group, client)),
         ]}

@@ -82,15 +82,15 @@ const ClientAccess = ({ client }: { client: Client }) => {
       <ScreenHeader
         title="Access"
         procedures={['access.matrix']}
-        lead={`Who may open which app of ${client.name}. “Why?” beside a box, or the key ?, explains it.`}
+        lead={`Who may open which app of ${client.name}, and why.`}
       />
       <Group mb="md">
         <TextInput
           type="search"
           aria-label="Search people"
           placeholder="Name or email address"
-          flex="1 1 9rem"
-          maw={320}
+          flex={{ base: '1 1 100%', sm: '1 1 9rem' }}
+          maw={{ sm: 320 }}
           defaultValue={filter.search}
           onChange={({ currentTarget: { value } }) => search(value)}
         />

@@ -1,4 +1,4 @@
-import { Button, Group, List, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, List, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -22,20 +22,18 @@ export const Blockers = ({ blockers, onGrant, ...question }: Props) => {
   if (blockers.length === 0) return null;
   return (
     <Stack gap="xs">
-      <Title order={3} size="h5">
-        Why {question.name} cannot open it
-      </Title>
       <ProblemAlert error={reactivate.error} />
-      <List spacing="sm">
+      <List spacing="sm" listStyleType={blockers.length === 1 ? 'none' : 'disc'}>
         {blockers.map(({ code, detail, fix, fixed_by: who }) => {
           const { isAllowed, action } = fixes[code];
           return (
             <List.Item key={code}>
               {detail}
               <Text size="sm" c="dimmed">
-                {fix} {isKnown && (isAllowed ? 'You may do this.' : `Only ${who} may do this.`)}
+                {fix} {isKnown && !isAllowed && `Only ${who} may do this.`}
+                {isAllowed && !action && 'You may do this.'}
               </Text>
-              {isAllowed && action && <Group mt={4}>{action}</Group>}
+              {isAllowed && action && <Group mt="xs">{action}</Group>}
             </List.Item>
           );
         })}
@@ -59,14 +57,19 @@ const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
   const isAdmin = administers(roles, app.client);
   const mayChangeApps = isAdmin && may?.can_update_apps === true;
   const buttonFor = (what: 'account' | 'membership', label: string): ReactNode => (
-    <Button size="xs" loading={reactivate.isPending} onClick={() => reactivate.mutate(what)}>
+    <Button
+      variant="default"
+      size="xs"
+      loading={reactivate.isPending}
+      onClick={() => reactivate.mutate(what)}
+    >
       {label}
     </Button>
   );
   const grant = {
     isAllowed: mayChangeApps,
     action: onGrant && (
-      <Button size="xs" onClick={onGrant}>
+      <Button variant="default" size="xs" onClick={onGrant}>
         Grant the app
       </Button>
     ),

@@ -8,6 +8,7 @@ import { EndBadge } from '../components/end-badge.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { Blockers } from './blockers.tsx';
+import classes from './explain-dialog.module.css';
 
 type Explanation = Outputs['access']['explain'];
 type Path = Explanation['paths'][number];
@@ -43,11 +44,15 @@ const Answer = ({ email, name, app, onGrant }: Question & Pick<Props, 'onGrant'>
       {isPending && <Skeleton height={120} />}
       {data && (
         <>
-          <Group>
-            <StatusText label={data.allowed ? 'Yes' : 'No'} color={data.allowed ? 'green' : 'red'} />
-          </Group>
-          <Paths paths={data.paths} name={name} client={app.client} isAllowed={data.allowed} />
+          <div className={classes.answer}>
+            {data.allowed ? (
+              <StatusText label={`Yes, ${name} can open ${app.label}.`} color="green" />
+            ) : (
+              <StatusText label={`No, ${name} cannot open ${app.label}.`} color="red" />
+            )}
+          </div>
           <Blockers email={email} name={name} app={app} blockers={data.blockers} onGrant={onGrant} />
+          <Paths paths={data.paths} name={name} client={app.client} isAllowed={data.allowed} />
         </>
       )}
     </Stack>
@@ -59,10 +64,12 @@ type PathsProps = { paths: readonly Path[]; name: string; client: number; isAllo
 const Paths = ({ paths, name, client, isAllowed }: PathsProps) =>
   paths.length === 0 ? null : (
     <Stack gap={4}>
-      <Title order={3} size="h5">
-        {isAllowed ? `Why ${name} can open it` : `What gives it to ${name}`}
-      </Title>
-      <List spacing="xs">
+      {!isAllowed && (
+        <Title order={3} size="h5">
+          What gives it to {name}
+        </Title>
+      )}
+      <List spacing="xs" listStyleType={paths.length === 1 ? 'none' : 'disc'}>
         {paths.map((path) => (
           <List.Item key={`${path.kind} ${path.group?.id ?? path.role}`}>
             <Group gap="xs">

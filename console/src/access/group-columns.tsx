@@ -1,7 +1,9 @@
+import { IconUsersGroup } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Outputs } from '../api.ts';
 import type { Column } from '../components/virtual-table.tsx';
+import classes from './access-matrix.module.css';
 import type { AccessUser } from './use-cells.ts';
 
 export type MatrixGroup = Outputs['access']['grid']['groups'][number];
@@ -22,18 +24,19 @@ export const groupColumn = ({ id, name }: MatrixGroup, client: number): Column<A
   id: `group ${id}`,
   heading: (
     <Link
-      className="action-link"
+      className={`action-link ${classes.group}`}
       to="/groups/$client/$group"
       params={{ client: String(client), group: String(id) }}
       title={`Group ${name}`}
     >
+      <IconUsersGroup size={14} stroke={1.6} aria-hidden />
       {name}
     </Link>
   ),
   width: 'minmax(5rem, 8rem)',
   cell: ({ groups }) =>
     groups.includes(id) ? (
-      <span role="img" aria-label={`Member of ${name}`}>
+      <span role="img" aria-label={`Member of ${name}`} className={classes.member}>
         ✓
       </span>
     ) : null,

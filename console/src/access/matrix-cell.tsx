@@ -47,6 +47,7 @@ export const MatrixCell = ({ user, app, isGranted, position, reason, onToggle, o
         className={classes.why}
         tabIndex={-1}
         aria-label={`Why? ${app.label} for ${user.email}`}
+        title="Why? In the box, the key ? asks, too."
         onClick={onExplain}
       >
         Why?

@@ -13,6 +13,11 @@ export type Card<Row> = {
 
 /** As `sm` of Mantine, where the navigation gives way. */
 const PHONE = '(max-width: 37.4375em)';
+
+/** Whether the window is as narrow as that of a phone. */
+export const useIsPhone = (): boolean =>
+  useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
+
 const PADDING_PX = 14;
 /** The title, and each other line. */
 const HEIGHTS = { top: 32, line: 22 };
@@ -28,7 +33,7 @@ export const useCard = <Row,>(
   card: Card<Row> | 'none' | undefined,
   hasFields = false,
 ): Card<Row> | null => {
-  const isPhone = useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false });
+  const isPhone = useIsPhone();
   return useMemo(() => {
     if (!isPhone || card === 'none') return null;
     return card ?? cardOf(columns, hasFields ? FIELD_HEIGHTS : HEIGHTS);
