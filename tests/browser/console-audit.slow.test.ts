@@ -46,7 +46,7 @@ audit('actors and targets are found by their names, and chosen exactly', async (
   await page.keyboard.press('Enter');
 
   await page.waitForURL('**target=ada**');
-  await page.getByText('→ "Adeline"').waitFor();
+  await page.getByText('→ “Adeline”').waitFor();
   await page.getByRole('button', { name: 'Target: ada@acme.test' }).click();
   await page.getByRole('textbox', { name: 'Search: Target' }).fill('unfinished');
   await page.getByRole('heading', { name: 'Audit trail' }).click();
@@ -66,7 +66,7 @@ audit('filters are part of the address', async ({ app, browser }) => {
   await page.waitForURL('**action=user.update**');
   await page.reload();
 
-  await page.getByText('First name: "Grace" → "Admiral"').waitFor();
+  await page.getByText('First name: “Grace” → “Admiral”').waitFor();
   assert.is(await page.getByText('Countess').count(), 0);
   assert.is(await page.getByLabel('From', { exact: true }).inputValue(), '2026-11-20');
 });
@@ -98,7 +98,7 @@ audit('entries are cards on phones, also after the window was wide', async ({ ap
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/audit?target=ada@acme.test&action=user.update');
-  await page.getByText('"Card" → "Cards"').waitFor();
+  await page.getByText('“Card” → “Cards”').waitFor();
   await page.setViewportSize({ width: 390, height: 844 });
   const region = page.getByRole('region', { name: 'Audit trail' });
   const rows = region.getByRole('row');
@@ -167,7 +167,7 @@ audit('the history of a person leads to their entries', async ({ app, browser })
   await page.getByRole('link', { name: 'Open in the audit trail' }).click();
   await page.waitForURL('**/console/audit?target=grace*');
 
-  await page.getByText('→ "Rear Admiral"').waitFor();
+  await page.getByText('→ “Rear Admiral”').waitFor();
 });
 
 audit('the CSV file has the entries that match the filter', async ({ app, browser }) => {

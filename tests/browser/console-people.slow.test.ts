@@ -174,7 +174,7 @@ people('an admin renames a person, and the history says so', async ({ app, brows
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved.').waitFor();
   await page.getByRole('tab', { name: 'History' }).click();
-  await page.getByText('"Grace" → "Amazing Grace"').waitFor();
+  await page.getByText('“Grace” → “Amazing Grace”').waitFor();
 
   await waitForHeading(page, 'Amazing Grace Hopper');
   assert.is(await nameOf(app), 'Amazing Grace');

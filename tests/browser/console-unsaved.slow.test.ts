@@ -10,7 +10,7 @@ const unsaved = browserSuite('unsaved work in the console');
 
 const question = (page: Page) => page.getByRole('dialog', { name: 'Leave without saving?' });
 
-const answer = async (page: Page, name: 'Cancel' | 'Leave'): Promise<void> => {
+const answer = async (page: Page, name: 'Stay' | 'Leave without saving'): Promise<void> => {
   await question(page).getByRole('button', { name, exact: true }).click();
   await question(page).waitFor({ state: 'detached' });
 };
@@ -54,10 +54,10 @@ for (const [work, { path, edit }] of Object.entries(SCREENS))
     await openConsole(page, path);
     await edit(page);
     await openHome(page);
-    await answer(page, 'Cancel');
+    await answer(page, 'Stay');
     assert.is(new URL(page.url()).pathname, new URL(path, page.url()).pathname);
     await openHome(page);
-    await answer(page, 'Leave');
+    await answer(page, 'Leave without saving');
 
     await isHome(page);
   });
@@ -78,11 +78,11 @@ unsaved('Back asks too, and keeps the list if the user stays', async ({ browser 
   await page.getByRole('link', { name: 'Invite', exact: true }).click();
   await addAddresses(page, 'a@unsaved.test, b@unsaved.test');
   await page.goBack();
-  await answer(page, 'Cancel');
+  await answer(page, 'Stay');
   await waitForHeading(page, 'Invite people');
   await page.getByRole('heading', { name: '2 people' }).waitFor();
   await page.goBack();
-  await answer(page, 'Leave');
+  await answer(page, 'Leave without saving');
 
   await isHome(page);
 });
@@ -112,7 +112,7 @@ unsaved('a switch to another client asks first, and drops the changes', async ({
   await page.waitForURL('**search=ada');
   await page.getByText('1 change').waitFor();
   await chooseClient(page, 'Globex Data');
-  await answer(page, 'Leave');
+  await answer(page, 'Leave without saving');
   await page.waitForURL('**client=2*');
 
   assert.is(await page.getByText('1 change').count(), 0);
@@ -126,7 +126,7 @@ unsaved('a tab of a client keeps what was typed in another one', async ({ browse
   await page.getByRole('tab', { name: 'Passwords' }).click();
   await page.getByLabel('Minimum length').waitFor();
   await openHome(page);
-  await answer(page, 'Cancel');
+  await answer(page, 'Stay');
   await page.getByRole('tab', { name: 'General' }).click();
 
   assert.is(await page.getByLabel('Title of the login page').inputValue(), 'Unsaved');

@@ -1,4 +1,4 @@
-import { Group, Skeleton } from '@mantine/core';
+import { Group, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
@@ -32,7 +32,7 @@ export const appColumns = (
         },
       ]
     : []),
-  { heading: 'Version', width: '6.5rem', onPhone: 'half', cell: (app) => versionOf(app) ?? 'none yet' },
+  { heading: 'Version', width: '6.5rem', onPhone: 'half', cell: (app) => versionOf(app) ?? '–' },
   {
     heading: 'People with access',
     width: '7.5rem',
@@ -49,8 +49,10 @@ export const appColumns = (
     heading: 'Actions, 30 days',
     width: '12rem',
     cell: ({ id, usage }) => (
-      <Group gap="xs" wrap="nowrap" justify="space-between">
-        {usage['30']?.actions.toLocaleString() ?? '–'}
+      <Group gap="xs" wrap="nowrap">
+        <Text span fz="inherit" miw="3rem">
+          {usage['30']?.actions.toLocaleString() ?? '–'}
+        </Text>
         <Sparkline values={daily.get(id)?.daily_actions} />
       </Group>
     ),
@@ -69,7 +71,7 @@ const AccessCell = ({ app }: { app: App }) => {
   const people = useQuery(trpc.users.count.queryOptions({ app: slug }, { enabled: showsUsage(app) }));
   if (!people.data) return people.isLoading ? <Skeleton width={24} height={16} /> : '–';
   return (
-    <Link className="text-link" to="/people" search={{ app: slug }}>
+    <Link className="action-link" to="/people" search={{ app: slug }}>
       {people.data.count.toLocaleString()}
     </Link>
   );

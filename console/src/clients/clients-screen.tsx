@@ -1,7 +1,8 @@
-import { Button } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
@@ -10,6 +11,12 @@ import { useSession } from '../layout/use-session.ts';
 import { NewClient } from './new-client.tsx';
 
 type Client = Outputs['clients']['list'][number];
+
+const Muted = ({ children }: { children: ReactNode }) => (
+  <Text span fz="inherit" c="dimmed">
+    {children}
+  </Text>
+);
 
 const COLUMNS: Column<Client>[] = [
   {
@@ -25,12 +32,12 @@ const COLUMNS: Column<Client>[] = [
   {
     heading: 'Sender of mails',
     width: '2fr',
-    cell: ({ default_from_email: sender }) => sender || 'that of the service',
+    cell: ({ default_from_email: sender }) => sender || <Muted>Service default</Muted>,
   },
   {
     heading: 'Passwords expire',
     width: '1fr',
-    cell: ({ password_expiration_days: days }) => (days === 0 ? 'never' : `after ${days} days`),
+    cell: ({ password_expiration_days: days }) => (days === 0 ? <Muted>Never</Muted> : `After ${days} days`),
   },
 ];
 

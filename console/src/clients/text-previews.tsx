@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type Inputs, steward } from '../api.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { MailFrame } from '../mails/mail-frame.tsx';
 
 const TYPING_MS = 200;
 
@@ -42,7 +43,7 @@ export const InvitationPreview = ({ clientId, texts }: { clientId: number; texts
         <>
           <Text size="sm" className="break-words">{`From: ${mail.from.name} <${mail.from.address}>`}</Text>
           <Text fw={600}>{mail.subject}</Text>
-          <iframe className="mail-preview" title="Invitation mail" sandbox="" srcDoc={mail.html} />
+          <MailFrame title="Invitation mail" mail={mail} />
         </>
       )}
     </Stack>

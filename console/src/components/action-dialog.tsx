@@ -14,24 +14,20 @@ type Props = {
   action: string;
   /** The label of the button that does not. */
   dismiss?: string | undefined;
+  /** Whether it takes something away for good. */
+  isDanger?: boolean;
   run: () => void;
   state: { isPending: boolean; error: unknown };
   onClose: () => void;
 };
 
 /** Asks before an action, stays until it has succeeded, and says beside its button why it has not. */
-export const ActionDialog = ({ isOpen, title, children, action, dismiss, run, state, onClose }: Props) => (
+export const ActionDialog = ({ isOpen, title, children, run, state, onClose, ...buttons }: Props) => (
   <Dialog isOpen={isOpen} onClose={onClose} title={title}>
     <Stack>
       <div>{children}</div>
       <ProblemAlert error={state.error} />
-      <DialogButtons
-        action={action}
-        dismiss={dismiss}
-        onAction={run}
-        onClose={onClose}
-        isPending={state.isPending}
-      />
+      <DialogButtons {...buttons} onAction={run} onClose={onClose} isPending={state.isPending} />
     </Stack>
   </Dialog>
 );

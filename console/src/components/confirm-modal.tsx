@@ -9,16 +9,21 @@ type Props = {
   children: ReactNode;
   /** The label of the button that goes ahead. */
   action: string;
+  /** The label of the button that does not. */
+  dismiss?: string | undefined;
+  /** Whether it takes something away for good. */
+  isDanger?: boolean;
   onConfirm: () => void;
   onClose: () => void;
 };
 
 /** Asks before an action that other people notice. The focus is on Cancel. */
-export const ConfirmModal = ({ isOpen, title, children, action, onConfirm, onClose }: Props) => (
+export const ConfirmModal = ({ isOpen, title, children, action, onConfirm, onClose, ...buttons }: Props) => (
   <Dialog isOpen={isOpen} onClose={onClose} title={title}>
     <Stack>
       {children}
       <DialogButtons
+        {...buttons}
         action={action}
         onAction={() => {
           onConfirm();

@@ -49,7 +49,7 @@ export const valueText = (value: unknown, appLabels: ReadonlyMap<string, string>
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.map((item) => nameText(item, appLabels)).join(', ') || 'nothing';
-  if (typeof value === 'string') return knownText(value, appLabels) ?? JSON.stringify(value);
+  if (typeof value === 'string') return knownText(value, appLabels) ?? `“${value}”`;
   if (isSetChange(value)) return setChangeText(value, appLabels);
   return JSON.stringify(value);
 };

@@ -5,7 +5,10 @@ import { type Column, keyOfColumn } from './virtual-table.tsx';
 
 /** What a row is on a phone, instead of its columns. */
 export type Card<Row> = {
+  /** Of all cards; of measured ones what they probably have. */
   height: number;
+  /** Whether a card is as high as its content. */
+  isMeasured?: boolean;
   /** Above the cards, such as a box that selects all. */
   heading?: ReactNode;
   content: (row: Row) => ReactNode;
@@ -57,10 +60,15 @@ const cardOf = <Row,>(columns: readonly Column<Row, string>[], { top, line }: ty
   const lineCount = lines.length - halves + Math.ceil(halves / 2);
   return {
     height: PADDING_PX + top + line * lineCount,
-    heading: select?.heading,
+    isMeasured: true,
+    heading: select && <div className={classes.all}>{select.heading} Select all</div>,
     content: (row) => (
       <div className={classes.card}>
-        {select?.cell(row)}
+        {select && (
+          <div className={classes.select} style={{ height: top }}>
+            {select.cell(row)}
+          </div>
+        )}
         <div className={classes.content}>
           <div className={classes.top} style={{ height: top }}>
             <div className={classes.title}>{title?.cell(row)}</div>
@@ -84,7 +92,7 @@ const isHalf = ({ onPhone }: { onPhone?: string }): boolean => onPhone === 'half
 type LineProps<Row> = { column: Column<Row, string>; row: Row; height: number };
 
 const Line = <Row,>({ column, row, height }: LineProps<Row>) => (
-  <div className={classes.line} style={{ height }} data-half={isHalf(column) || undefined}>
+  <div className={classes.line} style={{ minHeight: height }} data-half={isHalf(column) || undefined}>
     {!column.onPhone?.startsWith('plain') && <span className={classes.label}>{column.heading} </span>}
     <span className={classes.value}>{column.cell(row)}</span>
   </div>

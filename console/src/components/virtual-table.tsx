@@ -115,9 +115,18 @@ export const VirtualTable = <Row, Sort extends string = never>(props: Props<Row,
           {items.map(({ index, start }) => {
             const row = rows[index];
             if (row === undefined) return null;
-            const position = { gridTemplateColumns, height: rowHeight, top: start };
+            // Cards without some of their lines are lower than the others.
+            const height = card?.isMeasured ? undefined : rowHeight;
+            const measure = card?.isMeasured ? virtualizer.measureElement : undefined;
+            const position = { gridTemplateColumns, height, top: start };
             const isMarked = isSelected?.(row) ?? false;
-            return <TableRow key={keyOf(row)} {...{ row, index, columns, title, isMarked }} {...position} />;
+            return (
+              <TableRow
+                key={keyOf(row)}
+                {...{ row, index, columns, title, isMarked, measure }}
+                {...position}
+              />
+            );
           })}
         </tbody>
       </table>
@@ -150,14 +159,19 @@ type RowProps<Row> = {
   title: RowColumn<Row> | undefined;
   isMarked: boolean;
   gridTemplateColumns: string;
-  height: number;
+  /** Undefined if it has the height of its content. */
+  height: number | undefined;
+  /** Takes the height of a row without one. */
+  measure: ((row: HTMLElement | null) => void) | undefined;
   top: number;
 };
 
 /** Memoized: a row is not rendered again while those of a new filter are loaded. */
-const TableRow = memo(<Row,>({ row, index, columns, title, isMarked, ...style }: RowProps<Row>) => (
+const TableRow = memo(<Row,>({ row, index, columns, title, isMarked, measure, ...style }: RowProps<Row>) => (
   <tr
     role="row"
+    ref={measure}
+    data-index={index}
     aria-rowindex={index + 2}
     className={classes.row}
     style={style}

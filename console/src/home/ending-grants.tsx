@@ -58,7 +58,7 @@ export const EndingGrants = () => {
   return (
     <section className="card" aria-label="Access that ends soon">
       <Group justify="space-between" mb="xs">
-        <Title order={3} size="h4">
+        <Title order={3} size="h3">
           Access that ends within two weeks
         </Title>
         {mine.length > 1 && (

@@ -15,7 +15,7 @@ export const Figures = () => {
     { label: 'Apps in use', value: data?.used_apps, before: data?.previous_used_apps },
   ];
   return (
-    <SimpleGrid component="dl" m={0} cols={3} spacing={{ base: 'xs', xs: 'sm' }}>
+    <SimpleGrid component="dl" m={0} cols={3} spacing={{ base: 'xs', xs: 'md' }}>
       {figures.map((figure) => (
         <Figure key={figure.label} {...figure} />
       ))}
@@ -27,7 +27,7 @@ type FigureProps = { label: string; value: number | undefined; before: number | 
 
 const Figure = ({ label, value, before }: FigureProps) => (
   <div className="card">
-    <Text component="dt" size="sm" c="dimmed">
+    <Text component="dt" fz={{ base: 'xs', xs: 'sm' }} c="dimmed" className="nowrap">
       {label}
     </Text>
     {value === undefined || before === undefined ? (

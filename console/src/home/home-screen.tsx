@@ -73,7 +73,9 @@ const OwnApps = ({ apps }: { apps: App[] }) => (
       Your apps
     </Title>
     {apps.length === 0 ? (
-      <EmptyState title="You have no apps yet">Ask an admin of your client for access.</EmptyState>
+      <EmptyState title="You have no apps yet">
+        Ask for one below, or ask an admin of your client for access.
+      </EmptyState>
     ) : (
       <SimpleGrid component="ul" className="plain-list" cols={{ base: 1, xs: 2, md: 3, xl: 4 }}>
         {apps.map((app) => (

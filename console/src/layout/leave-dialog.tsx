@@ -22,11 +22,13 @@ export const LeaveDialog = () => {
     <ConfirmModal
       isOpen={status === 'blocked'}
       title="Leave without saving?"
-      action="Leave"
+      action="Leave without saving"
+      dismiss="Stay"
+      isDanger
       onConfirm={() => proceed?.()}
       onClose={() => reset?.()}
     >
-      What you have entered or changed on this screen is not saved, and will be lost.
+      What you have entered or changed on this screen will be lost.
     </ConfirmModal>
   );
 };

@@ -1,7 +1,7 @@
-import { Alert, Button, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Alert, Button, Menu, Stack, Tabs, Text, Title } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
@@ -11,6 +11,7 @@ import { ScreenHeader } from '../components/screen-header.tsx';
 import { notify } from '../components/toasts.ts';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { MailFrame } from './mail-frame.tsx';
 import { MailNotice } from './mail-notice.tsx';
 import { wordsOf } from './mail-reason.tsx';
 import classes from './mail-screen.module.css';
@@ -22,6 +23,7 @@ const route = getRouteApi('/mails/$id');
 
 export const MailScreen = () => {
   const id = Number(route.useParams().id);
+  const navigate = useNavigate();
   // Not repeated in the background: reading a mail whose link is shown is audited.
   const {
     data: mail,
@@ -36,13 +38,15 @@ export const MailScreen = () => {
         title={mail.subject}
         lead={`To ${mail.recipient}`}
         procedures={['mail.get']}
+        menu={
+          canAdminister(useSession().roles) && (
+            <Menu.Item onClick={() => void navigate({ to: '/audit', search: { target: mail.recipient } })}>
+              History of the recipient
+            </Menu.Item>
+          )
+        }
         actions={
           <>
-            {canAdminister(useSession().roles) && (
-              <Link className="action-link" to="/audit" search={{ target: mail.recipient }}>
-                History of the recipient
-              </Link>
-            )}
             {mail.status !== 'sent' && (
               <Button variant="default" onClick={() => void refetch()} loading={isFetching}>
                 Refresh
@@ -115,23 +119,21 @@ const Facts = ({ mail }: { mail: Mail }) => {
     mail.next_attempt_at && ['Next attempt', nextAttempt(mail.next_attempt_at)],
   ].filter((fact) => fact !== null);
   return (
-    <SimpleGrid component="dl" className={`card ${classes.facts}`} cols={{ base: 2, sm: 3, lg: 4 }} mb="md">
+    <dl className={classes.facts}>
       {facts.map(([term, value]) => (
         <div key={String(term)}>
-          <Text component="dt" size="sm" c="dimmed">
-            {term}
-          </Text>
+          <dt>{term}</dt>
           <dd>{value}</dd>
         </div>
       ))}
-    </SimpleGrid>
+    </dl>
   );
 };
 
 /** Due mails wait for a worker. */
 const nextAttempt = (date: Date) => (date > new Date() ? <DateText key="next" date={date} /> : 'Due now');
 
-/** The mail as it was or will be sent. The frame runs no scripts and has no access to this page. */
+/** The mail as it was or will be sent. */
 const Preview = ({ mail }: { mail: Mail }) => (
   <Stack className="card">
     <Title order={2} size="h3">
@@ -148,7 +150,7 @@ const Preview = ({ mail }: { mail: Mail }) => (
         <Tabs.Tab value="text">Text</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="html" pt="md">
-        <iframe className={classes.frame} title="HTML of the mail" sandbox="" srcDoc={mail.html} />
+        <MailFrame title="HTML of the mail" mail={mail} />
       </Tabs.Panel>
       <Tabs.Panel value="text" pt="md">
         <Text component="pre" className={classes.text}>

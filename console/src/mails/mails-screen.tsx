@@ -1,3 +1,4 @@
+import { Text } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
@@ -94,15 +95,24 @@ const columnsOf = (
   nameOfClient: ((id: number | null) => string) | undefined,
   hasReasons: boolean,
 ): Column<Mail>[] => [
-  { heading: 'To', width: 'minmax(10rem, 2fr)', sticky: 'start', cell: ({ recipient }) => recipient },
+  {
+    heading: 'To',
+    width: 'minmax(10rem, 2fr)',
+    sticky: 'start',
+    cell: ({ id, recipient }) => (
+      <Link className="text-link" to="/mails/$id" params={{ id: String(id) }}>
+        {recipient}
+      </Link>
+    ),
+  },
   {
     heading: 'Subject',
     width: '2fr',
     onPhone: 'plain',
-    cell: ({ id, subject }) => (
-      <Link className="text-link" to="/mails/$id" params={{ id: String(id) }}>
+    cell: ({ subject }) => (
+      <Text span fz="inherit" c="dimmed">
         {subject}
-      </Link>
+      </Text>
     ),
   },
   ...(nameOfClient

@@ -17,16 +17,14 @@ export const AccessTab = ({ data, state }: { data: PersonData; state: PersonStat
   const { roles } = useSession();
   return (
     <div className={classes.columns}>
-      <Stack>
+      <NeedsAttention data={data} state={state} />
+      <Stack className={classes.main ?? ''}>
         {canView(roles) && <PendingRequests subject={{ email: person.email }} />}
         <PersonApps person={person} access={access} isReadOnly={!may.can_update_apps} />
         <PersonGroups person={person} access={access} />
         <PersonClients email={person.email} memberships={memberships} state={state} may={may} />
       </Stack>
-      <Stack>
-        {canView(roles) && <UsageCard email={person.email} />}
-        <NeedsAttention data={data} state={state} />
-      </Stack>
+      {canView(roles) && <UsageCard email={person.email} />}
     </div>
   );
 };

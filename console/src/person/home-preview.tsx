@@ -32,7 +32,7 @@ const Preview = ({ email }: { email: string }) => {
       {preview.isPending && <Skeleton height={160} />}
       {preview.data && <Home home={preview.data} />}
       <Text size="sm" c="dimmed" mt="md">
-        Only apps of clients that you can see. The audit trail records that you looked.
+        Apps of other clients are not shown. The audit trail records that you looked.
       </Text>
     </>
   );

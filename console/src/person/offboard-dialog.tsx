@@ -123,8 +123,7 @@ const Ended = ({ preview }: { preview: Preview }) => {
         </div>
       )}
       <Text size="sm" c="dimmed">
-        For ten minutes, an undo gives back the {preview.deactivates_account ? 'account' : 'membership'},
-        apps, groups, roles and links, but no logins, tokens, invitations and requests.
+        You can undo this for ten minutes. Logins, tokens, invitations and requests do not come back.
       </Text>
     </>
   );

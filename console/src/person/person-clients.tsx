@@ -1,7 +1,7 @@
-import { Badge, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Code, Group, Stack, Text, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
@@ -96,6 +96,8 @@ const useChanges = (email: string, memberships: Membership[]) => {
   return { update, finishRemoval };
 };
 
+const COLORS = { Active: 'green', Inactive: 'gray', Suspended: 'yellow' } as const;
+
 type FactsProps = { membership: Membership; isInactive: boolean };
 
 const Facts = ({ membership, isInactive }: FactsProps) => {
@@ -114,7 +116,7 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
             {client_name}
           </Text>
         )}
-        <StatusText label={word} color={word === 'Active' ? 'green' : 'gray'} />
+        <StatusText label={word} color={COLORS[word]} />
         {is_admin && (
           <Badge variant="default" tt="none">
             Client admin
@@ -134,12 +136,17 @@ const NO_APPS: ReadonlyMap<string, string> = new Map();
 
 /** What the apps of the client get instead of the values of the account. */
 const Overrides = ({ membership: { extra, is_demo_user } }: { membership: Membership }) => {
-  const lines = Object.entries({ is_demo_user, extra }).flatMap(([field, value]) =>
-    value === null ? [] : `${fieldLabel(field)}: ${valueText(value, NO_APPS)}`,
-  );
-  return lines.length === 0 ? null : (
+  const values = Object.entries({ is_demo_user, extra }).filter(([, value]) => value !== null);
+  return values.length === 0 ? null : (
     <Text size="sm" c="dimmed" lineClamp={3} className="break-words">
-      Only for this client: {lines.join('; ')}
+      Only for this client:{' '}
+      {values.map(([field, value], index) => (
+        <Fragment key={field}>
+          {index > 0 && '; '}
+          {fieldLabel(field)}:{' '}
+          {typeof value === 'object' ? <Code>{JSON.stringify(value)}</Code> : valueText(value, NO_APPS)}
+        </Fragment>
+      ))}
     </Text>
   );
 };

@@ -31,7 +31,7 @@ export const PersonHistory = ({ email }: { email: string }) => {
         {entries.data?.map(({ id, action, actor, target, timestamp, details, clients }) => (
           <Timeline.Item key={id} title={titleOf(email, { action, target, details })}>
             <Text size="sm" c="dimmed">
-              {actor || 'the service'}, <DateText date={timestamp} />
+              {actor || 'The service'}, <DateText date={timestamp} />
               {isOfMembership(action) && `, in ${clients.map(nameOfClient).join(', ')}`}
             </Text>
             {!action.startsWith('group.') && <Changes details={details} />}
@@ -46,7 +46,8 @@ type Entry = Pick<Outputs['audit']['list'][number], 'action' | 'target' | 'detai
 
 /** Of a change of a group, what it says about the person. */
 const titleOf = (email: string, { action, target, details }: Entry): string => {
-  if (!action.startsWith('group.')) return labelOf(action);
+  // On the screen of the person: `Changed roles`.
+  if (!action.startsWith('group.')) return labelOf(action).replace(/( of)? a person$/, '');
   const { added = [] } = Object(details.members) as { added?: string[] }; // of the audit trail
   return `${added.includes(email) ? 'Added to' : 'Removed from'} the group ${target}`;
 };

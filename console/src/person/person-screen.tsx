@@ -1,7 +1,7 @@
-import { Text } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import type { Outputs } from '../api.ts';
+import { Notice } from '../components/notice.tsx';
 import { ScreenTabs } from '../components/screen-tabs.tsx';
 import { canAdminister, canViewAll } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -32,7 +32,7 @@ const sharedNotice = (changes: Changes, mayChangeApps: boolean, clients: string)
       mayChangeApps &&
       'You can change their apps, and their membership under Clients.',
     !mayChangeApps && 'Ask a superuser to change the profile or the apps.',
-    'Only the person, superusers, and admins of all their clients see and end the logins.',
+    'Their logins are seen and ended only by themselves, by superusers and by admins of all their clients.',
   ]
     .filter(Boolean)
     .join(' ');
@@ -96,9 +96,9 @@ const PersonTabs = ({ data }: { data: PersonData }) => {
         }
       >
         {isAdmin && !may.can_update && (tab === 'access' || tab === 'profile') && (
-          <Text mb="md">
+          <Notice>
             {may.is_shared ? sharedNotice(changes, may.can_update_apps, clients) : READ_ONLY_NOTICE}
-          </Text>
+          </Notice>
         )}
       </ScreenTabs>
     </>

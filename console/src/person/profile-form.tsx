@@ -55,7 +55,7 @@ export const ProfileForm = ({ person, state, changes, clients }: Props) => {
         else update.mutate(values);
       })}
     >
-      <Stack>
+      <Stack className={classes.fields ?? ''}>
         <Title order={2} size="h3" id="profile">
           Profile
         </Title>
@@ -89,12 +89,12 @@ export const ProfileForm = ({ person, state, changes, clients }: Props) => {
           {...asText(isReadOnly)}
           {...form.getInputProps('extra')}
         />
-        {!isReadOnly && (
-          <div className={classes.save}>
-            <FormButtons {...buttons} />
-          </div>
-        )}
       </Stack>
+      {!isReadOnly && (
+        <div className={classes.save}>
+          <FormButtons {...buttons} />
+        </div>
+      )}
       {isShared ? (
         <SuspendModal {...question} email={person.email} clients={clients} />
       ) : (

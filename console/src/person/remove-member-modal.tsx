@@ -83,8 +83,8 @@ const Ended = ({
     {views > 0 && (
       <Text>
         {views === 1
-          ? '1 share link that opens an app as this person stops working.'
-          : `${views.toLocaleString()} share links that open apps as this person stop working.`}
+          ? '1 share link stops working: it opens an app as this person.'
+          : `${views.toLocaleString()} share links stop working: they open apps as this person.`}
       </Text>
     )}
     <Text>

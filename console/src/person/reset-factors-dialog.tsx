@@ -30,20 +30,21 @@ export const ResetFactorsDialog = ({ email, isOpen, onClose }: Props) => {
       <ActionDialog
         isOpen={isOpen}
         title={`Reset the second factor of ${email}?`}
-        action="Reset"
+        action="Reset second factor"
+        isDanger
         run={() => reset.mutate({ email, reason: reason.trim() })}
         state={{ isPending: reset.isPending, error: withoutConfirmation(reset.error) }}
         onClose={onClose}
       >
         <Stack>
           <Text>
-            Do this only if you know that the person has asked for it: until they set up an app again, their
-            password is enough to log in. All authenticator apps and recovery codes end. The person gets a
-            mail.
+            All authenticator apps and recovery codes of the person end: their password is enough to log in
+            until they set up an authenticator app again. Do this only if you know that they have asked for
+            it. They get a mail.
           </Text>
           <TextInput
             label="Reason"
-            description="For the audit trail."
+            description="For the audit trail. May be empty."
             maxLength={500}
             value={reason}
             onChange={({ currentTarget }) => setReason(currentTarget.value)}

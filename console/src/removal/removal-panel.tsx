@@ -60,10 +60,15 @@ export const RemovalForm = ({ noun, preview, remove, onClose }: FormProps) => {
       {preview.isPending && <Skeleton height={160} />}
       {preview.data && <Counted noun={noun} preview={preview.data} />}
       <Text>
-        It cannot be undone: make a backup first. The audit trail stays, and names who removed the {noun}.
+        <strong>This cannot be undone.</strong> Make a backup first. The audit trail stays, and names who
+        removed the {noun}.
       </Text>
       <TextInput
-        label={`Type ${preview.data?.name ?? 'the name'} to confirm`}
+        label={
+          <>
+            Type <strong>{preview.data?.name ?? 'the name'}</strong> to confirm
+          </>
+        }
         data-autofocus
         value={typed}
         onChange={({ currentTarget: { value } }) => setTyped(value)}
@@ -85,10 +90,20 @@ export const RemovalForm = ({ noun, preview, remove, onClose }: FormProps) => {
   );
 };
 
-const WORDS: Record<string, string> = {
-  groups_with_it: 'groups that have it',
-  deactivated_accounts: 'accounts that become inactive',
-  access_requests: 'requests for it',
+const WORDS: Record<string, { one: string; many: string }> = {
+  groups_with_it: { one: '1 app of a group', many: '# apps of groups' },
+  deactivated_accounts: { one: '1 account becomes inactive', many: '# accounts become inactive' },
+  access_requests: { one: '1 request for access', many: '# requests for access' },
+  usage_entries: { one: '1 usage entry', many: '# usage entries' },
+  loads: { one: '1 load of a package', many: '# loads of packages' },
+  access_views: { one: '1 share link', many: '# share links' },
+};
+
+/** `1 app`, `2 accounts become inactive` */
+const countedText = (key: string, count: number): string => {
+  const many = `# ${key.replaceAll('_', ' ')}`;
+  const words = WORDS[key] ?? { one: `1 ${many.slice(2).replace(/s$/, '')}`, many };
+  return count === 1 ? words.one : words.many.replace('#', count.toLocaleString());
 };
 
 const Counted = ({
@@ -105,9 +120,7 @@ const Counted = ({
       <Text>With it go:</Text>
       <List size="sm">
         {found.map(([key, count]) => (
-          <List.Item key={key}>
-            {WORDS[key] ?? key.replaceAll('_', ' ')}: {count.toLocaleString()}
-          </List.Item>
+          <List.Item key={key}>{countedText(key, Number(count))}</List.Item>
         ))}
       </List>
     </div>

@@ -43,7 +43,10 @@ export const DecisionDialog = ({ question, isSending, error, onDecide, onClose }
       >
         <Stack>
           <ProblemAlert error={error} />
-          {isApproval && <Text size="sm">Asked for access {daysText(request.days)}.</Text>}
+          <Text size="sm" className="break-words">
+            Asked for access {daysText(request.days)}
+            {request.reason === '' ? '.' : `: “${request.reason}”`}
+          </Text>
           {isApproval && <EndChoice label="Until" value={until} onChange={setUntil} />}
           <Textarea
             label="Message to the person"
@@ -59,7 +62,12 @@ export const DecisionDialog = ({ question, isSending, error, onDecide, onClose }
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={isSending} disabled={isApproval && end === undefined}>
+            <Button
+              type="submit"
+              {...(!isApproval && { color: 'red' })}
+              loading={isSending}
+              disabled={isApproval && end === undefined}
+            >
               {isApproval ? 'Approve' : 'Deny'}
             </Button>
           </Group>

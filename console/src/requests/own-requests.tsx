@@ -142,7 +142,7 @@ const RequestableApps = ({ apps, onAsk }: AppsProps) => {
               </div>
               <Button
                 variant="default"
-                size="xs"
+                mr="auto"
                 aria-label={`Ask for access to ${app.label}`}
                 onClick={() => onAsk(app)}
               >

@@ -49,7 +49,7 @@ export const PendingRequests = ({ subject = {} }: Props) => {
         <Title order={2} size="h3" id="requests">
           {subject.app === undefined ? 'Requests for apps' : 'Pending requests'}
         </Title>
-        {requests.some((request) => request.can_decide) && <Shortcuts />}
+        {requests.filter((request) => request.can_decide).length > 1 && <Shortcuts />}
       </Group>
       <ProblemAlert error={pages.error} />
       {hasAlert && <NotDecided error={decision.error} request={decision.variables?.request} />}
@@ -59,6 +59,7 @@ export const PendingRequests = ({ subject = {} }: Props) => {
             key={request.id}
             request={request}
             isDeciding={decision.isPending && decision.variables.request.id === request.id}
+            showsPerson={subject.email === undefined}
             showsClient={requests.some(({ client }) => client !== request.client)}
             onApprove={() => decide({ kind: 'approve', request })}
             onAsk={(kind) => {
@@ -122,13 +123,16 @@ type RowProps = {
   request: AccessRequest;
   isDeciding: boolean;
   showsClient: boolean;
+  /** Whether the person is named: on their own screen it is clear. */
+  showsPerson: boolean;
   onApprove: () => void;
   /** Opens the dialog. */
   onAsk: (kind: Question['kind']) => void;
 };
 
 /** While the focus is in the row, `a` approves and `d` denies. */
-const RequestRow = ({ request, isDeciding, showsClient, onApprove, onAsk }: RowProps) => {
+const RequestRow = (props: RowProps) => {
+  const { request, isDeciding, showsClient, showsPerson, onApprove, onAsk } = props;
   const name = requestName(request);
   const onKeyDown = (event: KeyboardEvent): void => {
     const run = { a: onApprove, d: () => onAsk('deny') }[event.key];
@@ -140,10 +144,16 @@ const RequestRow = ({ request, isDeciding, showsClient, onApprove, onAsk }: RowP
     <Group component="li" justify="space-between" gap="xs" {...(request.can_decide && { onKeyDown })}>
       <Stack gap={0} flex="1 1 16rem" miw={0}>
         <div>
-          <Link className="text-link" to="/people/$email" params={{ email: request.email }}>
-            {nameOf(request)}
-          </Link>{' '}
-          asks for{' '}
+          {showsPerson ? (
+            <>
+              <Link className="text-link" to="/people/$email" params={{ email: request.email }}>
+                {nameOf(request)}
+              </Link>{' '}
+              asks for{' '}
+            </>
+          ) : (
+            'Asks for '
+          )}
           <Link className="text-link" to="/apps/$id" params={{ id: request.app }}>
             {request.app_label}
           </Link>
