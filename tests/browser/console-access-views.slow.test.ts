@@ -44,7 +44,7 @@ views(
     const url = await dialog.getByLabel('Link', { exact: true }).inputValue();
     assert.match(await dialog.getByLabel('HTML for another page').inputValue(), `<iframe src="${url}"`);
     const opened = page.context().waitForEvent('page');
-    await dialog.getByRole('link', { name: 'Open as this view' }).click();
+    await dialog.getByRole('link', { name: 'Open the link' }).click();
     await (await opened).waitForURL(/\/avatars\/S\.svg\?code=/);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Show the view for grace@acme.test' }).click();

@@ -165,7 +165,7 @@ invitations(
     await page.getByRole('button', { name: 'Keep them' }).click();
     await page.getByRole('heading', { name: '3 people' }).waitFor();
     await page.getByText('All of them can be invited.').waitFor();
-    await page.getByText('Client Acme Analytics · Apps Sales, Churn').waitFor();
+    await page.getByText('Acme Analytics · Sales, Churn').waitFor();
     assert.is(await page.getByLabel('Email addresses').isVisible(), false, 'the form is folded');
     await page.getByRole('button', { name: 'Change', exact: true }).click();
     await addAddresses(page, 'a@csv.test');

@@ -126,7 +126,7 @@ const SCREENS: Record<string, { path: string; outline: [string, ...string[]] }> 
       'region "Who"',
       'heading "Who" [level=2]',
       'region "For everyone in the list"',
-      'heading "0 people" [level=2]',
+      'heading "The list is empty" [level=2]',
     ],
   },
 };

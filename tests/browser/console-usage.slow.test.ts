@@ -52,9 +52,10 @@ usage('a client, its app, a stack and a person are compared by week and month', 
   const days = await app.as(ROOT).usage.report({ interval: 'day', periods: 28 });
   assert.is(labels[0], '0');
   const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+  const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
   assert.equal(
     labels.slice(-4),
-    [27, 18, 9, 0].map((index) => day.format(new Date(days[index]?.start ?? 0))),
+    [27, 18, 9, 0].map((index) => short.format(new Date(days[index]?.start ?? 0))),
   );
   const bounds = await chart.boundingBox();
   assert.ok(bounds);

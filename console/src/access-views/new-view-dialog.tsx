@@ -48,7 +48,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
         <Stack>
           <PersonInput
             label="Person"
-            description="The app shows what this person may see. Empty: anyone with the link, as a guest."
+            description="The app shows what this person may see. If empty, anyone with the link is a guest."
             placeholder="Name or email address"
             among={{ app: app.slug }}
             {...form.getInputProps('user')}
@@ -56,13 +56,13 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
           <Group grow align="flex-start">
             <NumberInput
               label="Number of uses"
-              description="0 means any number."
+              description="With 0, the link has no limit."
               min={0}
               {...form.getInputProps('allowed_uses_cnt')}
             />
             <Select
               label="Expires"
-              description="From now."
+              description="How long the link works."
               allowDeselect={false}
               data={LIFETIMES.map(({ label }) => label)}
               {...form.getInputProps('lifetime')}
@@ -78,12 +78,12 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
           />
           <ObjectInput
             label="Data permissions"
-            description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. Empty: those of the person."
+            description="A JSON object, such as {&quot;region&quot;: [&quot;North&quot;]}. If empty, those of the person."
             {...form.getInputProps('data_permissions')}
           />
           <TextInput
             label="Networks"
-            description="From which the link may be used, such as 192.0.2.0/24. Empty: any."
+            description="Where the link may be used, such as 192.0.2.0/24. If empty, everywhere."
             {...form.getInputProps('allowed_networks')}
           />
           <Checkbox

@@ -43,10 +43,10 @@ export const ViewDialog = ({ view, onClose }: Props) => {
         {isManaged(view) && state === 'active' && (
           <>
             <SecretField label="Link" value={view.url} />
-            <SecretField label="HTML for another page" value={frameOf(view)} />
+            <SecretField label="HTML for another page" value={frameOf(view)} isSecondary />
             <Group>
               <Anchor href={view.url} target="_blank" rel="noreferrer">
-                Open as this view
+                Open the link
               </Anchor>
               <Text c="dimmed" size="sm">
                 This counts as a use.

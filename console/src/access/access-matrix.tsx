@@ -49,7 +49,7 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
   const appColumn = ({ id, label }: App, column: number): Column<AccessUser> => ({
     id,
     heading: <AllPeople label={label} users={users} appId={id} cells={cells} onAll={onAll} />,
-    width: isPhone ? '5.5rem' : '9rem',
+    width: isPhone ? '5.5rem' : '10rem',
     cell: (user) => (
       <MatrixCell
         user={user}
@@ -66,24 +66,29 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
     heading: 'Person',
     width: isPhone ? '7.5rem' : '20rem',
     sticky: 'start',
-    cell: (user) => (
-      <Group gap="xs" wrap="nowrap">
-        <Link className="text-link" to="/people/$email" params={{ email: user.email }} title={user.email}>
-          {nameOf(user)}
-        </Link>
-        {!isPhone && nameOf(user) !== user.email && (
-          <span className={classes.address} title={user.email}>
-            {user.email}
-          </span>
-        )}
-        {user.is_admin && (
-          <Badge variant="default" flex="none" title={reasonOf(user)}>
-            Admin
-          </Badge>
-        )}
-        {!user.is_active && <StatusText label="Inactive" color="gray" />}
-      </Group>
-    ),
+    cell: (user) =>
+      isPhone ? (
+        <div className={classes.person}>
+          <PersonLink user={user} />
+          {user.is_admin && <span className={classes.state}>Admin</span>}
+          {!user.is_active && <span className={classes.state}>Inactive</span>}
+        </div>
+      ) : (
+        <Group gap="xs" wrap="nowrap">
+          <PersonLink user={user} />
+          {nameOf(user) !== user.email && (
+            <span className={classes.address} title={user.email}>
+              {user.email}
+            </span>
+          )}
+          {user.is_admin && (
+            <Badge variant="default" flex="none" title={reasonOf(user)}>
+              Admin
+            </Badge>
+          )}
+          {!user.is_active && <StatusText label="Inactive" color="gray" />}
+        </Group>
+      ),
   };
   const allApps: Column<AccessUser> = {
     heading: 'All apps',
@@ -121,6 +126,12 @@ export const AccessMatrix = ({ users, apps, groups, client, cells, hasMore, onMo
     </div>
   );
 };
+
+const PersonLink = ({ user }: { user: AccessUser }) => (
+  <Link className="text-link" to="/people/$email" params={{ email: user.email }} title={user.email}>
+    {nameOf(user)}
+  </Link>
+);
 
 const Legend = () => (
   <Text size="sm" c="dimmed" mt="xs" className={classes.legend}>

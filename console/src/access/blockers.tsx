@@ -25,12 +25,12 @@ export const Blockers = ({ blockers, onGrant, ...question }: Props) => {
       <ProblemAlert error={reactivate.error} />
       <List spacing="sm" listStyleType={blockers.length === 1 ? 'none' : 'disc'}>
         {blockers.map(({ code, detail, fix, fixed_by: who }) => {
-          const { isAllowed, action } = fixes[code];
+          const { isAllowed, action, isSaid = false } = fixes[code];
           return (
             <List.Item key={code}>
               {detail}
               <Text size="sm" c="dimmed">
-                {fix} {isKnown && !isAllowed && `Only ${who} may do this.`}
+                {!(isAllowed && isSaid) && fix} {isKnown && !isAllowed && `Only ${who} may do this.`}
                 {isAllowed && !action && 'You may do this.'}
               </Text>
               {isAllowed && action && <Group mt="xs">{action}</Group>}
@@ -40,6 +40,13 @@ export const Blockers = ({ blockers, onGrant, ...question }: Props) => {
       </List>
     </Stack>
   );
+};
+
+type Fix = {
+  isAllowed: boolean;
+  action: ReactNode;
+  /** Whether the button says as much as the service does. */
+  isSaid?: boolean;
 };
 
 /** For each blocker whether the user may remove it, and what does so. */
@@ -74,14 +81,16 @@ const useFixes = ({ email, app }: Question, onGrant: Props['onGrant']) => {
       </Button>
     ),
   };
-  const fixes: Record<Blocker['code'], { isAllowed: boolean; action: ReactNode }> = {
+  const fixes: Record<Blocker['code'], Fix> = {
     'user-inactive': {
       isAllowed: may?.can_update === true,
       action: buttonFor('account', 'Reactivate the account'),
+      isSaid: true,
     },
     'member-suspended': {
       isAllowed: mayChangeApps,
       action: buttonFor('membership', 'Reactivate the membership'),
+      isSaid: true,
     },
     'not-granted': grant,
     'grant-expired': grant,

@@ -83,7 +83,6 @@ export const ProfileForm = () => {
             label="Color"
             description="Apps may show it beside your name."
             classNames={{ input: classes.color ?? '' }}
-            flex={1}
             {...form.getInputProps('profile_color')}
           />
           <Avatar

@@ -10,8 +10,8 @@ export const AddressNotice = ({ id }: { id: string }) => {
   // Other parts of the screen read the status too.
   return isApi && status.data?.launch_url === '' ? (
     <Notice>
-      This app has no address yet: people who open it see a page that says so. Ask staff to load a version
-      whose package names the address (launch_url in app.yaml), or the operator to set APP_URL.
+      This app has no address yet: people who open it see a page that says so. Staff load a version whose
+      package names one (launch_url in app.yaml), or the operator of the service sets APP_URL.
     </Notice>
   ) : null;
 };

@@ -72,14 +72,14 @@ const columnsOf = (open: (entry: Entry) => void): Column<Entry>[] => [
   { heading: 'Actor', width: '1.6fr', cell: (entry) => <ActorLink entry={entry} /> },
   {
     heading: 'Action',
-    width: '1.6fr',
+    width: '2.2fr',
     onPhone: 'title',
     cell: ({ action }) => <span title={labelOf(action)}>{labelOf(action)}</span>,
   },
   { heading: 'Target', width: '2fr', cell: (entry) => <TargetLink entry={entry} /> },
   {
     heading: 'Change',
-    width: '3fr',
+    width: '2.4fr',
     onPhone: 'plain',
     cell: (entry) => <ChangeButton entry={entry} onOpen={() => open(entry)} />,
   },

@@ -28,7 +28,7 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
     ['Time', <DateText key="time" date={entry.timestamp} />],
     ['Actor', <ActorLink key="actor" entry={entry} />],
     ['Target', <TargetLink key="target" entry={entry} />],
-    ['Clients', entry.clients.map(nameOfClient).join(', ') || 'None'],
+    [entry.clients.length === 1 ? 'Client' : 'Clients', entry.clients.map(nameOfClient).join(', ') || 'None'],
     ['IP address', entry.address ?? 'Unknown'],
     ...(bulkChange.operation === null
       ? []
@@ -41,7 +41,9 @@ const EntryDetails = ({ entry }: { entry: Entry }) => {
         <Table.Tbody>
           {facts.map(([name, value]) => (
             <Table.Tr key={name}>
-              <Table.Th scope="row">{name}</Table.Th>
+              <Table.Th scope="row" c="dimmed" fw={400} w="9rem">
+                {name}
+              </Table.Th>
               <Table.Td className="break-words">{value}</Table.Td>
             </Table.Tr>
           ))}
@@ -86,7 +88,9 @@ const Details = ({ details }: { details: Record<string, unknown> }) => {
           const isHidden = isChange(value) && isUnrecorded(value);
           return (
             <Table.Tr key={field}>
-              <Table.Th scope="row">{fieldLabel(field)}</Table.Th>
+              <Table.Th scope="row" c="dimmed" fw={400} w="9rem">
+                {fieldLabel(field)}
+              </Table.Th>
               <Table.Td className="break-words">
                 {from === undefined || isHidden ? '' : textOf(field, from)}
               </Table.Td>

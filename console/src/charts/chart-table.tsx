@@ -9,7 +9,7 @@ export const ChartTable = ({ children }: { children: ReactNode }) => {
   return (
     <Stack gap="sm" align="stretch">
       <Button
-        variant="subtle"
+        variant="default"
         size="compact-sm"
         leftSection={<IconTable size={16} stroke={1.75} aria-hidden />}
         aria-expanded={isOpen}

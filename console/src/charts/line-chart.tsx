@@ -4,7 +4,7 @@ import classes from './line-chart.module.css';
 
 /** The height of the drawing; its width is 100. Both are stretched to their size on the screen. */
 const HEIGHT = 100;
-/** Of the labels below, so that they fit into a phone. */
+/** At most as many labels below, so that they fit into a phone. */
 const LABELS = 4;
 
 export type Series = {
@@ -138,12 +138,10 @@ const stepsTo = (highest: number): number[] => {
   return Array.from({ length: Math.max(Math.ceil(highest / step), 1) + 1 }, (_, index) => index * step);
 };
 
-/** The points with a label below: the first, the last, and some between at about equal distances. */
+/** The points with a label below, at equal distances from the last one, which is the newest. */
 const labelledOf = ({ points }: Series): number[] => {
-  const indexes = Array.from({ length: LABELS }, (_, nth) =>
-    Math.round((nth * (points.length - 1)) / (LABELS - 1)),
-  );
-  return [...new Set(indexes)];
+  const step = Math.max(Math.ceil((points.length - 1) / (LABELS - 1)), 1);
+  return points.flatMap((_, index) => ((points.length - 1 - index) % step === 0 ? index : []));
 };
 
 /** Labels of the outer points stay inside of the chart. */

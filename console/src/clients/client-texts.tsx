@@ -1,5 +1,5 @@
 import { SimpleGrid, Stack, Textarea, TextInput, Title } from '@mantine/core';
-import { FormButtons } from '../components/form-buttons.tsx';
+import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText, type FieldLabels } from '../components/form-fields.ts';
 import { InvitationPreview, LoginPreview } from './text-previews.tsx';
 import { type Client, useClientForm } from './use-client-form.ts';
@@ -43,6 +43,13 @@ type Field = (typeof GROUPS)[number]['fields'][number][0];
 
 const LABELS = GROUPS.flatMap(({ fields }): FieldLabels<Field> => fields);
 
+/** What applies without a text of the client. */
+const DEFAULTS: Partial<Record<Field, string>> = {
+  default_from_email: 'The sender of the service',
+  invitation_subject: 'The usual subject, as in the preview',
+  invitation_body: 'The usual text, as in the preview',
+};
+
 const LONG: readonly Field[] = ['invitation_body', 'message_404', 'message_500'];
 
 const mailTextsOf = (texts: Pick<Client, Field>) => {
@@ -57,14 +64,15 @@ export const ClientTexts = ({ client, isReadOnly }: Props) => {
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
       <form className="card" onSubmit={form.onSubmit((values) => update.mutate(values))} aria-label="Texts">
-        <Stack>
+        <Stack gap="lg">
           {GROUPS.map(({ title, fields }) => (
             <Stack key={title} gap="sm">
-              <Title order={2} size="h4">
+              <Title order={2} size="h3">
                 {title}
               </Title>
               {fields.map(([field, label]) => {
-                const props = { label, ...asText(isReadOnly), ...form.getInputProps(field) };
+                const placeholder = DEFAULTS[field] ?? '';
+                const props = { label, placeholder, ...asText(isReadOnly), ...form.getInputProps(field) };
                 return LONG.includes(field) ? (
                   <Textarea key={field} autosize minRows={3} maxRows={12} {...props} />
                 ) : (
@@ -73,8 +81,8 @@ export const ClientTexts = ({ client, isReadOnly }: Props) => {
               })}
             </Stack>
           ))}
-          {!isReadOnly && <FormButtons {...buttons} />}
         </Stack>
+        {!isReadOnly && <StickyFormButtons {...buttons} />}
         {dialog}
       </form>
       <Stack>

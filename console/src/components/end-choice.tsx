@@ -1,4 +1,4 @@
-import { Group, Select, Text, TextInput } from '@mantine/core';
+import { Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useId } from 'react';
 import { DateText } from './date-text.tsx';
 
@@ -49,7 +49,7 @@ export const EndChoice = ({ label, value, onChange, error }: Props) => {
   const hintId = useId();
   const end = endOf(value);
   return (
-    <>
+    <Stack gap={4}>
       <Group grow align="flex-start">
         <Select
           label={label}
@@ -70,10 +70,10 @@ export const EndChoice = ({ label, value, onChange, error }: Props) => {
           />
         )}
       </Group>
-      <Text id={hintId} size="sm" c={error ? 'var(--mantine-color-error)' : 'dimmed'} aria-live="polite">
+      <Text id={hintId} size="xs" c={error ? 'var(--mantine-color-error)' : 'dimmed'} aria-live="polite">
         {error ?? <Hint end={end} />}
       </Text>
-    </>
+    </Stack>
   );
 };
 

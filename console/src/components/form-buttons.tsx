@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { isUnreachable } from '@steward/client';
 import { useIsReachable } from '../connection.ts';
+import classes from './form-buttons.module.css';
 import { ProblemAlert } from './problem-alert.tsx';
 
 export type FormButtonsProps = {
@@ -17,6 +18,13 @@ type Props = FormButtonsProps & {
   /** Label of the button. */
   save?: string;
 };
+
+/** The buttons at the end of a long card, in sight before its end is. */
+export const StickyFormButtons = (props: Props) => (
+  <div className={classes.sticky}>
+    <FormButtons {...props} />
+  </div>
+);
 
 /** Saves or discards the changes of a form, and says why a save failed. */
 export const FormButtons = ({ save = 'Save', isDirty, isSaving, isSaved, problem, onDiscard }: Props) => (

@@ -34,8 +34,8 @@ export const PendingAddress = ({ email, pending, cancel, children }: Props) => {
   return (
     <Group className="notice" gap="sm" role="status">
       <Text size="sm" flex="1 1 16rem" className="break-words">
-        The change to <strong>{to}</strong> is not confirmed yet. The link in the mail there works until{' '}
-        {timeText(end)}.{by && by !== email && ` Requested by ${by}.`}
+        The change to <strong>{to}</strong> is not confirmed yet. Its link works until {timeText(end)}.
+        {by && by !== email && ` Requested by ${by}.`}
         {children}
       </Text>
       <Button variant="default" size="xs" onClick={open}>

@@ -1,9 +1,14 @@
 import { Button, CopyButton, Group, TextInput } from '@mantine/core';
 
-type Props = { label: string; value: string };
+type Props = {
+  label: string;
+  value: string;
+  /** Whether another field beside it is what is copied as a rule. */
+  isSecondary?: boolean;
+};
 
 /** A link or token to copy. Without access to the clipboard, the field can be selected. */
-export const SecretField = ({ label, value }: Props) => (
+export const SecretField = ({ label, value, isSecondary = false }: Props) => (
   <Group align="flex-end" wrap="nowrap">
     <TextInput
       label={label}
@@ -15,7 +20,11 @@ export const SecretField = ({ label, value }: Props) => (
       onFocus={({ currentTarget }) => currentTarget.select()}
     />
     <CopyButton value={value}>
-      {({ copied, copy }) => <Button onClick={copy}>{copied ? 'Copied' : 'Copy'}</Button>}
+      {({ copied, copy }) => (
+        <Button {...(isSecondary && { variant: 'default' })} onClick={copy}>
+          {copied ? 'Copied' : 'Copy'}
+        </Button>
+      )}
     </CopyButton>
   </Group>
 );

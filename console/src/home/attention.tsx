@@ -21,6 +21,7 @@ import { DAYS_OF } from '../idle/idle-filter.ts';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { nameOf } from '../people/name-of.ts';
+import classes from './home.module.css';
 
 type Attention = Outputs['attention']['get'];
 
@@ -32,7 +33,7 @@ export const AttentionList = () => {
   const topics = topicsOf(attention.data).filter(({ count }) => count > 0);
   if (topics.length === 0) {
     return (
-      <Text className="card" c="dimmed">
+      <Text className={`card ${classes.nothing}`} c="dimmed">
         Nothing has failed, expired or gone unused.
       </Text>
     );

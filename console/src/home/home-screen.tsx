@@ -15,6 +15,7 @@ import { UsageReport } from '../usage/usage-report.tsx';
 import { AttentionList } from './attention.tsx';
 import { EndingGrants } from './ending-grants.tsx';
 import { COMPARED_DAYS, Figures } from './figures.tsx';
+import classes from './home.module.css';
 
 /** Of all apps whose usage the user may see. */
 const LAST_DAYS = reportOf({ interval: 'day', periods: COMPARED_DAYS });
@@ -39,7 +40,7 @@ export const HomeScreen = () => {
             For your attention
           </Title>
           <MailNotice />
-          <Stack>
+          <Stack className={classes.attention ?? ''}>
             {canAdminister(roles) && <PendingRequests />}
             <EndingGrants />
             <AttentionList />

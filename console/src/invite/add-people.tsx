@@ -150,7 +150,9 @@ const CsvFile = ({ apps, defaults, onFile, problem, onProblem, openFile }: FileP
         inputProps={{ 'aria-label': 'CSV file' }}
       >
         <Stack align="center" gap={4} py="lg">
-          <Text fw={600}>Drop a CSV file here, or click to choose one</Text>
+          <Text fw={600} ta="center">
+            Drop a CSV file here, or click to choose one
+          </Text>
           <Text size="sm" c="dimmed" ta="center">
             Its first line names the columns: email, first_name, last_name, apps, is_demo_user. Apps are named
             by label or slug, between semicolons or commas.

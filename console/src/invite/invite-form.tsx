@@ -6,7 +6,6 @@ import { trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { dateOf } from '../components/date-text.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
 import { endOf } from '../components/end-choice.tsx';
 import { shortList } from '../components/short-list.ts';
 import { useUnsavedWork } from '../components/unsaved-work.ts';
@@ -82,11 +81,7 @@ export const InviteForm = ({ client, kept, onSent }: Props) => {
       />
       <ListStatus rows={rows} hasUnchecked={list.hasUnchecked} error={list.error} />
       {outcome && <AddNotice outcome={outcome} onKeep={list.keepRemoved} onClose={list.closeOutcome} />}
-      {rows.length === 0 ? (
-        <EmptyState title="The list is empty">Add addresses or a CSV file above.</EmptyState>
-      ) : (
-        <InviteGrid rows={rows} apps={apps} onChange={change} />
-      )}
+      {rows.length > 0 && <InviteGrid rows={rows} apps={apps} onChange={change} />}
     </>
   );
 };
@@ -108,7 +103,7 @@ const ListBar = ({ ref, list, onCheck, onClear }: BarProps) => {
   return (
     <Group ref={ref} className="scroll-target" justify="space-between" mb="sm">
       <Title order={2} size="h3">
-        {peopleOf(rows.length)}
+        {rows.length === 0 ? 'The list is empty' : peopleOf(rows.length)}
       </Title>
       <Group>
         {rows.length > 0 && (
@@ -126,7 +121,7 @@ const ListBar = ({ ref, list, onCheck, onClear }: BarProps) => {
         >
           {faulty > 0 && ready > 0
             ? `Send ${ready}, keep ${faulty}`
-            : `Send ${rows.length === 1 ? '1 invitation' : `${rows.length} invitations`}`}
+            : sendLabel(rows.length)}
         </Button>
       </Group>
       <ConfirmModal
@@ -142,6 +137,11 @@ const ListBar = ({ ref, list, onCheck, onClear }: BarProps) => {
   );
 };
 
+const sendLabel = (count: number): string => {
+  if (count === 0) return 'Send invitations';
+  return count === 1 ? 'Send 1 invitation' : `Send ${count} invitations`;
+};
+
 const MAX_NAMED = 3;
 
 type FoldedProps = {
@@ -153,15 +153,15 @@ type FoldedProps = {
   onFile: () => void;
 };
 
-/** The form in one line: `Client Acme · Apps Sales, Churn · until 3 Dec 2026`. */
+/** The form in one line: `Acme · Sales, Churn · until 3 Dec 2026`. */
 const Folded = ({ client, apps, rows, access, onChange, onFile }: FoldedProps) => {
   const nameOfClient = useClientName();
   const chosen = new Set(rows.flatMap((row) => row.apps));
   const labels = apps.filter(({ id }) => chosen.has(id)).map(({ label }) => label);
   const end = endOf(access.end);
   const parts = [
-    `Client ${nameOfClient(client)}`,
-    labels.length === 0 ? 'No apps' : `Apps ${shortList(labels, MAX_NAMED)}`,
+    nameOfClient(client),
+    labels.length === 0 ? 'No apps' : shortList(labels, MAX_NAMED),
     ...(access.groups.length > 0
       ? [access.groups.length === 1 ? '1 group' : `${access.groups.length} groups`]
       : []),

@@ -16,7 +16,7 @@ export const ListStatus = ({ rows, hasUnchecked, error }: Props) => {
     return (
       <Line color="red">
         {faulty === 1 ? '1 row has errors and stays' : `${faulty} rows have errors and stay`} in the list when
-        you send the others. “Check only” lists them first.
+        you send the others.
       </Line>
     );
   // Errors of fields are shown in the rows, and go with them.

@@ -47,7 +47,7 @@ export const SentInvitations = ({ client, at, kept }: Props) => {
           <>
             <span role="status">{sent.isSuccess ? countsOf(invitations) : 'Loading…'}</span> ·{' '}
             <DateText date={new Date(at)} /> ·{' '}
-            <Link className="text-link" to="/mails" search={{ client, created_at: at }}>
+            <Link className="action-link" to="/mails" search={{ client, created_at: at }}>
               Mails of this list
             </Link>
           </>
@@ -119,7 +119,7 @@ const columnsOf = (
     heading: 'Name',
     width: '1fr',
     onPhone: 'plain',
-    cell: ({ first_name: first, last_name: last }) => `${first} ${last}`.trim(),
+    cell: ({ first_name: first, last_name: last }) => `${first} ${last}`.trim() || '–',
   },
   { heading: 'Mail', width: '8rem', onPhone: 'half', cell: ({ mail }) => <MailLink mail={mail} /> },
   {

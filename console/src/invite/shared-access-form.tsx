@@ -35,7 +35,7 @@ export const SharedAccessForm = ({ client, access, onChange }: Props) => {
       />
       <div>
         <EndChoice label="Apps until" value={access.end} onChange={(end) => onChange({ end })} />
-        <Text size="sm" c="dimmed">
+        <Text size="xs" c="dimmed">
           Apps of groups do not end.
         </Text>
       </div>

@@ -22,7 +22,7 @@ export const MailFrame = ({ title, mail }: Props) => {
 };
 
 /** Of the layout of mails (`src/services/mail/mail-layout.ts`), in pixels. */
-const MAIL = { padding: 24, column: 560, line: 24, paragraph: 16, button: 96, character: 9 };
+const MAIL = { padding: 24, column: 560, line: 24, paragraph: 16, button: 64, character: 8.3 };
 const MAX_HEIGHT = 1_000;
 
 /** About the height of a mail in a frame, by its text, which has the same paragraphs. */

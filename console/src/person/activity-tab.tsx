@@ -79,7 +79,7 @@ const OwnActions = ({ email }: { email: string }) => {
     <Stack className="card" component="section" aria-labelledby="own-actions">
       <Group justify="space-between">
         <Title order={2} size="h3" id="own-actions">
-          In Steward
+          Actions in Steward
         </Title>
         <Link className="action-link" to="/audit" search={{ actor: email }}>
           Open in the audit trail
@@ -88,7 +88,7 @@ const OwnActions = ({ email }: { email: string }) => {
       <ProblemAlert error={entries.error} />
       {entries.isPending && <Skeleton height={160} />}
       {entries.data?.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
-      <Timeline bulletSize={14}>
+      <Timeline bulletSize={8} lineWidth={1} color="gray">
         {entries.data?.map(({ id, action, target, timestamp }) => (
           <Timeline.Item key={id} title={labelOf(action)}>
             <Text size="sm" c="dimmed" className="break-words">

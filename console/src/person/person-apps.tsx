@@ -128,20 +128,20 @@ type RowProps = {
 const AppRow = ({ app: { id, label }, client, facts, children }: RowProps) => (
   <li className={classes.app}>
     <IconAppWindow size={20} stroke={1.4} aria-hidden />
-    <Stack gap={0} miw={0}>
-      <Group gap="xs">
-        <Link className="text-link" to="/apps/$id" params={{ id }}>
-          {label}
-        </Link>
-        {client !== undefined && (
-          <Text span size="sm" c="dimmed">
-            {client}
-          </Text>
-        )}
-      </Group>
-      {facts}
-    </Stack>
-    <Group gap="xs">{children}</Group>
+    <Group gap="xs" className={classes.name ?? ''}>
+      <Link className="text-link" to="/apps/$id" params={{ id }}>
+        {label}
+      </Link>
+      {client !== undefined && (
+        <Text span size="sm" c="dimmed">
+          {client}
+        </Text>
+      )}
+    </Group>
+    <div className={classes.ways}>{facts}</div>
+    <Group gap="xs" wrap="nowrap" className={classes.actions ?? ''}>
+      {children}
+    </Group>
   </li>
 );
 
@@ -223,7 +223,7 @@ const Lacked = ({ apps, ofClient, onExplain }: LackedProps) => {
   return (
     <Stack gap="sm">
       <Group>
-        <Button variant="subtle" size="compact-sm" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Button variant="default" size="compact-sm" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen
             ? 'Hide apps without access'
             : `Show ${apps.length} ${apps.length === 1 ? 'app' : 'apps'} without access`}

@@ -178,7 +178,7 @@ const Actions = ({ membership, may, isInactive, onReactivate, onAsk }: ActionsPr
       )}
       {(!is_admin || roles.is_superuser) && (
         <Button
-          variant="subtle"
+          variant="light"
           color="red"
           size="xs"
           aria-label={`Remove from ${name}`}

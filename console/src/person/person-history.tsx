@@ -27,7 +27,7 @@ export const PersonHistory = ({ email }: { email: string }) => {
       <ProblemAlert error={entries.error} />
       {entries.isPending && <Skeleton height={160} />}
       {entries.data?.length === 0 && <Text c="dimmed">Nothing was recorded yet.</Text>}
-      <Timeline bulletSize={14}>
+      <Timeline bulletSize={8} lineWidth={1} color="gray">
         {entries.data?.map(({ id, action, actor, target, timestamp, details, clients }) => (
           <Timeline.Item key={id} title={titleOf(email, { action, target, details })}>
             <Text size="sm" c="dimmed">

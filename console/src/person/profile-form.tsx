@@ -2,7 +2,7 @@ import { Stack, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { FlagField } from '../components/flag-field.tsx';
-import { FormButtons } from '../components/form-buttons.tsx';
+import { StickyFormButtons } from '../components/form-buttons.tsx';
 import { asText } from '../components/form-fields.ts';
 import { ObjectInput } from '../components/object-input.tsx';
 import { useSession } from '../layout/use-session.ts';
@@ -90,11 +90,7 @@ export const ProfileForm = ({ person, state, changes, clients }: Props) => {
           {...form.getInputProps('extra')}
         />
       </Stack>
-      {!isReadOnly && (
-        <div className={classes.save}>
-          <FormButtons {...buttons} />
-        </div>
-      )}
+      {!isReadOnly && <StickyFormButtons {...buttons} />}
       {isShared ? (
         <SuspendModal {...question} email={person.email} clients={clients} />
       ) : (

@@ -29,7 +29,7 @@ export const TopApps = ({ client, days, onApp }: Props) => {
     ],
   }));
   return (
-    <Box mt="md">
+    <Box mt="md" maw="40rem">
       <ProblemAlert error={top.error} />
       {!top.isError && <Ranking title="Top apps" headings={['App', 'Actions']} rows={rows} />}
     </Box>

@@ -10,6 +10,12 @@ type Entry = Outputs['usage']['list']['items'][number];
 
 const PAGE_SIZE = 100;
 
+/** `Stack access` for `STACK_ACCESS`, which is what apps send. */
+const wordsOf = (action: string): string => {
+  const words = action.replaceAll('_', ' ').toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+
 const COLUMNS: Column<Entry>[] = [
   {
     heading: 'Time',
@@ -27,7 +33,16 @@ const COLUMNS: Column<Entry>[] = [
       </Link>
     ),
   },
-  { heading: 'Action', width: '1fr', onPhone: 'corner', cell: ({ action }) => action },
+  {
+    heading: 'Action',
+    width: '1fr',
+    onPhone: 'corner',
+    cell: ({ action }) => (
+      <Text span fz="inherit" c="dimmed" title={action}>
+        {wordsOf(action)}
+      </Text>
+    ),
+  },
   {
     heading: 'Description',
     width: '2fr',

@@ -31,7 +31,7 @@ export const UsageScreen = () => {
         lead="Actions of people in apps, compared with the period before."
         actions={
           <HeaderLink to="/idle" search={{ client }}>
-            Who and what is idle
+            Inactive people and apps
           </HeaderLink>
         }
       />
