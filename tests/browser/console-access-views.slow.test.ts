@@ -144,7 +144,7 @@ views('an app without an address says so on its screens', async ({ app, browser 
   await page.getByText('This app has no address yet').waitFor();
   await page.goto(`/console/apps/${SALES}`);
   await page.getByText('This app has no address yet').waitFor();
-  assert.is(await page.getByText('set APP_URL').count(), 1);
+  assert.is(await page.getByText('sets APP_URL').count(), 1);
 });
 
 views('a field that the service refuses says why, and keeps what was typed', async ({ browser }) => {

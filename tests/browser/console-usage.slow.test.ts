@@ -157,7 +157,7 @@ usage(
     const people = page.getByRole('table', { name: 'Idle people' });
     await people.getByRole('link', { name: 'Edsger Dijkstra' }).waitFor();
     await eventually(async () => assert.is(await people.getByRole('row').count(), 3, 'with the headings'));
-    await page.getByRole('link', { name: 'Select and change them in People' }).click();
+    await page.getByRole('link', { name: 'Open in People' }).click();
     await page.getByText('2 people', { exact: true }).waitFor();
     await page.getByRole('checkbox', { name: `Select ${EDSGER}` }).check();
     await page.getByRole('button', { name: 'Deactivate' }).click();

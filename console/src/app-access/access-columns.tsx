@@ -26,17 +26,22 @@ const waysOf = ({ role, groups, is_granted, granted_by: by, reason }: Person): s
 export const accessColumns = (onExplain: (person: Person) => void): Column<Person>[] => [
   {
     heading: 'Person',
-    width: 'minmax(9rem, 2fr)',
+    width: 'minmax(9rem, 3fr)',
     cell: (person) => (
       <Group gap="xs" wrap="nowrap">
         <Link className="text-link" to="/people/$email" params={{ email: person.email }} title={person.email}>
           {nameOf(person)}
         </Link>
+        {nameOf(person) !== person.email && (
+          <Text span fz="inherit" c="dimmed" truncate flex="1 1 0" miw={0} visibleFrom="sm">
+            {person.email}
+          </Text>
+        )}
       </Group>
     ),
   },
   {
-    heading: 'By',
+    heading: 'Through',
     width: 'minmax(12rem, 3fr)',
     onPhone: 'plain',
     cell: (person) => <span title={waysOf(person)}>{waysOf(person)}</span>,
@@ -49,12 +54,13 @@ export const accessColumns = (onExplain: (person: Person) => void): Column<Perso
         <EndBadge date={ends_at} />
       ) : (
         <Text span fz="inherit" c="dimmed">
-          No end
+          –
         </Text>
       ),
   },
   {
-    heading: 'Why?',
+    id: 'why',
+    heading: <span className="visually-hidden">Why?</span>,
     width: '5rem',
     onPhone: 'corner',
     cell: (person) => (

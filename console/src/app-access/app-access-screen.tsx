@@ -6,6 +6,7 @@ import { ExplainDialog } from '../access/explain-dialog.tsx';
 import { trpc } from '../api.ts';
 import { useClientOfApp } from '../apps/use-client-of-app.ts';
 import { EmptyState } from '../components/empty-state.tsx';
+import { HeaderLink } from '../components/header-link.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
 import { nameOf } from '../people/name-of.ts';
@@ -38,16 +39,16 @@ export const AppAccessScreen = () => {
         lead={
           <>
             {client && `${client.name}. `}
-            <Link className="text-link" to="/apps/$id" params={{ id }}>
+            <Link className="action-link" to="/apps/$id" params={{ id }}>
               Back to the app
             </Link>
           </>
         }
         procedures={['access.effective']}
         actions={
-          <Link className="action-link" to="/people" search={{ app: app.slug }}>
-            Select and change people
-          </Link>
+          <HeaderLink to="/people" search={{ app: app.slug }}>
+            Open in People
+          </HeaderLink>
         }
       />
       {client && <CheckPerson client={client.id} onCheck={(email) => setAsked({ email, name: email })} />}

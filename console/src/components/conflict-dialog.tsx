@@ -43,7 +43,7 @@ export const ConflictDialog = <T extends object, F extends keyof T & string>(pro
         <Text>
           {lastChange && (
             <>
-              Last changed by {lastChange.actor === email ? 'you' : lastChange.actor},{' '}
+              Last changed by {lastChange.actor === email ? 'you in another window' : lastChange.actor},{' '}
               <DateText date={lastChange.timestamp} />.{' '}
             </>
           )}

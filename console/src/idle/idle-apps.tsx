@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { AppLink } from '../components/app-link.tsx';
 import { useClientName } from '../components/client-select.tsx';
-import { DateText, dayText } from '../components/date-text.tsx';
+import { dateOf, dayText, exactTimeOf } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import type { Column } from '../components/virtual-table.tsx';
@@ -45,12 +45,16 @@ const columnsOf = (nameOfClient: (id: number) => string): Column<App>[] => [
     onPhone: 'half',
     cell: ({ last_used_day: day }) => (day ? dayText(day) : 'never'),
   },
-  { heading: 'Added', width: '1fr', cell: ({ created_at }) => <DateText date={created_at} /> },
+  {
+    heading: 'Added',
+    width: '1fr',
+    cell: ({ created_at: date }) => <span title={exactTimeOf(date)}>{dateOf(date)}</span>,
+  },
   {
     heading: 'People with access',
     width: '1fr',
     cell: ({ slug }) => (
-      <Link className="text-link" to="/people" search={{ app: slug }}>
+      <Link className="action-link" to="/people" search={{ app: slug }}>
         Show
       </Link>
     ),

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText, dateOf, dayText, exactTimeOf } from '../components/date-text.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { HeaderLink } from '../components/header-link.tsx';
 import { PagedTable } from '../components/paged-table.tsx';
 import type { Column } from '../components/virtual-table.tsx';
 import { nameOf } from '../people/name-of.ts';
@@ -28,7 +29,7 @@ const COLUMNS: Column<Person>[] = [
   {
     heading: 'Last use',
     width: '1fr',
-    cell: ({ last_used_day: day }) => (day ? dayText(day) : 'none on record'),
+    cell: ({ last_used_day: day }) => (day ? dayText(day) : '–'),
   },
   {
     heading: 'Joined',
@@ -60,11 +61,7 @@ export const IdlePeople = ({ days, client }: Props) => {
 
 /** The same people, where they can be changed at once. */
 export const PeopleLink = ({ days, client }: Props) => (
-  <Link
-    className="action-link"
-    to="/people"
-    search={{ is_active: true, unseen_days: days, client, sort: 'last_login' }}
-  >
-    Select and change them in People
-  </Link>
+  <HeaderLink to="/people" search={{ is_active: true, unseen_days: days, client, sort: 'last_login' }}>
+    Open in People
+  </HeaderLink>
 );

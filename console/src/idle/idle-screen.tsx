@@ -25,7 +25,7 @@ export const IdleScreen = () => {
         procedures={['usage.idleUsers', 'usage.idleApps']}
         lead={
           kind === 'people'
-            ? `Active people who neither logged in nor used an app for ${days} days.`
+            ? `People who neither logged in nor used an app for ${days} days, and still may.`
             : `Apps that no one used for ${days} days.`
         }
         actions={kind === 'people' && <PeopleLink days={days} client={client} />}

@@ -8,7 +8,7 @@ export const STATUS_LABELS = {
   all: 'All',
 } as const;
 
-const COLORS = { pending: 'gray', accepted: 'green', expired: 'yellow', revoked: 'red' } as const;
+const COLORS = { pending: 'yellow', accepted: 'green', expired: 'gray', revoked: 'red' } as const;
 
 export const InvitationStatus = ({ status }: { status: keyof typeof COLORS }) => (
   <StatusText color={COLORS[status]} label={STATUS_LABELS[status]} />

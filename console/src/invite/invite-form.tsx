@@ -119,9 +119,7 @@ const ListBar = ({ ref, list, onCheck, onClear }: BarProps) => {
           loading={list.isSending}
           onClick={list.submit}
         >
-          {faulty > 0 && ready > 0
-            ? `Send ${ready}, keep ${faulty}`
-            : sendLabel(rows.length)}
+          {faulty > 0 && ready > 0 ? `Send ${ready}, keep ${faulty}` : sendLabel(rows.length)}
         </Button>
       </Group>
       <ConfirmModal

@@ -51,7 +51,7 @@ const AddressForm = ({ email, onClose }: Props) => {
             data-autofocus
             {...form.getInputProps('new_email')}
           />
-          <Text size="sm">
+          <Text component="div" size="sm" className="notice">
             {isAtOnce
               ? `This takes effect at once. ${HANDED_OVER}`
               : `A link is mailed to the new address. The change takes effect when it is confirmed there, within 24 hours. ${HANDED_OVER}`}

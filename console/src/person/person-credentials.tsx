@@ -26,17 +26,25 @@ export const PersonCredentials = ({ email }: Props) => {
   );
   const { revokeSession, revokeToken } = useRevocation();
   return (
-    <Stack className="card">
-      <Title order={2} size="h3">
-        Sessions and API tokens
-      </Title>
-      <ProblemAlert error={revokeSession.error ?? revokeToken.error} />
-      <SessionTable pages={sessions} onRevoke={({ id }) => revokeSession.mutate({ email, id })} />
-      <TokenTable
-        pages={tokens}
-        onRevoke={setToRevoke}
-        empty={<Text c="dimmed">There are no API tokens.</Text>}
-      />
+    <>
+      <Stack className="card">
+        <Title order={2} size="h3">
+          Sessions
+        </Title>
+        <ProblemAlert error={revokeSession.error} />
+        <SessionTable pages={sessions} onRevoke={({ id }) => revokeSession.mutate({ email, id })} />
+      </Stack>
+      <Stack className="card">
+        <Title order={2} size="h3">
+          API tokens
+        </Title>
+        <ProblemAlert error={revokeToken.error} />
+        <TokenTable
+          pages={tokens}
+          onRevoke={setToRevoke}
+          empty={<Text c="dimmed">There are no API tokens.</Text>}
+        />
+      </Stack>
       <ConfirmModal
         isOpen={toRevoke !== null}
         title="Revoke the token?"
@@ -46,7 +54,7 @@ export const PersonCredentials = ({ email }: Props) => {
       >
         Programs that use {toRevoke && labelOf(toRevoke)} lose their access.
       </ConfirmModal>
-    </Stack>
+    </>
   );
 };
 

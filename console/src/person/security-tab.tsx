@@ -13,13 +13,16 @@ import type { PersonData } from './use-person.ts';
 export const SecurityTab = ({ data, isActive }: { data: PersonData; isActive: boolean }) => {
   const { person, may, screen } = data;
   const { roles } = useSession();
+  const login = screen.account && (
+    <>
+      <Password email={person.email} account={screen.account} mayMail={may.can_revoke && isActive} />
+      <PersonFactors email={person.email} account={screen.account} />
+    </>
+  );
   return (
     <Stack>
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        {screen.account && (
-          <Password email={person.email} account={screen.account} mayMail={may.can_revoke && isActive} />
-        )}
-        {screen.account && <PersonFactors email={person.email} account={screen.account} />}
+      <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>
+        {roles.is_superuser ? <Stack>{login}</Stack> : login}
         {roles.is_superuser && <PersonRoles email={person.email} />}
       </SimpleGrid>
       {may.can_revoke && <PersonCredentials email={person.email} />}
