@@ -89,7 +89,7 @@ memberships('are suspended by an admin, and another client notices nothing', asy
   await openConsole(page, `/console/audit?target=${email}&action=membership.suspend`, ACME);
   await page.getByRole('button', { name: `Suspended a member, ${email}: Acme Analytics` }).click();
   const entry = page.getByRole('dialog', { name: 'Suspended a member' });
-  await entry.getByRole('row', { name: 'Clients Acme Analytics' }).waitFor();
+  await entry.getByRole('row', { name: 'Client Acme Analytics' }).waitFor();
 
   await openPerson(page, path, GLOBEX);
   await rowOf(page, 'Globex Data').getByText('Active', { exact: true }).waitFor();

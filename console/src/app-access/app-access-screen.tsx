@@ -39,7 +39,12 @@ export const AppAccessScreen = () => {
         lead={
           <>
             {client && `${client.name}. `}
-            <Link className="action-link" to="/apps/$id" params={{ id }}>
+            <Link
+              className="action-link"
+              style={{ textDecoration: 'underline' }}
+              to="/apps/$id"
+              params={{ id }}
+            >
               Back to the app
             </Link>
           </>

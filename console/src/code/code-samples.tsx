@@ -2,6 +2,7 @@ import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { callsOf, type Procedure } from './calls-of.ts';
+import classes from './code-samples.module.css';
 import { curlOf, typescriptOf } from './samples.ts';
 
 /** The requests of the screen as TypeScript and as curl commands. */
@@ -11,7 +12,7 @@ export const CodeSamples = ({ procedures }: { procedures: readonly Procedure[] }
     <Stack>
       <Text size="sm">
         The request of this screen, for a script with a token in <Code>STEWARD_TOKEN</Code>. Create one in{' '}
-        <Link className="text-link" to="/account">
+        <Link className="action-link" style={{ textDecoration: 'underline' }} to="/account">
           your account
         </Link>
         .
@@ -34,7 +35,7 @@ const Sample = ({ title, code }: { title: string; code: string }) => (
         )}
       </CopyButton>
     </Group>
-    <Code block className="message">
+    <Code block tabIndex={0} className={classes.code}>
       {code}
     </Code>
   </Stack>

@@ -47,7 +47,12 @@ export const SentInvitations = ({ client, at, kept }: Props) => {
           <>
             <span role="status">{sent.isSuccess ? countsOf(invitations) : 'Loading…'}</span> ·{' '}
             <DateText date={new Date(at)} /> ·{' '}
-            <Link className="action-link" to="/mails" search={{ client, created_at: at }}>
+            <Link
+              className="action-link"
+              style={{ textDecoration: 'underline' }}
+              to="/mails"
+              search={{ client, created_at: at }}
+            >
               Mails of this list
             </Link>
           </>

@@ -1,13 +1,15 @@
-import { Alert, Button, Menu, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Alert, Button, Menu, Stack, Text, Title } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
+import { ScreenTabs } from '../components/screen-tabs.tsx';
 import { notify } from '../components/toasts.ts';
 import { canAdminister } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
@@ -144,19 +146,26 @@ const Preview = ({ mail }: { mail: Mail }) => (
         The texts with which this mail was sent were not kept. The preview has those of today.
       </Text>
     )}
-    <Tabs defaultValue="html">
-      <Tabs.List>
-        <Tabs.Tab value="html">HTML</Tabs.Tab>
-        <Tabs.Tab value="text">Text</Tabs.Tab>
-      </Tabs.List>
-      <Tabs.Panel value="html" pt="md">
-        <MailFrame title="HTML of the mail" mail={mail} />
-      </Tabs.Panel>
-      <Tabs.Panel value="text" pt="md">
-        <Text component="pre" className={classes.text}>
-          {mail.text}
-        </Text>
-      </Tabs.Panel>
-    </Tabs>
+    <Parts mail={mail} />
   </Stack>
 );
+
+const Parts = ({ mail }: { mail: Mail }) => {
+  const [part, setPart] = useState<'html' | 'text'>('html');
+  const text = (
+    <Text component="pre" className={classes.text}>
+      {mail.text}
+    </Text>
+  );
+  return (
+    <ScreenTabs
+      label="Parts of the mail"
+      value={part}
+      tabs={[
+        { value: 'html', label: 'HTML', panel: <MailFrame title="HTML of the mail" mail={mail} /> },
+        { value: 'text', label: 'Text', panel: text },
+      ]}
+      onShow={setPart}
+    />
+  );
+};

@@ -39,7 +39,7 @@ const ActiveDays = ({ email }: { email: string }) => {
       {pages.isPending && <Skeleton height={160} />}
       {pages.isSuccess && days.length === 0 && <Text c="dimmed">Has used no app yet.</Text>}
       {days.length > 0 && (
-        <ul className={classes.rows}>
+        <ul className={`${classes.rows} ${classes.days}`}>
           {days.map(({ day, apps }) => (
             <li key={day} className={classes.day}>
               <Text span size="sm" fw={600}>

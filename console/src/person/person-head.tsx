@@ -38,7 +38,7 @@ export const PersonHead = ({ data, state }: { data: PersonData; state: PersonSta
   return (
     <Stack gap="md" mb="xs">
       <Group justify="space-between" align="flex-start" gap="md">
-        <Group gap="md" wrap="nowrap" flex="1 1 18rem" miw={0}>
+        <Group gap="md" wrap="nowrap" align="flex-start" flex="1 1 18rem" miw={0}>
           <Avatar src={avatarOf(person)} alt="" size={52} />
           <Stack gap={2} miw={0}>
             <Group gap="xs">
