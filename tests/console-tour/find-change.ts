@@ -10,7 +10,7 @@ export const findChange = async ({ page, read, screenshot }: Tour): Promise<stri
   await chooseFilter(page, 'Period', 'Yesterday');
   const rows = page.getByRole('table', { name: 'Audit trail' }).getByRole('row');
   await rows
-    .filter({ hasText: '"Murray" → "Hopper"' })
+    .filter({ hasText: '“Murray” → “Hopper”' })
     .getByRole('link', { name: 'admin@acme.test' })
     .waitFor();
   await screenshot('audit');
