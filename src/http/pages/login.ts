@@ -10,6 +10,7 @@ import {
 } from './page-context.ts';
 import { codePath, formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
 import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './parts.ts';
+import { offersPasskeys, passkeyArea } from './passkeys.ts';
 
 /** `/login/` continues to `next`, or else to the home of the client's users. */
 export const loginPages: Pages = {
@@ -107,7 +108,7 @@ const noticeOf = (context: PageContext): string | undefined => {
 
 type FailedLogin = { username: string; problem: Problem | null };
 
-const sendLogin = (
+const sendLogin = async (
   context: PageContext,
   target: LoginTarget,
   state: Partial<FailedLogin> & { notice?: string | undefined },
@@ -115,6 +116,7 @@ const sendLogin = (
   const { username = '', problem = null, notice } = state;
   const { login_title, login_subtitle, client_name } = target.branding;
   const errors = problem?.fields;
+  const hasPasskeys = await offersPasskeys(context);
   return sendLoginForm(context, target, {
     title: 'Log in',
     intro: html`
@@ -127,6 +129,7 @@ ${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
         value: username,
         errors: errors?.username,
         isFocused: username === '' || errors?.username !== undefined,
+        hasPasskeys,
       }),
       currentPasswordField({
         label: 'Password',
@@ -135,6 +138,14 @@ ${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
       }),
     ],
     button: 'Log in',
+    otherWay:
+      hasPasskeys &&
+      passkeyArea({
+        purpose: 'login',
+        label: 'Sign in with a passkey',
+        ...target,
+        otherwise: 'Without it, log in with your password.',
+      }),
     problem,
   });
 };
@@ -162,12 +173,14 @@ type LoginForm = {
   notice?: Html | false;
   fields: Html[];
   button: string;
+  /** Another way to log in. */
+  otherWay?: Html | false;
   problem: Problem | null;
 };
 
 const sendLoginForm = (context: PageContext, target: LoginTarget, form: LoginForm) => {
   const { next, destination } = target;
-  const { title, notice = false, problem } = form;
+  const { title, notice = false, otherWay = false, problem } = form;
   const content = html`${form.intro}
 <form class="card" method="post" action="/login/">
 ${notice}
@@ -176,7 +189,9 @@ ${context.csrfField()}
 ${next !== null && hiddenField('next', next)}
 ${form.fields}
 <button>${form.button}</button>
+${otherWay}
 <p class="aside"><a href="/password/reset/">Forgot your password?</a></p>
 </form>`;
-  return context.sendPage({ title, content, problem, formAction: formActionSources(destination) });
+  const formAction = formActionSources(destination);
+  return context.sendPage({ title, content, problem, formAction, hasScript: otherWay !== false });
 };

@@ -37,8 +37,19 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     request,
     reply,
     isSecure: acceptsSecureCookies(deps.baseUrl),
-    /** Whether the browser may have a login that waits for the second factor. */
-    hasChallenge: contextOf(request, deps).browser.challenge !== null,
+    baseUrl: deps.baseUrl,
+    /** Whether passkeys work on the requested host. */
+    passkeysWork: () => {
+      const context = contextOf(request, deps);
+      return context.openServices().passkeys.workAt(context.host);
+    },
+    /** The kinds of second factors that complete the login which waits in this browser; null without one. */
+    challengeKinds: async () => {
+      const { challenge } = contextOf(request, deps).browser;
+      if (challenge === null) return null;
+      const { logins } = contextOf(request, deps).openServices();
+      return (await attempt(() => logins.readChallenge(challenge))).value?.kinds ?? null;
+    },
     /** For what no procedure does. */
     openServices: () => contextOf(request, deps).openServices(),
     getBranding,

@@ -114,7 +114,11 @@ export type Page = {
   formAction?: string;
   /** Origins whose pages may show this one in a frame. */
   frameAncestors?: readonly string[];
+  /** Whether it has a script of the service, which calls the API. */
+  hasScript?: boolean;
 };
+
+const SCRIPT_SOURCES = { 'script-src': "'self'", 'connect-src': "'self'" };
 
 /** Sends a page for users in the common layout. */
 export const sendPage = (reply: FastifyReply, page: Page): FastifyReply => {
@@ -131,7 +135,7 @@ export const sendPage = (reply: FastifyReply, page: Page): FastifyReply => {
 ${content}
 </main>
 ${brand.support_email !== '' && html`<footer><p>Need help? Contact ${mailLink(brand.support_email)}.</p></footer>`}`,
-    csp: { 'form-action': page.formAction ?? "'self'" },
+    csp: { 'form-action': page.formAction ?? "'self'", ...(page.hasScript === true && SCRIPT_SOURCES) },
     ...(page.frameAncestors && { frameAncestors: page.frameAncestors }),
   });
 };

@@ -38,8 +38,13 @@ ${hasErrors && html`<p class="error" id="${name}-error">${errors.join(' ')}</p>`
 
 type NamedField = Pick<Field, 'errors' | 'isFocused'>;
 
-export const emailField = (field: NamedField & { name: string; value: string }): Html =>
-  inputField({ ...field, label: 'Email address', type: 'email', autocomplete: 'username' });
+export const emailField = (
+  field: NamedField & { name: string; value: string; hasPasskeys?: boolean },
+): Html => {
+  // The browser then offers passkeys among the addresses that it fills in.
+  const autocomplete = field.hasPasskeys === true ? 'username webauthn' : 'username';
+  return inputField({ ...field, label: 'Email address', type: 'email', autocomplete });
+};
 
 export const currentPasswordField = (field: NamedField & { label: string }): Html =>
   inputField({ ...field, name: 'password', type: 'password', autocomplete: 'current-password' });

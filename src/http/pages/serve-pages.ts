@@ -14,6 +14,7 @@ import { loginCodePages } from './login-code.ts';
 import { accessViewPages, launchPages } from './open-app.ts';
 import { createPageContext } from './page-context.ts';
 import { sendPage } from './page-layout.ts';
+import { servePasskeyScript } from './passkeys.ts';
 import { passwordChangePages, passwordResetPages } from './passwords.ts';
 
 const PAGES = {
@@ -28,7 +29,7 @@ const PAGES = {
   ...accessViewPages,
 };
 
-/** Serves the pages for users: plain HTML and forms, without scripts. */
+/** Serves the pages for users: plain HTML and forms. Only passkeys need a script. */
 export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   acceptFormsOnly(app);
   app.setErrorHandler((error, _request, reply) => failurePage(reply, error, deps));
@@ -40,6 +41,7 @@ export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promi
     app.route({ method, url, handler: (_request, reply) => handle(createPageContext(reply, deps)) });
   const urls = routes.map(({ url }) => url);
   refuseOtherMethods(app, urls);
+  servePasskeyScript(app);
 };
 
 /** Far above the size of any form on these pages. */

@@ -11,6 +11,7 @@ import { type AuthMethod, byPasskey } from './methods.ts';
 import {
   type Assertion,
   type Descriptor,
+  hasPasskeysAt,
   invalidPasskey,
   relyingPartyOf,
   requestOptions,
@@ -50,7 +51,10 @@ export const createPasskeys = ({ em, clock, baseUrl, passkeyChallenges }: Deps) 
   };
 
   return {
-    /** Whether a login page has to offer them. */
+    /** Whether pages of this host can use them. */
+    workAt: (host: string): boolean => hasPasskeysAt(baseUrl, host),
+
+    /** Whether any user has one. */
     exist: async (): Promise<boolean> =>
       (await kysely(em).selectFrom('passkeys').select('factor_id').limit(1).executeTakeFirst()) !== undefined,
 

@@ -20,26 +20,26 @@ const NO_PASSKEYS = {
     'Browsers have passkeys for sites with https and a host name only, and for localhost. See BASE_URL.',
 };
 
-/**
- * The relying party of a service with this address.
- * @throws Problem `passkeys-unavailable` if browsers would refuse it
- */
-export const relyingPartyOf = (baseUrl: string): RelyingParty => {
-  const { protocol, hostname, origin } = new URL(baseUrl);
+/** Whether browsers have passkeys for a service with this address. */
+const hasPasskeys = ({ protocol, hostname }: URL): boolean => {
   const isSecure = protocol === 'https:' || /(^|\.)localhost$/.test(hostname);
-  const isAddress = hostname.startsWith('[') || isIP(hostname) !== 0;
-  if (!isSecure || isAddress) throw new Problem('passkeys-unavailable', NO_PASSKEYS);
-  return { id: hostname, origin };
+  return isSecure && !hostname.startsWith('[') && isIP(hostname) === 0;
 };
 
-/** Whether pages of this host can use passkeys. */
-export const hasPasskeys = (baseUrl: string, host: string): boolean => {
-  try {
-    return new URL(relyingPartyOf(baseUrl).origin).host === host;
-  } catch (error) {
-    if (error instanceof Problem) return false;
-    throw error;
-  }
+/** Whether they have them on pages of this host, with its port. */
+export const hasPasskeysAt = (baseUrl: string, host: string): boolean => {
+  const url = new URL(baseUrl);
+  return hasPasskeys(url) && url.host === host;
+};
+
+/**
+ * The relying party of a service with this address.
+ * @throws Problem `passkeys-unavailable`
+ */
+export const relyingPartyOf = (baseUrl: string): RelyingParty => {
+  const url = new URL(baseUrl);
+  if (!hasPasskeys(url)) throw new Problem('passkeys-unavailable', NO_PASSKEYS);
+  return { id: url.hostname, origin: url.origin };
 };
 
 /** Of a passkey, what browsers need to find it. */

@@ -1,0 +1,131 @@
+// Logs in with a passkey: by a button, and on the login page also from the accounts that the browser offers in the field for the email
+// address (conditional UI). `[data-passkey]` states the purpose, where the answer goes, and which pages follow.
+
+const area = document.querySelector('[data-passkey]');
+const button = area.querySelector('button');
+const message = area.querySelector('[role=alert]');
+const { passkey: purpose, answer: answerPath, next, late } = area.dataset;
+
+const NOT_USED = 'No passkey was used. Try again, or log in another way.';
+const REFUSED = 'This passkey was not accepted. Try again, or log in another way.';
+const UNREACHABLE = 'The service could not be reached. Try again.';
+const UNSUPPORTED = 'This browser has no passkeys. Log in another way.';
+
+/** Options are requested again before they expire, because a form may be open for long. */
+const RENEWAL_MS = 15_000;
+
+const post = async (path, body) => {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { accept: 'application/json', 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const content = await response.json();
+  if (response.ok) return content;
+  throw Object.assign(new Error(content.detail), { code: String(content.type).split(':').at(-1) });
+};
+
+const decode = (text) =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
+
+const encode = (buffer) =>
+  btoa(String.fromCharCode(...new Uint8Array(buffer)))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+
+/** Browsers before 2025 do not read the JSON themselves. */
+const parse = (options) =>
+  PublicKeyCredential.parseRequestOptionsFromJSON?.(options) ?? {
+    ...options,
+    challenge: decode(options.challenge),
+    allowCredentials: options.allowCredentials.map((each) => ({ ...each, id: decode(each.id) })),
+  };
+
+const toJson = ({ id, rawId, type, response }) => ({
+  id,
+  rawId: encode(rawId),
+  type,
+  response: {
+    clientDataJSON: encode(response.clientDataJSON),
+    authenticatorData: encode(response.authenticatorData),
+    signature: encode(response.signature),
+    userHandle: response.userHandle && encode(response.userHandle),
+  },
+});
+
+/** What happened, in one sentence. Failures of the browser have names, problems of the service have codes. */
+const describe = (error) => {
+  if (error.code === 'invalid-passkey') return REFUSED;
+  if (error instanceof DOMException) return NOT_USED;
+  return typeof error.code === 'string' ? error.message : UNREACHABLE;
+};
+
+/** A browser waits for one passkey at a time: each attempt replaces the one before. */
+let current = new AbortController();
+
+/** @returns `done` if another page follows; `replaced` or `expired` if no passkey was chosen; else `failed` or `refused` */
+const logIn = async (mediation) => {
+  current.abort('replaced');
+  const attempt = new AbortController();
+  current = attempt;
+  const { signal } = attempt;
+  let passkey;
+  try {
+    const options = await post('/api/v1/session/passkey/options/', { purpose });
+    const expiry = setTimeout(() => attempt.abort('expired'), options.timeout - RENEWAL_MS);
+    passkey = await navigator.credentials
+      .get({ publicKey: parse(options), mediation, signal })
+      .finally(() => clearTimeout(expiry));
+  } catch (error) {
+    if (signal.aborted) return signal.reason;
+    return fail(error, mediation !== 'conditional', 'failed');
+  }
+  try {
+    await post(answerPath, { passkey: toJson(passkey) });
+    location.assign(next);
+    return 'done';
+  } catch (error) {
+    return fail(error, true, 'refused');
+  }
+};
+
+/** Shows a failure, unless the user has not asked for anything yet. */
+const fail = (error, isShown, outcome) => {
+  if (error.code === 'invalid-challenge') {
+    // The time for the whole login is over.
+    location.assign(late);
+    return 'done';
+  }
+  if (isShown) message.textContent = describe(error);
+  return outcome;
+};
+
+/** Lets the browser offer passkeys in the field for the email address. */
+const offer = async () => {
+  if (purpose !== 'login' || !(await PublicKeyCredential.isConditionalMediationAvailable?.())) return;
+  const outcome = await logIn('conditional');
+  if (outcome === 'expired' || outcome === 'refused') await offer();
+};
+
+let isBusy = false;
+
+// The button is never disabled, so that it keeps the focus.
+const useButton = async () => {
+  if (isBusy) return;
+  isBusy = true;
+  message.textContent = '';
+  const outcome = await logIn('optional');
+  if (outcome === 'done') return;
+  if (outcome === 'expired') message.textContent = NOT_USED;
+  isBusy = false;
+  await offer();
+};
+
+if (window.PublicKeyCredential) {
+  button.hidden = false;
+  // A browser does not focus what was hidden.
+  if (button.autofocus) button.focus();
+  button.addEventListener('click', () => void useButton());
+  void offer();
+} else message.textContent = UNSUPPORTED;

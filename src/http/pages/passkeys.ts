@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { type Html, html } from '../../lib/html.ts';
+import { refuseOtherMethods } from '../rest/methods.ts';
+import type { PageContext } from './page-context.ts';
+import { loginPath } from './page-layout.ts';
+
+const SCRIPT = readFileSync(new URL('browser/passkeys.js', import.meta.url));
+
+/** Contains a hash of the content, so that browsers may cache it forever. */
+const SCRIPT_PATH = `/passkeys-${createHash('sha256').update(SCRIPT).digest('hex').slice(0, 16)}.js`;
+
+/** Serves the only script of the pages, as passkeys exist in scripts only. */
+export const servePasskeyScript = (app: FastifyInstance): void => {
+  app.get(SCRIPT_PATH, async (_request, reply) =>
+    reply
+      .type('text/javascript; charset=utf-8')
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .send(SCRIPT),
+  );
+  refuseOtherMethods(app, [SCRIPT_PATH]);
+};
+
+/** Whether the login page offers passkeys: they work on this host, and somebody has one. */
+export const offersPasskeys = async (context: PageContext): Promise<boolean> =>
+  context.passkeysWork() && (await context.openServices().passkeys.exist());
+
+type Area = {
+  purpose: 'login' | 'challenge';
+  label: string;
+  /** Where the browser goes after the login. */
+  destination: string;
+  /** The page that required the login, or null. */
+  next: string | null;
+  /** Without scripts, what to do instead. */
+  otherwise: Html | string;
+  /** For a button that is the way to log in. */
+  isMain?: boolean;
+};
+
+const ANSWER_PATHS = { login: '/api/v1/session/passkey/', challenge: '/api/v1/session/otp/' };
+
+/** A button that logs in with a passkey, and the script behind it. It says so in browsers without scripts or passkeys. */
+export const passkeyArea = ({
+  purpose,
+  label,
+  destination,
+  next,
+  otherwise,
+  isMain = false,
+}: Area): Html => html`
+<div class="passkey" data-passkey="${purpose}" data-answer="${ANSWER_PATHS[purpose]}" data-next="${destination}"
+data-late="${loginPath(next ?? '/', 'late')}">
+<button type="button" hidden${!isMain && html` class="quiet"`}${isMain && html` autofocus`}>${label}</button>
+<p class="alert" role="alert"></p>
+<noscript><p class="aside">Passkeys need JavaScript. ${otherwise}</p></noscript>
+</div>
+<script type="module" src="${SCRIPT_PATH}"></script>`;
+
+/** Where the passkeys of this service work, on a page of another host. */
+export const passkeysElsewhere = ({ baseUrl }: PageContext): Html => {
+  const { origin } = new URL(baseUrl);
+  return html`<p>Your passkey works at <a href="${origin}/login/">${new URL(origin).host}</a> only. Log in there, or use a recovery code.</p>`;
+};

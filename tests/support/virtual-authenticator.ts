@@ -1,0 +1,42 @@
+import type { Page } from 'playwright-core';
+import type { TestApp } from './test-app.ts';
+
+/** A platform authenticator of Chromium in software, which verifies its user and answers at once. */
+export const addVirtualAuthenticator = async (page: Page) => {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    /** Whether the next requests are answered, or wait for the user. */
+    setPresent: (enabled: boolean) =>
+      devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled }),
+    /** Whether the user passes the verification, such as by a finger. */
+    setVerified: (isUserVerified: boolean) =>
+      devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+    credentials: async () => {
+      const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId });
+      return credentials;
+    },
+    /** Deletes all keys, as if the device was lost. */
+    clear: () => devtools.send('WebAuthn.clearCredentials', { authenticatorId }),
+  };
+};
+
+/** Gives a user a passkey in the authenticator of the page, without the console. */
+export const enrollInBrowser = async (page: Page, app: TestApp, email: string): Promise<void> => {
+  const options = JSON.stringify(await app.as(email).mfa.startPasskey({}));
+  const credential = await page.evaluate(`(async () => {
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(${options});
+    return (await navigator.credentials.create({ publicKey })).toJSON();
+  })()`);
+  await app.as(email).mfa.addPasskey({ credential: credential as never, name: 'Virtual device' });
+};
