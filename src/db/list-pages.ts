@@ -41,14 +41,14 @@ export type OpenList = {
   page: (after: readonly string[] | undefined, limit: number) => Query;
 };
 
-/** The text of a page in parts. */
-export type ListPage = { texts: readonly Buffer[]; isLast: boolean };
+/** The text of some rows of a list, in parts. */
+export type ListChunk = { texts: readonly Buffer[]; isLast: boolean };
 
 /** A list as text, which is that of its pages together. */
 export class ListStream {
-  readonly pages: AsyncIterable<ListPage>;
+  readonly pages: AsyncIterable<ListChunk>;
 
-  constructor(pages: AsyncIterable<ListPage>) {
+  constructor(pages: AsyncIterable<ListChunk>) {
     this.pages = pages;
   }
 }
@@ -74,7 +74,7 @@ const POOL_SHARE = 0.4;
  * @param reopen checks the reader's access and opens the list again; called every second while the list is read
  * @throws what `reopen` throws
  */
-export type ReadList = (opened: OpenList, reopen: () => Promise<OpenList>) => AsyncGenerator<ListPage>;
+export type ReadList = (opened: OpenList, reopen: () => Promise<OpenList>) => AsyncGenerator<ListChunk>;
 
 export const createListReader = (pool: pg.Pool): ReadList => {
   const limit = pLimit(Math.max(1, Math.floor(pool.options.max * POOL_SHARE)));
@@ -95,7 +95,7 @@ export const createListReader = (pool: pg.Pool): ReadList => {
         }
         const shareBytes = ALL_PAGES_BYTES / readers;
         const pageBytes = Math.max(MIN_PAGE_BYTES, Math.min(MAX_PAGE_BYTES, shareBytes));
-        const page = await limit(readPage, pool, list, { after, rows, pageBytes });
+        const page = await limit(readChunk, pool, list, { after, rows, pageBytes });
         texts = page.texts;
         if (page.isLast) break;
         yield { texts, isLast: false };
@@ -117,7 +117,7 @@ type PageStart = { after: string[] | undefined; rows: number; pageBytes: number 
  * Reads up to `rows` rows after the one of this key. Rows beyond twice `pageBytes` are discarded; the next page reads them
  * again.
  */
-const readPage = async (
+const readChunk = async (
   pool: pg.Pool,
   { encoder, page }: OpenList,
   { after, rows: limit, pageBytes }: PageStart,

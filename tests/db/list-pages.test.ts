@@ -7,7 +7,7 @@ import pg from 'pg';
 import * as assert from 'uvu/assert';
 import {
   createListReader,
-  type ListPage,
+  type ListChunk,
   type OpenList,
   type ReadList,
   type RowEncoder,
@@ -59,16 +59,16 @@ const numbers = (db: Em, total: number, lengthOf = '1', encoder = asJson(['n', '
 
 const open = (readList: ReadList, list: OpenList) => readList(list, async () => list);
 
-const collect = async (pages: AsyncIterable<ListPage>): Promise<ListPage[]> => {
-  const all: ListPage[] = [];
+const collect = async (pages: AsyncIterable<ListChunk>): Promise<ListChunk[]> => {
+  const all: ListChunk[] = [];
   for await (const page of pages) all.push(page);
   return all;
 };
-const textOf = (pages: readonly ListPage[]): string =>
+const textOf = (pages: readonly ListChunk[]): string =>
   Buffer.concat(pages.flatMap(({ texts }) => texts)).toString();
 const MEGABYTE = 1024 * 1024;
-const sizeOf = (page: ListPage | undefined): number => (page ? textOf([page]).length : 0);
-const numbersOf = (pages: readonly ListPage[]): number[] =>
+const sizeOf = (page: ListChunk | undefined): number => (page ? textOf([page]).length : 0);
+const numbersOf = (pages: readonly ListChunk[]): number[] =>
   JSON.parse(textOf(pages)).map(([n]: [string]) => Number(n));
 const upTo = (total: number): number[] => Array.from({ length: total }, (_, index) => index + 1);
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Pagination } from '../../../routers/context.ts';
-import { type ListPage, ListStream } from '../../db/list-pages.ts';
+import { type ListChunk, ListStream } from '../../db/list-pages.ts';
 import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { Download } from '../../lib/files.ts';
 import { sendResultPage } from '../browsable/serve-browsable.ts';
@@ -138,8 +138,8 @@ const sendDownload = (reply: FastifyReply, { fileName, content }: Download, type
 };
 
 async function* textsOf(
-  first: IteratorResult<ListPage>,
-  rest: AsyncIterator<ListPage>,
+  first: IteratorResult<ListChunk>,
+  rest: AsyncIterator<ListChunk>,
 ): AsyncGenerator<Buffer> {
   for (let next = first; !next.done; next = await rest.next()) {
     // Not `yield*`, which throws when the caller disconnects: the iterator of an array has no method `throw`.

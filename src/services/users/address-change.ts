@@ -22,7 +22,7 @@ export type AddressChange = {
   /** Whether the mailbox of the new address has confirmed it. */
   isConfirmed: boolean;
   /** That of the request, for the mail. */
-  address: string | null;
+  ipAddress: string | null;
 };
 
 /**
@@ -54,7 +54,7 @@ export const changeAddress = async (
   await redirectMails(tx, user.id, { from, to });
   if (notice !== 'none') {
     const linked = hasUndo ? changeId : null;
-    const mail = { userId: user.id, changeId: linked, recipient: from, now, address: change.address };
+    const mail = { userId: user.id, changeId: linked, recipient: from, now, address: change.ipAddress };
     await enqueueEmailMail(tx, 'email-changed', mail);
   }
   await audit.record(tx, [{ action, actor, target: to, clients, details: { email: { from, to } } }]);

@@ -59,7 +59,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
   };
 
   /** Replaces earlier requests. */
-  const addRequest = async (tx: Em, actor: Actor, { user, to, address }: Request): Promise<void> => {
+  const addRequest = async (tx: Em, actor: Actor, { user, to, ipAddress }: Request): Promise<void> => {
     await deleteRequests(tx, user.id).execute();
     const now = clock.now();
     const is_own = user.id === actor.id;
@@ -67,7 +67,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     const row = { user_id: user.id, old_email: user.email, new_email: to, ...requested };
     const inserted = kysely(tx).insertInto('email_changes').values(row).returning('id');
     const { id: changeId } = await inserted.executeTakeFirstOrThrow();
-    const mail = { userId: user.id, changeId, recipient: to, now, address };
+    const mail = { userId: user.id, changeId, recipient: to, now, address: ipAddress };
     await enqueueEmailMail(tx, 'email-confirmation', mail);
     const clients = await clientIdsOf(tx, user.id);
     await audit.record(tx, [{ action: 'user.request-email', actor, target: user.email, clients }]);
@@ -86,7 +86,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
       if (!user.isActive) throw new Problem('account-inactive');
       await emailChangeLimit.add(actor.id);
-      await addRequest(tx, actor, { user, to, address: null });
+      await addRequest(tx, actor, { user, to, ipAddress: null });
       return readUser(tx, actor, email);
     });
   };
@@ -103,7 +103,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       await emailChangeLimit.add(actor.id);
       await em.transactional(async (tx) => {
         if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-        await addRequest(tx, actor, { user: actor, to, address: origin.address });
+        await addRequest(tx, actor, { user: actor, to, ipAddress: origin.address });
       });
     },
 
@@ -134,7 +134,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         if (!(await isStillAllowed(tx, link))) throw new Problem('invalid-link');
         const actor = { email: user.email };
         const { to, id: requestId, isOwn } = link;
-        const about = { user, to, actor, requestId, address: isOwn ? origin.address : null };
+        const about = { user, to, actor, requestId, ipAddress: isOwn ? origin.address : null };
         const [action, now] = ['user.change-email', clock.now()] as const;
         const notice = isOwn ? 'undo' : 'plain';
         await changeAddress({ tx, now, audit }, { ...about, action, notice, isConfirmed: true });
@@ -151,7 +151,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       const link = await findLink('undo', token);
       const undo = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'undo', link);
-        const about = { user, to: link.to, actor: { email: link.to }, address: null };
+        const about = { user, to: link.to, actor: { email: link.to }, ipAddress: null };
         const kind = { action: 'user.undo-email', notice: 'none', isConfirmed: true } as const;
         await changeAddress({ tx, now: clock.now(), audit }, { ...about, ...kind });
         // Of this change and later ones: a thief who changed the address twice must not end the link of the owner.
@@ -181,7 +181,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
         if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
         await deleteRequests(tx, user.id).execute();
-        const about = { user, to, actor, action: 'user.change-email', address: null } as const;
+        const about = { user, to, actor, action: 'user.change-email', ipAddress: null } as const;
         const now = clock.now();
         await changeAddress({ tx, now, audit }, { ...about, notice: 'plain', isConfirmed: false });
         await handOver(tx, user, now);
@@ -248,7 +248,7 @@ const endAllAccess = async (tx: Em, userId: number, now: Date): Promise<void> =>
   await lockAccessChange(tx, userId, null);
 };
 
-type Request = { user: { id: number; email: string }; to: string; address: string | null };
+type Request = { user: { id: number; email: string }; to: string; ipAddress: string | null };
 
 const OWN_CHANGE = 'Log in with your account to confirm its new address.';
 
