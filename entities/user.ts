@@ -68,7 +68,7 @@ export const UserSchema = defineEntity({
     dateJoined: instant(),
     lastActivated: instant().nullable(),
     lastDeactivated: instant().nullable(),
-    /** When they last left a client, and since when they had belonged to one that they left. What happened to the account in between may concern it. */
+    /** When they last left a client or a role for all clients, and since when they had belonged to one that they left. What happened to the account in between may concern it. */
     lastLeft: instant().nullable(),
     sharedSince: instant().nullable(),
     /** The time of creation until the first password is set. */
@@ -90,21 +90,23 @@ export class User extends UserSchema.class {
     this.lastActivated = now;
   }
 
-  setRoles({
-    isStaff,
-    isSuperuser,
-  }: {
-    isStaff?: boolean | undefined;
-    isSuperuser?: boolean | undefined;
-  }): void {
+  /** What happened to the account during a role for all clients is not for the admins of single ones, also not after it has ended. */
+  setRoles(
+    { isStaff, isSuperuser }: { isStaff?: boolean | undefined; isSuperuser?: boolean | undefined },
+    now: Date,
+  ): void {
+    const hadRole = this.isStaff || this.isSuperuser;
     this.isStaff = isStaff ?? this.isStaff;
     this.isSuperuser = isSuperuser ?? this.isSuperuser;
+    if (!hadRole || this.isStaff || this.isSuperuser) return;
+    this.sharedSince = new Date(0);
+    this.lastLeft = now;
   }
 
   /** Replaces the person by a pseudonym without access, for good. The password hash is a secret, which the caller deletes. */
   erase(pseudonym: string, now: Date): void {
     this.deactivate(now);
-    this.setRoles({ isStaff: false, isSuperuser: false });
+    this.setRoles({ isStaff: false, isSuperuser: false }, now);
     this.email = pseudonym;
     this.handle = `@${pseudonym.slice(0, pseudonym.indexOf('@'))}`;
     this.firstName = '';

@@ -301,6 +301,23 @@ requests('are closed when the person gets the app or a role in another way', asy
   await app.as(ROOT).roles.setClientAdmin({ id: 1, email: admin, is_admin: false });
 });
 
+requests('are closed by what their own client does alone, and name nobody of another', async ({ app }) => {
+  const email = await addMember(app, { isShared: true });
+  const { id } = await ask(app, email);
+  // As if the group had got the app at the same moment: the request is obsolete, and still pending.
+  const group = await app.as(ACME).groups.create({ id: 1, name: `Asked at once ${id}`, members: [email] });
+  await sql`insert into group_apps (group_id, app_id, added_at) values (${group.id}, ${CHURN}, now())`.execute(
+    app.db(),
+  );
+
+  await app.as(GLOBEX).users.update({ email, apps: [FLEET] });
+  await app.as(GLOBEX).memberships.update({ id: 2, email, is_active: false });
+  await app.as(GLOBEX).memberships.remove({ id: 2, email });
+
+  assert.is(await statusOf(app, email, id), 'pending');
+  assert.not.ok((await actionsFor(app, email)).includes('access-request.close'));
+});
+
 requests('are closed when an invitation from before the membership is accepted', async ({ app }) => {
   const { id: group } = await app.as(ACME).groups.create({ id: 1, name: 'Invited', apps: [CHURN] });
   const email = 'asks-invited@acme.test';

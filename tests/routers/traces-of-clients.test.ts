@@ -3,7 +3,6 @@ import { DAY_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { createView } from '../support/access-views.ts';
 import { inviteByLink, mailedEmailToken } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { enroll } from '../support/second-factors.ts';
 import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
@@ -416,46 +415,5 @@ traces(
     assert.is(await tokens(), 1);
   },
 );
-
-traces(
-  'a second factor from the time in another client shows that it exists, and can be reset',
-  async ({ app }) => {
-    const email = await addPerson(app, [SALES, FLEET]);
-    await enroll(app, email, 'Phone of Globex');
-    await app.as(ROOT).users.resetFactors({ email, reason: 'Lost at Globex' });
-    await enroll(app, email, 'Phone of Globex');
-    app.clock.advance(MINUTE_MS);
-    await app.as(GLOBEX).memberships.remove({ id: 2, email });
-
-    const { account } = await app.as(ACME).users.screen({ email });
-    assert.is(account?.recovery_codes, null);
-    assert.equal(
-      account?.second_factors.map(({ id: _, ...factor }) => factor),
-      [{ kind: 'totp', name: '', confirmed_at: null, last_used_at: null }],
-    );
-    assert.is(
-      (await app.as(ROOT).users.screen({ email })).account?.second_factors[0]?.name,
-      'Phone of Globex',
-    );
-    const entries = await app.as(ACME).audit.list({ person: email });
-    assert.not.match(JSON.stringify(entries), /Globex/);
-    await app.as(ACME).users.resetFactors({ email });
-    assert.equal((await app.as(email).mfa.list({})).factors, []);
-  },
-);
-
-traces('a token that was used in another client is hidden, and can still be revoked', async ({ app }) => {
-  const email = await addPerson(app, [FLEET]);
-  const { id } = await app.as(email).tokens.createNamed({ name: 'of Globex alone' });
-  app.clock.advance(MINUTE_MS);
-  await app.as(ROOT).users.update({ email, apps: [SALES, FLEET] });
-  app.clock.advance(MINUTE_MS);
-  await app.db().updateTable('api_tokens').set({ last_used: app.clock.now() }).where('id', '=', id).execute();
-  app.clock.advance(MINUTE_MS);
-  await app.as(ACME).memberships.remove({ id: 1, email });
-
-  assert.not.ok((await app.as(GLOBEX).tokens.listByUser({ email })).some((token) => token.id === id));
-  await app.as(GLOBEX).tokens.revokeForUser({ email, id });
-});
 
 traces.run();

@@ -2,7 +2,7 @@ import { expressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely
 import type { Database } from '../../../entities/index.ts';
 import { arrayOf, type Condition, condition } from '../../db/kysely.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
-import type { AuditAction } from '../audit/audit.ts';
+import { ACCOUNT_ACTIVITY } from '../audit/audit.ts';
 import { type Actor, canViewAll } from './actor.ts';
 import {
   type Action,
@@ -223,31 +223,6 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
     ? ALWAYS
     : sql`exists (select from clients c join memberships m on m.client_id = c.id
         where c.site_id = sites.id and m.user_id = ${viewer.id} and m.is_active_member)`;
-
-/** What people do with their account as a whole, not in one of their clients. */
-const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
-  'login.expired',
-  'login.fail',
-  'login.session',
-  'login.token',
-  'mfa.challenge',
-  'mfa.detect-copy',
-  'mfa.enroll',
-  'mfa.fail',
-  'mfa.remove',
-  'mfa.rename',
-  'mfa.renew-recovery-codes',
-  'mfa.use-recovery-code',
-  'request.refused',
-  'session.confirm',
-  'session.end',
-  'token.create',
-  'token.refresh',
-  'token.revoke',
-  'user.cancel-email',
-  'user.export',
-  'user.request-email',
-];
 
 /**
  * Rows of `audit_entries` that concern a client of the viewer. The activity of an account is included only if it concerns

@@ -93,6 +93,36 @@ export const AUDIT_ACTIONS = [
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
+/**
+ * What happens to an account as a whole, not in one of the clients of the person. Superusers and staff work for all clients: their
+ * activity is recorded for none.
+ */
+export const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
+  'login.expired',
+  'login.fail',
+  'login.session',
+  'login.token',
+  'mail.read-link',
+  'mail.retry',
+  'mfa.challenge',
+  'mfa.detect-copy',
+  'mfa.enroll',
+  'mfa.fail',
+  'mfa.remove',
+  'mfa.rename',
+  'mfa.renew-recovery-codes',
+  'mfa.use-recovery-code',
+  'request.refused',
+  'session.confirm',
+  'session.end',
+  'token.create',
+  'token.refresh',
+  'token.revoke',
+  'user.cancel-email',
+  'user.export',
+  'user.request-email',
+];
+
 const MAX_TEXT_LENGTH = 200;
 
 /** The request that caused a change; null for changes by the service or the command line. */
@@ -151,7 +181,9 @@ export const createAudit = (
       select ${clock.now()}::timestamptz, ${origin.requestId}::varchar, ${origin.address}::varchar, action,
         coalesce(case when has_erasures then pseudonym_of(actor, actor_digest, null) end, actor),
         coalesce(case when has_erasures then pseudonym_of(target, target_digest, null) end, target),
-        clients, details
+        case when action = any(${[...ACCOUNT_ACTIVITY]}::text[]) and exists (select from users
+            where email = coalesce(nullif(target, ''), actor) and (is_staff or is_superuser))
+          then '{}' else clients end, details
       from (select exists (select from erasures)) as erased (has_erasures),
         json_to_recordset(${JSON.stringify(rows)}::json) as event
           (action text, actor text, actor_digest text, target text, target_digest text, clients int[],

@@ -9,7 +9,14 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { isOutsideSharedTime } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
-import { addToken, isCurrent, isTokenUnexpired, tokenDigest } from './credentials.ts';
+import {
+  addToken,
+  isCurrent,
+  isTokenUnexpired,
+  lastAddressFor,
+  lastUseFor,
+  tokenDigest,
+} from './credentials.ts';
 import { createIdentity } from './identity.ts';
 
 const MAX_NAMED_TOKENS = 50;
@@ -99,9 +106,11 @@ const idleCutoff = (now: Date, idleDays: number): Date =>
 const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) =>
   kysely(em)
     .selectFrom('api_tokens')
-    .select(['id', 'name', 'created_at', 'last_used', 'last_address', isCurrent(actor, 'token')])
+    .select(['id', 'name', 'created_at', isCurrent(actor, 'token')])
+    .select(lastUseFor(actor, 'api_tokens').as('last_used'))
+    .select(lastAddressFor(actor, 'api_tokens').as('last_address'))
     .where('user_id', '=', userId)
-    .where(isOutsideSharedTime(actor, sql`user_id`, sql`api_tokens.created_at`, sql`api_tokens.last_used`))
+    .where(isOutsideSharedTime(actor, sql`user_id`, sql`api_tokens.created_at`))
     .where('last_used', '>', idleCutoff(now, idleDays))
     .where(isTokenUnexpired)
     .orderBy('id', 'desc');

@@ -2,6 +2,7 @@ import { hash as digest } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
+import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import type { AuthMethod } from './methods.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
@@ -49,6 +50,19 @@ export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
   const id = credential?.kind === kind ? credential.id : null;
   return condition`id is not distinct from ${id}::bigint`.as('is_current');
 };
+
+type Table = 'sessions' | 'api_tokens';
+
+/** SQL: when a row of sessions or tokens was last used, as far as the viewer may know it; otherwise, when it was created. */
+export const lastUseFor = (viewer: Viewer, table: Table) => {
+  const [used, created] = [sql.ref(`${table}.last_used`), sql.ref(`${table}.created_at`)];
+  return sql<Date>`case when ${isOutsideSharedTime(viewer, sql`user_id`, used)} then ${used} else ${created} end`;
+};
+
+/** From where. */
+export const lastAddressFor = (viewer: Viewer, table: Table) =>
+  sql<string>`case when ${isOutsideSharedTime(viewer, sql`user_id`, sql.ref(`${table}.last_used`))}
+    then ${sql.ref(`${table}.last_address`)} else '' end`;
 
 /**
  * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and whether the user has a second factor by

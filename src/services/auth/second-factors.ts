@@ -1,11 +1,12 @@
 import { type Insertable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
-import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { invalid, invalidInput, notFound, Problem } from '../../lib/problems.ts';
 import {
   type Actor,
+  canViewAll,
   requireConfirmation,
   requireRecentPassword,
   requireUserAdmin,
@@ -284,23 +285,31 @@ const readFactors = async (em: Em, userId: number) => {
 };
 
 /**
- * The second factors of a user as a viewer may see them. Of one that was set up or used while the person belonged to a client that they have
- * left, only that it exists, so that it can be reset.
+ * The second factors of a user as a viewer may see them. Of one that was set up while the person belonged to a client that they have left,
+ * only that it exists, so that it can be reset; of the recovery codes of such a person nothing, because codes may have been used then.
  */
 export const readFactorsFor = async (em: Em, viewer: Viewer, userId: number) => {
   const { factors, recovery_codes } = await readFactors(em, userId);
+  const isOutside = (...columns: string[]) =>
+    isOutsideSharedTime(viewer, sql`user_id`, ...columns.map((column) => sql.ref(column)));
   const known = await kysely(em)
     .selectFrom('mfa_factors')
-    .select('id')
+    .innerJoin('users', 'users.id', 'user_id')
+    .select('mfa_factors.id')
+    .select([
+      isOutside('created_at', 'confirmed_at').as('is_set_up_outside'),
+      isOutside('last_used_at').as('is_used_outside'),
+      condition`users.shared_since is null`.as('was_never_shared'),
+    ])
     .where('user_id', '=', userId)
-    .where(isOutsideSharedTime(viewer, sql`user_id`, sql`confirmed_at`, sql`last_used_at`))
     .execute();
-  const knownIds = new Set(known.map(({ id }) => id));
-  const seen = factors.map((factor) =>
-    knownIds.has(factor.id) ? factor : { ...factor, name: '', confirmed_at: null, last_used_at: null },
-  );
-  const isKnown = factors.every(({ id }) => knownIds.has(id));
-  return { factors: seen, recovery_codes: isKnown ? recovery_codes : null };
+  const seen = factors.map((factor) => {
+    const row = known.find(({ id }) => id === factor.id);
+    if (!row?.is_set_up_outside) return { ...factor, name: '', confirmed_at: null, last_used_at: null };
+    return { ...factor, last_used_at: row.is_used_outside ? factor.last_used_at : null };
+  });
+  const seesCodes = canViewAll(viewer) || viewer.id === userId || known[0]?.was_never_shared === true;
+  return { factors: seen, recovery_codes: seesCodes || factors.length === 0 ? recovery_codes : null };
 };
 
 type Owner = { id: number; email: string; clientIds: readonly number[] };

@@ -15,6 +15,8 @@ import {
   HAS_SECOND_FACTOR,
   hasSecondFactor,
   isCurrent,
+  lastAddressFor,
+  lastUseFor,
   revokeCredentials,
   tokenDigest,
 } from './credentials.ts';
@@ -74,7 +76,11 @@ export const createSessions = (unit: UnitOfWork) => {
       const rows = sessionRows(em, actor, await readOwnerId(em, actor, email), clock.now());
       if (page.cursor === undefined) return readPage(rows, 'id', page);
       const { last_used: at, id } = await cursorRow(rows.where('id', '=', page.cursor));
-      return readPage(rows.where(condition`(last_used, id) < (${at}, ${id})`), 'id', page);
+      return readPage(
+        rows.where(condition`(${lastUseFor(actor, 'sessions')}, id) < (${at}, ${id})`),
+        'id',
+        page,
+      );
     },
 
     /**
@@ -178,9 +184,11 @@ const readCodeOwner = (em: Em, userId: number) =>
 const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
   kysely(em)
     .selectFrom('sessions')
-    .select(['id', 'created_at', 'last_used', 'last_address', 'user_agent', isCurrent(actor, 'session')])
+    .select(['id', 'created_at', 'user_agent', isCurrent(actor, 'session')])
+    .select(lastUseFor(actor, 'sessions').as('last_used'))
+    .select(lastAddressFor(actor, 'sessions').as('last_address'))
     .where('user_id', '=', userId)
-    .where(isOutsideSharedTime(actor, sql`user_id`, sql`sessions.created_at`, sql`sessions.last_used`))
+    .where(isOutsideSharedTime(actor, sql`user_id`, sql`sessions.created_at`))
     .where(isUsed(now))
     .where(isUnexpired)
     .orderBy('last_used', 'desc')

@@ -76,9 +76,10 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
       const ids = people.map((person) => person.id);
       await deactivateAll(tx, ids, now);
-      await forgetClients(tx, members, now);
       for (const admin of people.filter(({ is_admin }) => is_admin))
         await lockAccessChange(tx, admin.id, actor);
+      // Last, so that what happened to the accounts during the waits concerns the client, too.
+      await forgetClients(tx, members, clock.now());
 
       const about = { actor, clients: [id] };
       await audit.record(tx, [

@@ -4,7 +4,7 @@ import { Membership } from '../../../entities/client.ts';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
@@ -21,7 +21,7 @@ import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-ru
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
-import { closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
+import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
 import { usersWithRoles } from '../users/user-locks.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
@@ -323,5 +323,10 @@ const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number,
     .where('invitation_id', '=', id);
   const ids = (await groups.execute()).map(({ group_id }) => group_id);
   await supersedeEnded(tx, [userId], 'group', ids);
-  await closeObsoleteRequests(tx, requestsOf([userId]), inviter_id, now);
+  await closeObsoleteRequests(
+    tx,
+    requestsIn([userId], (clientId) => condition`${clientId} = any(${joined}::int[])`),
+    inviter_id,
+    now,
+  );
 };

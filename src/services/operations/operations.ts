@@ -79,7 +79,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const returned = await giveBack(undoing, actor, user);
       const { rows: memberships } = await leaveClients(user, change).execute(kysely(tx));
       await forgetClients(tx, memberships, clock.now());
-      const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
+      const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
       await tagged.record(tx, closeEvents(actor, closed));
       change.undone = undoneBy({ ...undoable, groups: left, ended: returned }, change, clock.now());
       await tx.flush();

@@ -18,7 +18,7 @@ import {
   idsOf,
   supersedeOperations,
 } from '../operations/operation-log.ts';
-import { closeObsoleteRequests, requestsOf } from './request-closing.ts';
+import { closeObsoleteRequests, requestsFor } from './request-closing.ts';
 
 /** Finds the apps that the actor may grant, oldest first. `unknown` are ids of no app, or of an app of another client. */
 export const findGrantable = async (em: Em, actor: Actor, appIds: readonly string[]) => {
@@ -114,8 +114,7 @@ export const changeAccess = async (
       granted_at = excluded.granted_at, expires_at = excluded.expires_at, reason = excluded.reason
       where current.expires_at <= now()`.execute(kysely(tx));
   // Without an audit entry of their own: the grant has one.
-  if (grants.length > 0)
-    await closeObsoleteRequests(tx, requestsOf(grants.map(({ user_id }) => user_id)), by, now);
+  if (grants.length > 0) await closeObsoleteRequests(tx, requestsFor(grants), by, now);
 };
 
 /** Returns the audit events of changed grants, one per client: admins of one client must not see the apps of another. */

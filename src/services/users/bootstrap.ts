@@ -62,7 +62,7 @@ export const promoteToSuperuser = async (
   if (isPseudonym(email)) throw invalid({ email: ['This person has been erased.'] });
   const existing = await tx.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
-  user.setRoles({ isSuperuser: true });
+  user.setRoles({ isSuperuser: true }, now);
   user.activate(now);
   await tx.flush();
   await endUndo(tx, user.id);

@@ -41,7 +41,7 @@ export const joinGroups = async (
       on conflict do nothing returning group_id`,
   );
   await supersedeEnded(tx, [user.id], 'group', joined);
-  const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now);
+  const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, now);
   await audit.record(tx, [
     ...groupEvents(actor, groupsOf(groups, joined), { added: [user.email], removed: [] }),
     ...closeEvents(actor, closed),

@@ -197,6 +197,9 @@ const findContents = async (
     .select('id')
     .where('client_id', '=', clientId)
     .where(isAnyOf('id', appIds, 'varchar'))
+    .orderBy('id')
+    // A request for one of them waits, or is seen and closed.
+    .forNoKeyUpdate()
     .execute();
   const [emails, ids] = [new Set(users.map(({ email }) => email)), new Set(apps.map(({ id }) => id))];
   const fields: FieldErrors = {};
@@ -210,7 +213,8 @@ const findContents = async (
 };
 
 const requestsOfMembers = (groupId: number) =>
-  condition`r.user_id in (select user_id from group_members where group_id = ${groupId})`;
+  condition`(r.user_id in (select user_id from group_members where group_id = ${groupId})
+    and r.app_id in (select app_id from group_apps where group_id = ${groupId}))`;
 
 type Contents = Awaited<ReturnType<typeof findContents>>;
 

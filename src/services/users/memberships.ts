@@ -106,7 +106,7 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
       await forgetClients(tx, ended, now);
-      const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now);
+      const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, now);
       await lockAccessChange(tx, user.id, actor);
 
       const about = { actor, target: user.email };

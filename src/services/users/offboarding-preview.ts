@@ -66,9 +66,9 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
           where m.user_id = u.id and m.is_active_member and ${managed('m.client_id')}) end as is_active,
       (select count(*)::int from sessions
         where user_id = u.id and ${isUnexpired} and ${isUsed(now)} and ${isAccount}
-          and ${isOutsideSharedTime(actor, sql`u.id`, sql`sessions.created_at`, sql`sessions.last_used`)}) as sessions,
+          and ${isOutsideSharedTime(actor, sql`u.id`, sql`sessions.created_at`)}) as sessions,
       (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}
-          and ${isOutsideSharedTime(actor, sql`u.id`, sql`t.created_at`, sql`t.last_used`)}) as tokens,
+          and ${isOutsideSharedTime(actor, sql`u.id`, sql`t.created_at`)}) as tokens,
       array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
         where gm.user_id = u.id and ${managed('gr.client_id')} order by lower(gr.name), gr.id) as groups,
       (select count(*)::int from access_views join apps a on a.id = access_views.app_id

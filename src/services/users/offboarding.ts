@@ -38,7 +38,7 @@ export const offboardUser = async (
   const endings = [
     await endGroups(tx, actor, user),
     await endViews(deps, actor, user),
-    await endRoles(tx, actor, target),
+    await endRoles(deps, actor, target),
   ];
   await endMemberAccess(tx, user, await concernedClients(tx, actor, user), now);
   const apps = await readGrantedApps(tx, user.id, (clientId) => clientManagedBy(actor, clientId));
@@ -110,11 +110,15 @@ const viewEvents = (
   }));
 
 /** Ends the roles in the actor's clients, and, if the actor is a superuser, those in all clients. */
-const endRoles = async (tx: Em, actor: Actor, { user, clientIds }: LockedUser): Promise<Ending> => {
+const endRoles = async (
+  { tx, now }: Transaction,
+  actor: Actor,
+  { user, clientIds }: LockedUser,
+): Promise<Ending> => {
   const memberships = await managedMemberships(tx, actor, user);
   const inClients = switchRoles(memberships, false);
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
-  if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false });
+  if (can(actor, 'administer')) user.setRoles({ isStaff: false, isSuperuser: false }, now);
   await tx.flush();
   const roles = changedRoles(before, user);
   return {
@@ -248,7 +252,7 @@ const reopenViews = async (
   };
 };
 
-const returnRoles = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts): Promise<Ending> => {
+const returnRoles = async ({ tx, now }: Undo, actor: Actor, user: User, parts: Parts): Promise<Ending> => {
   const ended = ofKind(parts, 'client-role');
   const memberships = await managedMemberships(tx, actor, user);
   const inClients = switchRoles(
@@ -258,10 +262,14 @@ const returnRoles = async ({ tx }: Undo, actor: Actor, user: User, parts: Parts)
   );
   const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
   const roles = can(actor, 'administer') ? ofKind(parts, 'role') : [];
-  user.setRoles({
-    isStaff: before.isStaff || roles.some(({ key }) => key === 'isStaff'),
-    isSuperuser: before.isSuperuser || roles.some(({ key }) => key === 'isSuperuser'),
-  });
+  const isGiven = (role: string) => roles.some(({ key }) => key === role);
+  user.setRoles(
+    {
+      isStaff: before.isStaff || isGiven('isStaff'),
+      isSuperuser: before.isSuperuser || isGiven('isSuperuser'),
+    },
+    now,
+  );
   await tx.flush();
   const changed = changedRoles(before, user);
   if (inClients.length + changed.length > 0) await endUndo(tx, user.id);

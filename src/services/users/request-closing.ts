@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { APP_ACCESS, opensByRole } from '../access/visibility.ts';
+import type { Roles } from '../access/permissions.ts';
+import { APP_ACCESS, clientManagedBy, opensByRole } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 
 type ClosedRequest = { id: number; app_id: string; client_id: number; email: string };
@@ -41,9 +42,21 @@ export const closeObsoleteRequests = async (
   return rows;
 };
 
-/** Requests of these users. */
-export const requestsOf = (userIds: readonly number[]): RawBuilder<boolean> =>
-  condition`r.user_id = any(${[...userIds]}::int[])`;
+/** Requests of these users for apps whose clients the manager may change. Others would tell their clients who has changed the user, and when. */
+export const requestsOf = (userIds: readonly number[], manager: Roles): RawBuilder<boolean> =>
+  requestsIn(userIds, (clientId) => clientManagedBy(manager, clientId));
+
+/** Requests of these users for apps of clients that meet the condition. */
+export const requestsIn = (
+  userIds: readonly number[],
+  isClient: (clientId: RawBuilder<number>) => RawBuilder<boolean>,
+): RawBuilder<boolean> => condition`(r.user_id = any(${[...userIds]}::int[])
+  and exists (select from apps a where a.id = r.app_id and ${isClient(sql`a.client_id`)}))`;
+
+/** Requests for these apps by those who have been granted them. */
+export const requestsFor = (grants: readonly { user_id: number; app_id: string }[]): RawBuilder<boolean> =>
+  condition`(r.user_id, r.app_id) in (
+    select user_id, app_id from json_to_recordset(${JSON.stringify(grants)}::json) as g (user_id int, app_id varchar))`;
 
 export const closeEvents = (actor: { email: string }, closed: readonly ClosedRequest[]): AuditEvent[] =>
   closed.map(({ id, app_id, client_id, email }) => ({

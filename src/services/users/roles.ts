@@ -49,10 +49,10 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
         await requireAnotherSuperuser(tx, user);
       }
       if (changes.is_staff || changes.is_superuser) await endUndo(tx, user.id);
-      user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser });
+      user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser }, clock.now());
       await tx.flush();
       await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
-      const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
+      const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const details = diffColumns(before, user, ['isStaff', 'isSuperuser']);
       const event: AuditEvent = { action: 'user.update-roles', actor, target: user.email, clients, details };
@@ -84,7 +84,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       await tx.flush();
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
-      const closed = await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, clock.now());
+      const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
       const action = isAdmin ? CLIENT_ADMIN.given : CLIENT_ADMIN.ended;
       const about = { actor, target: user.email, clients: [clientId] };

@@ -135,7 +135,7 @@ export const updateUser = async (
   await enqueueJoinNotices(tx, [user.id], joined, now);
   if (suspended.length > 0) await endMemberAccess(tx, user, suspended, now);
   const closed =
-    isActive === false ? await closeObsoleteRequests(tx, requestsOf([user.id]), actor.id, now) : [];
+    isActive === false ? await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, now) : [];
   if (isActive === true && !isShared) await enqueueReactivationNotice(tx, user.id, now);
   if (isActive === false) await lockAccessChange(tx, user.id, actor);
 
