@@ -13,6 +13,11 @@ export const Site = defineEntity({
   },
 });
 
+/** Who needs a second factor: nobody (`optional` recommends it), or everybody, with `passkey` one of this kind. */
+export const FACTOR_POLICIES = ['off', 'optional', 'required', 'passkey'] as const;
+
+export type FactorPolicy = (typeof FACTOR_POLICIES)[number];
+
 const line = () => p.string().length(255).default('');
 const html = () => p.text().default('');
 
@@ -50,6 +55,11 @@ export const Client = defineEntity({
       .integer()
       .default(0)
       .check('password_expiration_days >= 0 and password_expiration_days <= 3650'),
+    factorPolicy: p.enum(FACTOR_POLICIES).default('off'),
+    /** Days that members have to set up a second factor, from `factorPolicySince` or when they join. */
+    factorGraceDays: p.integer().default(14).check('factor_grace_days >= 0 and factor_grace_days <= 365'),
+    /** When the policy began to demand what it demands; null while it demands nothing. */
+    factorPolicySince: instant().nullable(),
     /** Null means the bucket of the setting `UPLOAD_BUCKET_NAME`. */
     uploadBucketName: p.string().length(255).nullable(),
     /** The apps of a closed client do not open. */

@@ -89,6 +89,10 @@ export const LoginChallenge = defineEntity({
     /** SHA-256 of the token, 64 hexadecimal characters. */
     digest: p.string().length(64).unique().hidden(),
     firstStep: p.enum(['password']),
+    /** What completes the login: a code of a second factor, or the enrolment of one, which a policy demands. */
+    step: p.enum(['code', 'enrol']).default('code'),
+    /** Of an enrolment: the secret of the app, encrypted for this user. Another browser gets another one. */
+    sealedSecret: p.blob().nullable().hidden(),
     createdAt: instant(),
     expiresAt: instant().index(),
     usedAt: instant().nullable(),

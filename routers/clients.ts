@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { originOf } from '../src/lib/urls.ts';
 import type { ClientRow } from '../src/services/clients/clients.ts';
 import { AppSummaryOutput } from './apps.ts';
+import { factorPolicyProcedures } from './factor-policies.ts';
 import { routesOf } from './procedure-meta.ts';
 import { clientRemovalProcedures } from './removals.ts';
 import {
@@ -286,6 +287,7 @@ export const clientsRouter = router({
     .output(ClientOutput)
     .mutation(async ({ ctx, input }) => clientOutput(await ctx.services.clients.create(ctx.actor, input))),
 
+  ...factorPolicyProcedures,
   ...clientRemovalProcedures,
 });
 

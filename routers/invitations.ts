@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MINUTES } from '../src/services/auth/login-challenges.ts';
 import type { InvitationElement } from '../src/services/invitations/invite.ts';
 import { INVITATION_ACTIONS, MAX_BULK_INVITATIONS } from '../src/services/operations/bulk-invitations.ts';
 import { passwordRules } from '../src/services/passwords/password-rules.ts';
@@ -175,7 +176,8 @@ export const invitationsRouter = router({
 
   accept: route(publicProcedure, 'POST', '/invitations/{key}/accept/', {
     summary: 'Accept an invitation',
-    description: 'New users set a password and are logged in. Users with an account must log in first.',
+    description:
+      'New users set a password and are logged in. If the client gives them no time to set up a second factor, `needs_second_factor` is true: continue with `GET /api/v1/session/enrol/`. Users with an account must log in first.',
     problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
     example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
   })
@@ -187,14 +189,20 @@ export const invitationsRouter = router({
       const { userAgent } = ctx.browser;
       const before = await ctx.authenticate();
       const accepted = await invitationAcceptance.accept({ ...input, userAgent }, before);
-      const actor = accepted.session === null ? before : await identity.findBySession(accepted.session);
-      if (accepted.session !== null) {
+      const { login, invitation } = accepted;
+      const { home_location } = invitation;
+      if (login && 'challenge' in login) {
+        ctx.browser.keepChallenge(login.challenge, MINUTES[login.step]);
+        return { user: null, home_location, needs_second_factor: true };
+      }
+      const actor = login === null ? before : await identity.findBySession(login.session);
+      if (login !== null) {
         if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
-        ctx.browser.keepSession(accepted.session);
-        ctx.browser.keepDevice(await sessions.issueDeviceCookie(accepted.session));
+        ctx.browser.keepSession(login.session);
+        ctx.browser.keepDevice(await sessions.issueDeviceCookie(login.session));
       }
       const user = actor && userOutput(await users.get(actor, actor.email), ctx.baseUrl);
-      return { user, home_location: accepted.invitation.home_location };
+      return { user, home_location, needs_second_factor: false };
     }),
 
   list: route(viewerProcedure, 'GET', '/jb/users/invitations/', {

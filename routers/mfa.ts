@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FACTOR_KINDS } from '../src/services/auth/second-factors.ts';
+import { DEFAULT_FACTOR_NAME, FACTOR_KINDS } from '../src/services/auth/second-factors.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   EmailKey,
@@ -24,6 +24,9 @@ export const SecondFactorOutput = Output('SecondFactor', {
   last_used_at: Instant.nullable(),
 });
 
+/** What an authenticator app needs, as text and for a QR code. */
+export const EnrolmentOutput = z.object({ secret: z.string(), otpauth_url: z.string() });
+
 /** Shown once: the service stores only their digests. */
 const RecoveryCodesOutput = z.object({ recovery_codes: z.array(z.string()) });
 
@@ -43,8 +46,8 @@ export const mfaRouter = router({
     problems: ['reauthentication-required'],
     example: { name: 'Phone' },
   })
-    .input(z.object({ name: Name(100).default('Authenticator app') }).prefault({}))
-    .output(z.object({ secret: z.string(), otpauth_url: z.string() }))
+    .input(z.object({ name: Name(100).default(DEFAULT_FACTOR_NAME) }).prefault({}))
+    .output(EnrolmentOutput)
     .mutation(({ ctx, input }) => ctx.services.secondFactors.startTotp(ctx.actor, input.name, ctx.host)),
 
   confirmTotp: route(protectedProcedure, 'POST', '/mfa/totp/confirm/', {

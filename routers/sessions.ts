@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { invalid, Problem } from '../src/lib/problems.ts';
+import { proofOf } from '../src/services/access/actor.ts';
 import { clientRoleFields } from '../src/services/access/permissions.ts';
-import { CHALLENGE_MINUTES } from '../src/services/auth/login-challenges.ts';
+import { MINUTES } from '../src/services/auth/login-challenges.ts';
+import type { OpenedLogin } from '../src/services/auth/login-opening.ts';
 import { PASSKEY_MINUTES, type PasskeyAnswer, type PasskeyPurpose } from '../src/services/auth/passkeys.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Browser, Context } from './context.ts';
+import { EnrolmentOutput } from './mfa.ts';
 import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput, OneTimeCode, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
@@ -28,6 +31,13 @@ const RolesOutput = z.object({
   is_superuser: z.boolean(),
   is_staff: z.boolean(),
   ...clientRoleFields(() => z.array(z.int())),
+});
+
+/** `required_from`: null if the user has what is required; in the past if the next login requires it. */
+const FactorStatusOutput = z.object({
+  is_set_up: z.boolean(),
+  required_from: Instant.nullable(),
+  is_recommended: z.boolean(),
 });
 
 const LoginOutput = z.object({
@@ -88,29 +98,58 @@ const openSession = async (ctx: Context & { services: Services }, secret: string
   return { user, csrf_token: browser.keepSession(secret) };
 };
 
+const NEEDS_FACTOR = {
+  detail:
+    'This account needs a second factor. Get the secret for an authenticator app with GET /api/v1/session/enrol/, and send its first code with POST /api/v1/session/enrol/.',
+  status: 400,
+} as const;
+
+/**
+ * Sets the cookies of a new session, or of a challenge.
+ * @throws Problem `otp-required`, `second-factor-required`
+ */
+const finishLogin = (ctx: Context & { services: Services }, login: OpenedLogin) => {
+  if ('session' in login) return openSession(ctx, login.session);
+  ctx.browser.keepChallenge(login.challenge, MINUTES[login.step]);
+  throw login.step === 'code'
+    ? new Problem('otp-required', NEEDS_CODE)
+    : new Problem('second-factor-required', NEEDS_FACTOR);
+};
+
+/** The token of the challenge in this browser. */
+const challengeOf = ({ browser }: Context): string => {
+  if (browser.challenge === null) throw new Problem('invalid-challenge');
+  return browser.challenge;
+};
+
 export const sessionsRouter = router({
   create: route(publicProcedure, 'POST', '/session/', {
     summary: 'Start a browser session',
     description:
-      'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change. Users with a second factor get the problem `otp-required` and a cookie, and continue with `POST /api/v1/session/otp/`.',
+      'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change. Users with a second factor get the problem `otp-required` and a cookie, and continue with `POST /api/v1/session/otp/`. Those who have to set one up, or send `enrol` to do so, get `second-factor-required` and a cookie, and continue with `GET /api/v1/session/enrol/`.',
     problems: [
       'invalid-credentials',
       'password_expired',
       'otp-required',
+      'second-factor-required',
       'throttled',
       'unauthenticated',
       'cross-site',
     ],
   })
-    .input(z.object({ username: Login.username, password: Login.password }))
+    .input(
+      z.object({
+        username: Login.username,
+        password: Login.password,
+        enrol: z.boolean().default(false),
+      }),
+    )
     .output(LoginOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
       const { logins } = ctx.services;
-      const login = await logins.createSession(input.username, input.password, ctx.browser);
-      if ('session' in login) return openSession(ctx, login.session);
-      ctx.browser.keepChallenge(login.challenge, CHALLENGE_MINUTES);
-      throw new Problem('otp-required', NEEDS_CODE);
+      const { username, password, enrol } = input;
+      return finishLogin(ctx, await logins.createSession(username, password, ctx.browser, enrol));
     }),
 
   answerChallenge: route(publicProcedure, 'POST', '/session/otp/', {
@@ -132,13 +171,12 @@ export const sessionsRouter = router({
     .output(LoginOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
-      const { challenge } = ctx.browser;
-      if (challenge === null) throw new Problem('invalid-challenge');
       const factor = factorIn(input, 'challenge', ctx);
       if (!factor) throw invalid({ code: ['This field is required.'] });
-      const secret = await ctx.services.logins.answerChallenge(challenge, factor, ctx.browser);
+      const { logins } = ctx.services;
+      const login = await logins.answerChallenge(challengeOf(ctx), factor, ctx.browser);
       ctx.browser.forgetChallenge();
-      return openSession(ctx, secret);
+      return finishLogin(ctx, login);
     }),
 
   startPasskey: route(publicProcedure, 'POST', '/session/passkey/options/', {
@@ -168,24 +206,74 @@ export const sessionsRouter = router({
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
       const answer = answerOf(input.passkey, 'login', ctx.browser);
-      const secret = await ctx.services.logins.createSessionByPasskey(answer, ctx.browser.userAgent);
-      return openSession(ctx, secret);
+      const { logins } = ctx.services;
+      return finishLogin(ctx, await logins.createSessionByPasskey(answer, ctx.browser.userAgent));
     }),
 
-  /** `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. */
-  current: route(protectedProcedure, 'GET', '/session/', { summary: 'Get the current user' })
+  enrolment: route(publicProcedure, 'GET', '/session/enrol/', {
+    summary: 'Get what sets up an authenticator app during a login',
+    description:
+      'For a login that got `second-factor-required`, within half an hour and with its cookie: the secret, and the address for a QR code.',
+    problems: ['invalid-challenge'],
+  })
     .input(NoInput)
-    .output(z.object({ user: UserOutput, roles: RolesOutput, app_url: z.string(), sends_mail: z.boolean() }))
-    .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => ({
-      user: userOutput(await services.users.get(actor, actor.email), baseUrl),
-      roles: {
-        is_superuser: actor.isSuperuser,
-        is_staff: actor.isStaff,
-        ...clientRoleFields(({ role }) => [...actor[role]]),
-      },
-      app_url: appUrl,
-      sends_mail: services.mails.isSending(),
-    })),
+    .output(EnrolmentOutput)
+    .query(({ ctx }) => ctx.services.logins.readEnrolment(challengeOf(ctx), ctx.host)),
+
+  enrol: route(publicProcedure, 'POST', '/session/enrol/', {
+    summary: 'Set up an authenticator app and complete the login',
+    description:
+      'Takes the first code of the app. Sets the session cookie, as `POST /api/v1/session/` does. Only this response contains the ten recovery codes.',
+    problems: ['invalid-otp', 'invalid-challenge', 'unauthenticated', 'cross-site'],
+    example: { code: '492039' },
+  })
+    .input(z.object({ code: OneTimeCode }))
+    .output(LoginOutput.extend({ recovery_codes: z.array(z.string()) }))
+    .mutation(async ({ ctx, input }) => {
+      ctx.browser.prepareLogin();
+      const { login, codes } = await ctx.services.logins.enrol(challengeOf(ctx), input.code, ctx.browser);
+      ctx.browser.forgetChallenge();
+      return { ...(await finishLogin(ctx, login)), recovery_codes: codes };
+    }),
+
+  /**
+   * `app_url` is the URL template of an app, with `{slug}` or `{id}`; `sends_mail` is false without a mail server. `methods` are those of the
+   * login, by RFC 8176; empty for a token.
+   */
+  current: route(protectedProcedure, 'GET', '/session/', {
+    summary: 'Get the current user',
+    description:
+      'With the policies for second factors that concern the user: from when on a login needs one that the user does not have.',
+  })
+    .input(NoInput)
+    .output(
+      z.object({
+        user: UserOutput,
+        roles: RolesOutput,
+        app_url: z.string(),
+        sends_mail: z.boolean(),
+        methods: z.array(z.string()),
+        second_factor: FactorStatusOutput,
+      }),
+    )
+    .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => {
+      const [user, second_factor] = await Promise.all([
+        services.users.get(actor, actor.email),
+        services.secondFactors.status(actor),
+      ]);
+      return {
+        user: userOutput(user, baseUrl),
+        roles: {
+          is_superuser: actor.isSuperuser,
+          is_staff: actor.isStaff,
+          ...clientRoleFields(({ role }) => [...actor[role]]),
+        },
+        app_url: appUrl,
+        sends_mail: services.mails.isSending(),
+        methods: [...(proofOf(actor)?.methods ?? [])],
+        second_factor,
+      };
+    }),
 
   end: route(protectedProcedure, 'DELETE', '/session/', {
     summary: 'Log out',

@@ -12,6 +12,7 @@ const LOGIN_PROBLEMS = [
   'invalid-credentials',
   'password_expired',
   'otp-required',
+  'second-factor-required',
   'invalid-otp',
   'throttled',
 ] as const;

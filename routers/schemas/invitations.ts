@@ -111,5 +111,12 @@ export const invitationPageOutput = ({ invitation, needs }: Opened) => ({
   needs,
 });
 
-/** `user` is null if the user's access was revoked right after the acceptance. */
-export const AcceptedOutput = z.object({ user: UserOutput.nullable(), home_location: z.string() });
+/**
+ * `user` is null if the user's access was revoked right after the acceptance, or if the user has to set up a second factor first:
+ * `needs_second_factor`.
+ */
+export const AcceptedOutput = z.object({
+  user: UserOutput.nullable(),
+  home_location: z.string(),
+  needs_second_factor: z.boolean(),
+});

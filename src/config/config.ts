@@ -66,6 +66,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     sessionMaxDays: read.SESSION_MAX_DAYS,
     ticketSeconds: read.TICKET_SECONDS,
     signingKeyDays: read.SIGNING_KEY_DAYS,
+    staffSecondFactor: read.STAFF_SECOND_FACTOR,
     invitationDays: read.INVITATION_DAYS,
     /** Older usage entries are deleted by whole months. */
     usageRetentionDays: read.USAGE_RETENTION_DAYS,

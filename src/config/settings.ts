@@ -115,6 +115,12 @@ export const Settings = z.object({
   SIGNING_KEY_DAYS: wholeNumber(1, 3650, 90).describe(
     'Age in days at which the key that signs tickets is replaced',
   ),
+  STAFF_SECOND_FACTOR: z
+    .enum(['off', 'optional', 'required'])
+    .default('optional')
+    .describe(
+      'Whether superusers and staff log in with a second factor: `optional` recommends it in the console, `required` makes those without one set it up at their next login. See [sign-in.md](sign-in.md#require-second-factors)',
+    ),
   INVITATION_DAYS: wholeNumber(1, 3650, 14).describe(
     'Days that an invitation link is valid, counted from its last mail',
   ),

@@ -57,6 +57,7 @@ const PROBLEMS = {
     'Password confirmation required',
     'Confirm your password with POST /api/v1/session/confirm/, then send this request again.',
   ],
+  'second-factor-required': [403, 'Second factor required', 'This needs a login with a second factor.'],
   'login-required': [
     403,
     'Login required',
@@ -150,6 +151,10 @@ type ProblemExtras = {
   detail?: string;
   fields?: FieldErrors;
   retryAfterSeconds?: number;
+  /** Replaces the status of the code, where clients of an endpoint expect another one. */
+  status?: 400;
+  /** What a session still needs: see `nextAppStep`. */
+  loginStep?: 'code' | 'enrol' | 'passkey';
   /** The address of an account whose existence the problem reveals, perhaps to a caller who may not see it: audited and limited then. */
   revealed?: string;
   cause?: unknown;
@@ -166,15 +171,17 @@ export class Problem extends Error {
   readonly fields: FieldErrors | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly revealed: string | undefined;
+  readonly loginStep: 'code' | 'enrol' | 'passkey' | undefined;
 
   constructor(code: ProblemCode, extras: ProblemExtras = {}) {
     const [status, , detail] = PROBLEMS[code];
     super(extras.detail ?? detail, { cause: extras.cause });
     this.name = 'Problem';
     this.code = code;
-    this.status = status;
+    this.status = extras.status ?? status;
     this.fields = extras.fields;
     this.revealed = extras.revealed;
+    this.loginStep = extras.loginStep;
     this.retryAfterSeconds = extras.retryAfterSeconds ?? (status === 503 ? 2 : undefined);
   }
 }

@@ -16,6 +16,7 @@ import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSecondFactors } from './auth/second-factors.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createClients } from './clients/clients.ts';
+import { createFactorPolicies } from './clients/factor-policies.ts';
 import { createRemovals } from './clients/removals.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
@@ -90,6 +91,7 @@ const factories = {
   branding: createBranding,
   sites: createSites,
   clients: createClients,
+  factorPolicies: createFactorPolicies,
   removals: createRemovals,
   users: createUsers,
   userCreation: createUserCreation,

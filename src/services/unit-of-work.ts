@@ -5,6 +5,7 @@ import type { Em } from '../db/kysely.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Audit, Origin } from './audit/audit.ts';
+import type { StaffPolicy } from './auth/factor-policy.ts';
 import type { FactorProofs } from './auth/factor-proofs.ts';
 import type { Passkeys } from './auth/passkeys.ts';
 import type { PasswordVerification } from './auth/password-verification.ts';
@@ -35,6 +36,7 @@ export type ServiceDeps = SharedParts & {
   ticketSeconds: number;
   tokenIdleDays: number;
   sessionMaxDays: number;
+  staffSecondFactor: StaffPolicy;
   invitationDays: number;
   usageRetentionDays: number;
   environment: Environment;

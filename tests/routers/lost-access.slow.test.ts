@@ -109,6 +109,7 @@ const INPUTS: Inputs = {
   'clients.invite': (_app, n) => ({ id: 1, email: `invited${n}@lost.test` }),
   'clients.previewInvitation': () => ({ id: 1, invitation_subject: 'x', invitation_body: 'x' }),
   'clients.update': (_app, n) => ({ id: 1, login_title: `title ${n}` }),
+  'clients.updateFactorPolicy': (_app, n) => ({ id: 1, factor_grace_days: n % 300 }),
   'clients.updateGate': (_app, n) => ({ id: 1, embed_origins: [`https://a${n}.test`] }),
   'grants.create': async (app, n) => ({ app_id: CHURN, email: await member(app, n) }),
   'grants.update': async (app, n) => ({ app_id: SALES, email: await member(app, n), reason: `reason ${n}` }),

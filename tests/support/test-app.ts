@@ -40,7 +40,7 @@ const NO_BROWSER = {
 /** Longer than the service's own, as tests run on busy machines. */
 const TIME_LIMIT_MS = 60_000;
 
-const SECRET_KEY = 'a secret key that only tests ever use';
+export const SECRET_KEY = 'a secret key that only tests ever use';
 const IN_PROCESS = { requestId: 'in-process', address: '127.0.0.1' };
 
 type Request = Omit<InjectOptions, 'method' | 'url' | 'headers'> & {

@@ -20,6 +20,7 @@ const LABELS: Record<Action, string> = {
   'app.rollback-package': 'Rolled back an app',
   'app.update': 'Changed an app',
   'client.add-admin': 'Added a client admin',
+  'client.change-factor-policy': 'Changed who needs a second factor',
   'client.close': 'Closed a client',
   'client.create': 'Created a client',
   'client.remove': 'Removed a client',

@@ -134,7 +134,7 @@ const codesOf = (endpoint: Endpoint): Set<ProblemCode> => {
 export const createErrorResponses = () => {
   const components: Record<string, JsonSchema> = {};
   const errorResponsesOf = (endpoint: Endpoint): Record<string, JsonSchema> => {
-    const byStatus = Map.groupBy(codesOf(endpoint), (code) => new Problem(code).status);
+    const byStatus = Map.groupBy(codesOf(endpoint), (code) => statusOf(code, endpoint));
     return Object.fromEntries(
       [...byStatus].map(([status, codes]) => {
         const name = responseName(status, codes);
@@ -145,6 +145,10 @@ export const createErrorResponses = () => {
   };
   return { components, errorResponsesOf };
 };
+
+/** Logins answer with 400 to those who need a second factor, as to other missing credentials. */
+const statusOf = (code: ProblemCode, { isPublic }: Endpoint): number =>
+  isPublic && code === 'second-factor-required' ? 400 : new Problem(code).status;
 
 const responseName = (status: number, codes: readonly ProblemCode[]): string => {
   const specific = codes.filter((code) => !COMMON_CODES.includes(code)).toSorted();
@@ -165,7 +169,7 @@ const errorResponse = (status: number, codes: readonly ProblemCode[]): JsonSchem
           },
         ],
       },
-      examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+      examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code, status) }])),
     },
   },
   ...onRequest([HTML_TYPE]),
@@ -177,9 +181,14 @@ const errorHeadersOf = (status: number): JsonSchema => ({
   ...((status === 429 || status === 503) && headerRefs('Retry-After')),
 });
 
-const exampleOf = (code: ProblemCode): unknown => {
+const exampleOf = (code: ProblemCode, status: number): unknown => {
   const extras = code === 'invalid-input' ? { fields: { email: ['Must be an email address.'] } } : {};
-  return JSON.parse(problemDocument(new Problem(code, extras), '6f1f0f5c-6d0b-4a53-9d0b-3f5a4f0c8a11'));
+  return JSON.parse(
+    problemDocument(
+      new Problem(code, { ...extras, ...(status === 400 && { status }) }),
+      '6f1f0f5c-6d0b-4a53-9d0b-3f5a4f0c8a11',
+    ),
+  );
 };
 
 /** RFC 9457. */

@@ -10,7 +10,15 @@ import {
   pathParameter,
   queryParameter,
 } from './page-context.ts';
-import { formActionSources, homeUrl, loginPath, mailLink, redirectTo } from './page-layout.ts';
+import {
+  enrolPath,
+  formActionSources,
+  homeUrl,
+  localPath,
+  loginPath,
+  mailLink,
+  redirectTo,
+} from './page-layout.ts';
 import { alertBox, formatDate, hiddenUsername, inputField, newPasswordField } from './parts.ts';
 
 type Invitation = Awaited<ReturnType<Caller['invitations']['preview']>>;
@@ -22,9 +30,9 @@ export const invitationPages: Pages = {
   'POST /invitation/:key/': async (context) => {
     const input = { ...linkOf(context), ...newUserInput(context) };
     const { value: accepted, problem } = await context.submit((caller) => caller.invitations.accept(input));
-    return problem
-      ? sendInvitation(context, problem)
-      : redirectTo(context.reply, homeUrl(accepted.home_location));
+    if (problem) return sendInvitation(context, problem);
+    const home = homeUrl(accepted.home_location);
+    return redirectTo(context.reply, accepted.needs_second_factor ? enrolPath(localPath(home)) : home);
   },
 };
 

@@ -8,51 +8,74 @@ import { passkeyArea, passkeysElsewhere } from './passkeys.ts';
 
 type Target = Awaited<ReturnType<typeof loginTarget>>;
 
-/** `/login/code/` asks for the second factor, after `/login/` has asked for the password. */
+/** `/login/code/` asks for the second factor: after `/login/` has asked for the password, and later if an app needs it. */
 export const loginCodePages: Pages = {
   'GET /login/code/': async (context) => {
     const target = await loginTarget(context, queryParameter(context, 'next'));
-    if (await context.currentUser()) return redirectTo(context.reply, target.destination);
-    const kinds = await context.challengeKinds();
+    const session = await context.currentSession();
+    if (session && !needsBeyond(context, session)) return redirectTo(context.reply, target.destination);
+    const kinds = await (session ? ownKinds(context) : context.challengeKinds());
     if (!kinds) return redirectTo(context.reply, loginPath(target.next ?? '/'));
-    return sendForm(context, target, {
-      kinds,
-      isRecovery: queryParameter(context, 'recovery') !== undefined,
-    });
+    const isRecovery = queryParameter(context, 'recovery') !== undefined;
+    return sendForm(context, target, { kinds, isRecovery, isStepUp: session !== null });
   },
 
   'POST /login/code/': async (context) => {
     const target = await loginTarget(context, formField(context, 'next'));
     const code = formField(context, 'code');
-    const { problem } = await context.submit((caller) => caller.sessions.answerChallenge({ code }));
+    const session = await context.currentSession();
+    const isStepUp = session !== null && lacksFactor(session);
+    const { problem } = await context.submit<unknown>((caller) =>
+      isStepUp ? caller.sessions.confirm({ code }) : caller.sessions.answerChallenge({ code }),
+    );
     if (!problem) return redirectTo(context.reply, target.destination);
     const isOver = problem.code === 'invalid-challenge';
     // The user has completed the login with another tab.
-    const isLoggedIn = (isOver || isFormRejected(problem)) && (await context.currentUser());
+    const isLoggedIn = (isOver || isFormRejected(problem)) && !isStepUp && (await context.currentUser());
     if (isLoggedIn) return redirectTo(context.reply, target.destination);
-    const kinds = await context.challengeKinds();
+    const kinds = await (isStepUp ? ownKinds(context) : context.challengeKinds());
     if (isOver || !kinds) return redirectTo(context.reply, loginPath(target.next ?? '/', 'late'));
-    return sendForm(context, target, { kinds, isRecovery: formField(context, 'recovery') !== '', problem });
+    const isRecovery = formField(context, 'recovery') !== '';
+    return sendForm(context, target, { kinds, isRecovery, isStepUp, problem });
   },
 };
 
+type Session = NonNullable<Awaited<ReturnType<PageContext['currentSession']>>>;
+
+/** Whether the user has a second factor that they have not used in this session. */
+const lacksFactor = ({ methods, second_factor }: Session): boolean =>
+  second_factor.is_set_up && !methods.includes('mfa');
+
+/** Whether the session lacks a second factor, or the passkey that an app needs. */
+const needsBeyond = (context: PageContext, session: Session): boolean => {
+  const hasPasskey = session.methods.includes('hwk') || session.methods.includes('swk');
+  return queryParameter(context, 'passkey') === undefined ? lacksFactor(session) : !hasPasskey;
+};
+
+/** The kinds of second factors of a user who is logged in. */
+const ownKinds = async ({ reader }: PageContext): Promise<Kinds> =>
+  (await reader.mfa.list({})).factors.map(({ kind }) => kind);
+
 type Kinds = NonNullable<Awaited<ReturnType<PageContext['challengeKinds']>>>;
 
-/** `kinds`: of the factors that the user has. */
-type State = { kinds: Kinds; isRecovery: boolean; problem?: Problem | null };
+/** `kinds`: of the factors that the user has. `isStepUp`: of a user who is logged in, but opens what needs a second factor. */
+type State = { kinds: Kinds; isRecovery: boolean; isStepUp: boolean; problem?: Problem | null };
 
 /** Asks for a code of an app, beside which a passkey can be used; without an app for the passkey; or for a recovery code. */
 const sendForm = (context: PageContext, target: Target, state: State) => {
   if (state.isRecovery) return sendRecovery(context, target, state);
-  return state.kinds.includes('totp') ? sendCode(context, target, state) : sendPasskey(context, target);
+  const needsPasskey = state.isStepUp && queryParameter(context, 'passkey') !== undefined;
+  return state.kinds.includes('totp') && !needsPasskey
+    ? sendCode(context, target, state)
+    : sendPasskey(context, target, state);
 };
 
-const sendCode = (context: PageContext, target: Target, { kinds, problem = null }: State) => {
+const sendCode = (context: PageContext, target: Target, { kinds, isStepUp, problem = null }: State) => {
   const offersPasskey = kinds.includes('passkey') && context.passkeysWork();
   const otherWay =
     offersPasskey &&
     passkeyArea({
-      purpose: 'challenge',
+      purpose: purposeOf(isStepUp),
       label: 'Use a passkey',
       ...target,
       otherwise: 'Enter a code instead.',
@@ -61,27 +84,29 @@ const sendCode = (context: PageContext, target: Target, { kinds, problem = null 
     title: 'Enter your code',
     lead: `Open your authenticator app and enter its code for ${target.branding.client_name}.`,
     problem,
+    isStepUp,
     hasScript: offersPasskey,
     body: html`
 ${codeField(problem, { label: 'Code', autocomplete: 'one-time-code', inputMode: 'numeric' })}
-<button>Log in</button>
+<button>${isStepUp ? 'Continue' : 'Log in'}</button>
 ${otherWay}
 <p class="aside"><a href="${codePath(target.next, 'recovery')}">Use a recovery code</a></p>`,
   });
 };
 
-const sendPasskey = (context: PageContext, target: Target) => {
+const sendPasskey = (context: PageContext, target: Target, { isStepUp }: State) => {
   const isHere = context.passkeysWork();
   return sendCard(context, target, {
     title: 'Use your passkey',
     lead: `Confirm your login to ${target.branding.client_name} with your passkey.`,
     problem: null,
+    isStepUp,
     hasScript: isHere,
     body: html`
 ${
   isHere
     ? passkeyArea({
-        purpose: 'challenge',
+        purpose: purposeOf(isStepUp),
         label: 'Use your passkey',
         ...target,
         otherwise: 'Without it, use a recovery code.',
@@ -93,20 +118,24 @@ ${
   });
 };
 
-const sendRecovery = (context: PageContext, target: Target, { kinds, problem = null }: State) => {
+const sendRecovery = (context: PageContext, target: Target, { kinds, isStepUp, problem = null }: State) => {
   const usual = kinds.includes('totp') ? 'authenticator app' : 'passkey';
   return sendCard(context, target, {
     title: 'Enter a recovery code',
     lead: 'Each recovery code logs you in once.',
     problem,
+    isStepUp,
     body: html`
 ${hiddenField('recovery', '1')}
 ${codeField(problem, { label: 'Recovery code', autocomplete: 'off' })}
-<button>Log in</button>
+<button>${isStepUp ? 'Continue' : 'Log in'}</button>
 <p class="aside"><a href="${codePath(target.next)}">Use your ${usual}</a></p>`,
     help: `Without the ${usual} and the codes, ask your administrator to reset your second factor.`,
   });
 };
+
+/** A user who is logged in replaces their session by one of the passkey. */
+const purposeOf = (isStepUp: boolean) => (isStepUp ? 'login' : 'challenge');
 
 /** Password managers fill in the codes that they keep. */
 const codeField = (
@@ -119,6 +148,7 @@ type Card = {
   lead: string;
   problem: Problem | null;
   body: Html;
+  isStepUp: boolean;
   help?: string;
   hasScript?: boolean;
 };
@@ -133,7 +163,11 @@ ${alertBox(problem)}
 ${context.csrfField()}
 ${next !== null && hiddenField('next', next)}
 ${card.body}
-<p class="aside"><a href="${loginPath(next ?? '/')}">Back to login</a></p>
+<p class="aside">${
+    card.isStepUp
+      ? html`<a href="/">Go to the home page</a>`
+      : html`<a href="${loginPath(next ?? '/')}">Back to login</a>`
+  }</p>
 </form>
 ${card.help !== undefined && html`<p class="lead">${card.help}</p>`}`;
   return context.sendPage({

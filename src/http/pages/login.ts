@@ -8,7 +8,7 @@ import {
   type Pages,
   queryParameter,
 } from './page-context.ts';
-import { codePath, formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
+import { codePath, enrolPath, formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
 import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './parts.ts';
 import { offersPasskeys, passkeyArea } from './passkeys.ts';
 
@@ -16,8 +16,10 @@ import { offersPasskeys, passkeyArea } from './passkeys.ts';
 export const loginPages: Pages = {
   'GET /login/': async (context) => {
     const target = await loginTarget(context, queryParameter(context, 'next'));
-    if (await context.currentUser()) return redirectTo(context.reply, target.destination);
-    return sendLogin(context, target, { notice: noticeOf(context) });
+    const user = await context.currentUser();
+    const isEnrolling = queryParameter(context, 'enrol') !== undefined;
+    if (user && !isEnrolling) return redirectTo(context.reply, target.destination);
+    return sendLogin(context, target, { notice: noticeOf(context), username: user?.email, isEnrolling });
   },
 
   'POST /login/': async (context) => {
@@ -68,14 +70,24 @@ export const loginTarget = async ({ getBranding }: PageContext, requested: strin
 const logIn = async (context: PageContext, target: LoginTarget) => {
   const username = formField(context, 'username');
   const password = formField(context, 'password');
-  const { problem } = await context.submit((caller) => caller.sessions.create({ username, password }));
+  const isEnrolling = formField(context, 'enrol') !== '';
+  const { problem } = await context.submit((caller) =>
+    caller.sessions.create({ username, password, enrol: isEnrolling }),
+  );
   if (!problem) return redirectTo(context.reply, target.destination);
   if (problem.code === 'password_expired') return sendExpired(context, target, { username, problem });
-  if (problem.code === 'otp-required') return redirectTo(context.reply, codePath(target.next));
+  const nextPage = nextLoginPage(problem, target);
+  if (nextPage !== null) return redirectTo(context.reply, nextPage);
   // The user has already logged in with another tab, which replaced the CSRF token of this form.
   const isLoggedIn = isFormRejected(problem) && (await context.currentUser());
   if (isLoggedIn) return redirectTo(context.reply, target.destination);
-  return sendLogin(context, target, { username, problem });
+  return sendLogin(context, target, { username, problem, isEnrolling });
+};
+
+/** Where a login continues that got a challenge; null for other problems. */
+const nextLoginPage = ({ code }: Problem, { next }: LoginTarget): string | null => {
+  if (code === 'otp-required') return codePath(next);
+  return code === 'second-factor-required' ? enrolPath(next) : null;
 };
 
 const changeExpiredPassword = async (context: PageContext, target: LoginTarget) => {
@@ -88,7 +100,8 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
   if (change.problem) return sendExpired(context, target, { username, problem: change.problem });
   const login = { username, password: new_password };
   const { problem } = await context.submit((caller) => caller.sessions.create(login));
-  if (problem?.code === 'otp-required') return redirectTo(context.reply, codePath(target.next));
+  const nextPage = problem && nextLoginPage(problem, target);
+  if (nextPage) return redirectTo(context.reply, nextPage);
   return problem
     ? sendLogin(context, target, { username, problem })
     : redirectTo(context.reply, target.destination);
@@ -99,21 +112,27 @@ const NOTICES = {
   /** The console was in use until its session ended. */
   ended: 'Your session has ended. Log in again to continue where you were.',
   late: 'The time for the code is over, or too many codes were wrong. Log in again.',
+  enrol: 'This needs a second factor, and you have none yet. Log in again to set one up.',
 };
 
 const noticeOf = (context: PageContext): string | undefined => {
   if (queryParameter(context, 'ended') !== undefined) return NOTICES.ended;
+  if (queryParameter(context, 'enrol') !== undefined) return NOTICES.enrol;
   return queryParameter(context, 'late') === undefined ? undefined : NOTICES.late;
 };
 
 type FailedLogin = { username: string; problem: Problem | null };
 
-const sendLogin = async (
-  context: PageContext,
-  target: LoginTarget,
-  state: Partial<FailedLogin> & { notice?: string | undefined },
-) => {
-  const { username = '', problem = null, notice } = state;
+type LoginState = {
+  username?: string | undefined;
+  problem?: Problem;
+  notice?: string | undefined;
+  /** Whether the login is to set up a second factor. */
+  isEnrolling?: boolean;
+};
+
+const sendLogin = async (context: PageContext, target: LoginTarget, state: LoginState) => {
+  const { username = '', problem = null, notice, isEnrolling = false } = state;
   const { login_title, login_subtitle, client_name } = target.branding;
   const errors = problem?.fields;
   const hasPasskeys = await offersPasskeys(context);
@@ -124,6 +143,7 @@ const sendLogin = async (
 ${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
     notice: notice !== undefined && html`<p role="status">${notice}</p>`,
     fields: [
+      ...(isEnrolling ? [hiddenField('enrol', '1')] : []),
       emailField({
         name: 'username',
         value: username,

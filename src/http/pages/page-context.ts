@@ -31,6 +31,7 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     branding ??= reader.branding.get({});
     return branding;
   };
+  const currentSession = async () => (await attempt(() => reader.sessions.current({}))).value;
   const send = async (page: BrandedPage) =>
     sendPage(reply, { ...page, brand: page.brand ?? (await getBranding()) });
   return {
@@ -69,10 +70,8 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
       }),
 
     /** The user who is logged in, or null. */
-    currentUser: async () => {
-      const { value } = await attempt(() => reader.sessions.current({}));
-      return value?.user ?? null;
-    },
+    currentUser: async () => (await currentSession())?.user ?? null,
+    currentSession,
 
     sendPage: send,
     /** Sends a page that has only a title and a card. */

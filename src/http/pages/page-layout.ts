@@ -183,12 +183,20 @@ export const formActionSources = (destination: string): string => {
 const LAUNCH_PATH = /^\/launch\//;
 
 /** The login page that continues to `next`. @param flag a parameter that is only present or not */
-export const loginPath = (next: string, flag?: 'late'): string =>
+export const loginPath = (next: string, flag?: 'late' | 'enrol'): string =>
   pathWith('/login/', { ...(next !== '/' && { next }), ...(flag && { [flag]: '1' }) });
 
 /** The page that asks for the second factor. */
 export const codePath = (next: string | null, flag?: 'recovery'): string =>
   pathWith('/login/code/', { ...(next !== null && { next }), ...(flag && { [flag]: '1' }) });
+
+/** The page that sets up a second factor during a login. */
+export const enrolPath = (next: string | null): string =>
+  pathWith('/login/enrol/', { ...(next !== null && { next }) });
+
+/** The page that asks a user who is logged in for what `next` needs beyond their session. */
+export const stepUpPath = (step: 'code' | 'enrol', next: string): string =>
+  step === 'code' ? codePath(next) : loginPath(next, 'enrol');
 
 const pathWith = (path: string, query: Record<string, string>): string =>
   Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`;

@@ -11,6 +11,7 @@ import { homePages } from './home.ts';
 import { invitationPages } from './invitation.ts';
 import { loginPages } from './login.ts';
 import { loginCodePages } from './login-code.ts';
+import { loginEnrolPages } from './login-enrol.ts';
 import { accessViewPages, launchPages } from './open-app.ts';
 import { createPageContext } from './page-context.ts';
 import { sendPage } from './page-layout.ts';
@@ -22,6 +23,7 @@ const PAGES = {
   ...launchPages,
   ...loginPages,
   ...loginCodePages,
+  ...loginEnrolPages,
   ...passwordResetPages,
   ...passwordChangePages,
   ...emailPages,

@@ -43,6 +43,7 @@ const NON_FIELD_CODES: readonly ProblemCode[] = [
   'invalid-passkey',
   'invalid-token',
   'otp-required',
+  'second-factor-required',
 ];
 
 export const problemDocument = (problem: Problem, requestId: string, errors?: ErrorsMember): string => {

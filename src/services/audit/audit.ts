@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   'app.rollback-package',
   'app.update',
   ...CLIENT_ROLES.flatMap(({ given, ended }) => [given, ended]),
+  'client.change-factor-policy',
   'client.close',
   'client.create',
   'client.remove',

@@ -22,7 +22,14 @@ import { createIdentity } from './identity.ts';
 const MAX_NAMED_TOKENS = 50;
 
 /** API tokens, named ones and those issued by logins: of the actor, and of users whom the actor may change. */
-export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: UnitOfWork) => ({
+export const createApiTokens = ({
+  em,
+  clock,
+  audit,
+  origin,
+  tokenIdleDays,
+  staffSecondFactor: staffPolicy,
+}: UnitOfWork) => ({
   /**
    * Lists the valid tokens of the actor, or of the user with this address, newest first.
    * @throws Problem `not-found`, `forbidden`
@@ -54,6 +61,7 @@ export const createApiTokens = ({ em, clock, audit, origin, tokenIdleDays }: Uni
         now,
         address: origin.address ?? '',
         authenticatedAt: null,
+        staffPolicy,
         name,
       });
       const clients = await clientIdsOf(tx, actor.id);
@@ -151,7 +159,7 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
       .execute();
     const { id: newId } = await addToken(tx, {
       ...{ userId, token: replacement, now: clock.now(), address, name },
-      authenticatedAt: row.authenticated_at,
+      ...{ authenticatedAt: row.authenticated_at, staffPolicy: unit.staffSecondFactor },
     });
     const clients = await clientIdsOf(tx, userId);
     const details = { id, name, new_id: newId };

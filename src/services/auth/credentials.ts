@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
+import { type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
 import type { AuthMethod } from './methods.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
@@ -23,8 +24,10 @@ export const hasSecondFactor = async (em: Em, userId: number): Promise<boolean> 
   return (await users.where(HAS_SECOND_FACTOR).executeTakeFirst()) !== undefined;
 };
 
+/** `staffPolicy`: the setting for staff. */
 type NewToken = {
   userId: number;
+  staffPolicy: StaffPolicy;
   token: string;
   now: Date;
   address: string;
@@ -34,6 +37,7 @@ type NewToken = {
 };
 type NewSession = {
   userId: number;
+  staffPolicy: StaffPolicy;
   secret: string;
   now: Date;
   address: string;
@@ -65,12 +69,12 @@ export const lastAddressFor = (viewer: Viewer, table: Table) =>
     then ${sql.ref(`${table}.last_address`)} else '' end`;
 
 /**
- * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and whether the user has a second factor by
- * now.
+ * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and what second factor the user has, or needs,
+ * by now.
  */
 export const addToken = async (
   tx: Em,
-  { userId, token, now, address, authenticatedAt, name = '' }: NewToken,
+  { userId, token, now, address, authenticatedAt, name = '', staffPolicy }: NewToken,
 ) => {
   const { id } = await kysely(tx)
     .insertInto('api_tokens')
@@ -89,23 +93,29 @@ export const addToken = async (
     delete from api_tokens where id in (
       select id from api_tokens where user_id = ${userId} and name = '' and expires_at is null
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`;
-  return { id, hasSecondFactor: await pruneAndCheck(tx, userId, older) };
+  return { id, state: await pruneAndCheck(tx, userId, older, staffPolicy) };
 };
 
-/** Deletes rows of a user in one statement with reading whether they have a second factor, which saves a round trip. */
-const pruneAndCheck = async (tx: Em, userId: number, deletion: RawBuilder<unknown>): Promise<boolean> => {
-  const { rows } = await sql<{ has: boolean }>`
-    with pruned as (${deletion})
-    select ${HAS_SECOND_FACTOR} as has from users where id = ${userId}`.execute(kysely(tx));
-  return rows[0]?.has === true;
-};
+/** Deletes rows of a user in one statement with reading what second factor they have or need, which saves a round trip. */
+const pruneAndCheck = (
+  tx: Em,
+  userId: number,
+  deletion: RawBuilder<unknown>,
+  staffPolicy: StaffPolicy,
+): Promise<FactorState> =>
+  kysely(tx)
+    .with('pruned', () => sql`(${deletion})`)
+    .selectFrom('users')
+    .select(factorState(staffPolicy))
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow();
 
 /** As `addToken`, for a session. */
 export const addSession = async (
   tx: Em,
-  { userId, secret, now, address, userAgent, maxDays, methods }: NewSession,
-): Promise<{ hasSecondFactor: boolean }> => {
-  await kysely(tx)
+  { userId, secret, now, address, userAgent, maxDays, methods, staffPolicy }: NewSession,
+) => {
+  const { id } = await kysely(tx)
     .insertInto('sessions')
     .values({
       user_id: userId,
@@ -119,12 +129,13 @@ export const addSession = async (
       // By the database's clock, which all instances share.
       expires_at: sql`now() + ${maxDays}::int * interval '1 day'`,
     })
-    .execute();
+    .returning('id')
+    .executeTakeFirstOrThrow();
   const older = sql`
     delete from sessions where id in (
       select id from sessions where user_id = ${userId}
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`;
-  return { hasSecondFactor: await pruneAndCheck(tx, userId, older) };
+  return { id, state: await pruneAndCheck(tx, userId, older, staffPolicy) };
 };
 
 type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };

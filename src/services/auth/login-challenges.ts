@@ -6,20 +6,35 @@ import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { tokenDigest } from './credentials.ts';
+import type { LoginStep } from './factor-policy.ts';
 
 /** Minutes between the password and the second factor. */
 export const CHALLENGE_MINUTES = 5;
 
-/** Codes and passkeys that may be tried for one challenge; then the password is asked for again. */
-const ATTEMPTS = 5;
+/** Minutes to set up a second factor: many people install the app first. */
+export const ENROLMENT_MINUTES = 30;
+
+/**
+ * Codes and passkeys that may be tried for one challenge; then the password is asked for again. Codes of an enrolment cannot be guessed, because
+ * its browser knows the secret.
+ */
+const ATTEMPTS = { code: 5, enrol: 30 };
 
 /** Unfinished logins that a user may have; the oldest are deleted. */
 const CHALLENGES_PER_USER = 20;
 
 const TOKEN_PATTERN = /^[\w-]{43}$/;
 
-/** Adds a challenge for a locked user, whose password was entered. Returns its token, which only the browser keeps. */
-export const addChallenge = async (tx: Em, userId: number, now: Date): Promise<string> => {
+type NewChallenge = { userId: number; step: LoginStep; sealedSecret: Buffer | null; now: Date };
+
+/**
+ * Adds a challenge for a locked user, whose password was entered. Returns its token, which only the browser keeps.
+ * @param challenge `sealedSecret`: of an enrolment
+ */
+export const addChallenge = async (
+  tx: Em,
+  { userId, step, sealedSecret, now }: NewChallenge,
+): Promise<string> => {
   const token = newSecret();
   const db = kysely(tx);
   await db
@@ -28,8 +43,10 @@ export const addChallenge = async (tx: Em, userId: number, now: Date): Promise<s
       user_id: userId,
       digest: tokenDigest(token),
       first_step: 'password',
+      step,
+      sealed_secret: sealedSecret,
       created_at: now,
-      expires_at: new Date(now.getTime() + CHALLENGE_MINUTES * MINUTE_MS),
+      expires_at: new Date(now.getTime() + MINUTES[step] * MINUTE_MS),
     })
     .execute();
   await sql`
@@ -39,28 +56,48 @@ export const addChallenge = async (tx: Em, userId: number, now: Date): Promise<s
   return token;
 };
 
+export const MINUTES: Record<LoginStep, number> = { code: CHALLENGE_MINUTES, enrol: ENROLMENT_MINUTES };
+
+/**
+ * Finds an enrolment that waits for its first code. Counts no attempt.
+ * @throws Problem `invalid-challenge`
+ */
+export const readEnrolment = async (em: Em, token: string, now: Date) => {
+  if (!TOKEN_PATTERN.test(token)) throw new Problem('invalid-challenge');
+  return kysely(em)
+    .selectFrom('login_challenges')
+    .innerJoin('users', 'users.id', 'login_challenges.user_id')
+    .select(['users.id as userId', 'users.email', 'sealed_secret'])
+    .where('digest', '=', tokenDigest(token))
+    .where('step', '=', 'enrol')
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
+};
+
 /**
  * Takes one of the attempts of a challenge, in a statement of its own: of concurrent codes, no more than the limit are checked.
  * Returns the challenge and its user.
  * @throws Problem `invalid-challenge`
  */
-export const takeAttempt = async (em: Em, token: string, now: Date) => {
+export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: Date) => {
   if (!TOKEN_PATTERN.test(token)) throw new Problem('invalid-challenge');
   const taken = await kysely(em)
     .updateTable('login_challenges')
     .set((row) => ({ attempts: row('attempts', '+', 1) }))
     .where('digest', '=', tokenDigest(token))
+    .where('step', '=', step)
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
-    .where('attempts', '<', ATTEMPTS)
-    .returning(['id', 'user_id'])
+    .where('attempts', '<', ATTEMPTS[step])
+    .returning(['id', 'user_id', 'sealed_secret'])
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
   const user = await kysely(em)
     .selectFrom('users')
     .select(['id', 'email', 'last_password_set as lastPasswordSet', CLIENT_IDS])
     .where('id', '=', taken.user_id)
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
-  return { id: taken.id, user };
+  return { id: taken.id, user, sealedSecret: taken.sealed_secret };
 };
 
 /**
@@ -77,7 +114,8 @@ export const findChallengeUser = async (em: Em, token: string, now: Date) => {
     .where('digest', '=', tokenDigest(token))
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
-    .where('attempts', '<', ATTEMPTS)
+    .where('attempts', '<', ATTEMPTS.code)
+    .where('step', '=', 'code')
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
 };
 

@@ -1,29 +1,20 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { User } from '../../../entities/user.ts';
 import type { Em } from '../../db/kysely.ts';
-import { newSecret, newToken } from '../../lib/ids.ts';
+import { newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
-import type { AuditAction } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addSession, addToken } from './credentials.ts';
-import type { CodeOwner } from './factor-codes.ts';
+import { addToken } from './credentials.ts';
+import { type LoginStep, nextLoginStep } from './factor-policy.ts';
 import type { FactorProof } from './factor-proofs.ts';
-import { addChallenge, completeChallenge, findChallengeUser, takeAttempt } from './login-challenges.ts';
-import { type AuthMethod, addMethods, BY_PASSWORD } from './methods.ts';
+import { completeChallenge, findChallengeUser, readEnrolment, takeAttempt } from './login-challenges.ts';
+import { createLoginOpening, type OpenedLogin } from './login-opening.ts';
+import { type AuthMethod, addMethods, BY_BOTH, BY_PASSWORD } from './methods.ts';
 import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
+import { addFirstFactor, enrolmentUrl } from './second-factors.ts';
 import { invalidPasskey } from './webauthn.ts';
-
-/** Adds a token or a session. */
-type Grant = (tx: Em, userId: number, now: Date) => Promise<{ hasSecondFactor: boolean }>;
-
-type Exchange = {
-  action: AuditAction;
-  grant: Grant;
-  hasFactor?: boolean;
-  details?: Record<string, unknown>;
-};
 
 type Password = { username: string; password: string; entry: PasswordEntry };
 /** `device`: the device cookie. */
@@ -34,10 +25,17 @@ const NEEDS_CODE_FOR_TOKEN = {
     'This account has a second factor. Send a code of the authenticator app, or a recovery code, as `otp`. Scripts use a named token instead.',
 };
 
+const NEEDS_FACTOR_FOR_TOKEN = {
+  detail:
+    'This account needs a second factor. Log in with a browser to set one up, then send its code as `otp`. Scripts use a named token instead.',
+  status: 400,
+} as const;
+
 /** Exchanges passwords, second factors and passkeys for tokens and sessions. */
 export const createLogins = (unit: UnitOfWork) => {
-  const { em, clock, passwordVerification, factorProofs, passkeys, audit, origin, sessionMaxDays } = unit;
-  const { anonymousLimits } = unit;
+  const { em, clock, passwordVerification, factorProofs, factorSecrets, passkeys, audit, origin } = unit;
+  const { anonymousLimits, staffSecondFactor } = unit;
+  const opening = createLoginOpening(unit);
   const address = origin.address ?? '';
 
   const reported = async <T>(login: Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
@@ -56,14 +54,6 @@ export const createLogins = (unit: UnitOfWork) => {
     throw new Problem('password_expired');
   };
 
-  /** @throws Problem `otp-required` if the user has added a second factor since the password was verified */
-  const logIn = async (tx: Em, user: CodeOwner, exchange: Exchange) => {
-    const { action, grant, hasFactor = false, details = {} } = exchange;
-    const { hasSecondFactor } = await grant(tx, user.id, clock.now());
-    if (hasSecondFactor && !hasFactor) throw new Problem('otp-required');
-    await audit.record(tx, [{ action, actor: user, target: user.email, clients: user.clientIds, details }]);
-  };
-
   /** Runs `work` in a transaction that holds the lock of the user, unless their password was changed since it was verified. */
   const whileVerified = async <T>(
     user: VerifiedUser,
@@ -76,10 +66,17 @@ export const createLogins = (unit: UnitOfWork) => {
     return done ? done.result : passwordVerification.failAfterVerification(user);
   };
 
-  const sessionGrant =
-    (secret: string, userAgent: string, methods: readonly AuthMethod[]): Grant =>
-    (tx, userId, now) =>
-      addSession(tx, { userId, secret, now, address, userAgent, methods, maxDays: sessionMaxDays });
+  /** @throws Problem `otp-required`, `second-factor-required` if that is so since the password was verified */
+  const addLoginToken = async (tx: Em, user: VerifiedUser, token: string, methods: readonly AuthMethod[]) => {
+    const now = clock.now();
+    const { state } = await addToken(tx, {
+      ...{ userId: user.id, token, now, address, authenticatedAt: now },
+      staffPolicy: staffSecondFactor,
+    });
+    requireNoStep(nextLoginStep(state, methods, now));
+    const event = { actor: user, target: user.email, clients: user.clientIds };
+    await audit.record(tx, [{ action: 'login.token', ...event }]);
+  };
 
   /** Counts for the network alone: signatures cannot be guessed, and the ids of passkeys are no secrets that should lock accounts. */
   const recordPasskeyFailure = async (passkey: KnownPasskey | undefined, { cause }: Problem) => {
@@ -97,18 +94,17 @@ export const createLogins = (unit: UnitOfWork) => {
     createToken: (username: string, password: string, otp: string | undefined): Promise<string> => {
       const create = async () => {
         const token = newToken();
-        const grant: Grant = (tx, userId, now) =>
-          addToken(tx, { userId, token, now, address, authenticatedAt: now });
         // Scripts send no cookies.
         const user = await verifyPassword({ username, password, entry: {} });
-        const exchange = { action: 'login.token', grant } as const;
-        if (!user.hasSecondFactor) await whileVerified(user, recordLogin, (tx) => logIn(tx, user, exchange));
-        else if (otp === undefined) throw new Problem('otp-required', NEEDS_CODE_FOR_TOKEN);
-        else
+        const step = nextLoginStep(user.factors, BY_PASSWORD, clock.now());
+        if (step !== 'code' || otp === undefined) {
+          requireNoStep(step);
+          await whileVerified(user, recordLogin, (tx) => addLoginToken(tx, user, token, BY_PASSWORD));
+        } else
           await factorProofs.limit(user, {}, { code: otp }, (consume) =>
             whileVerified(user, recordLogin, async (tx) => {
               await consume(tx);
-              await logIn(tx, user, { ...exchange, hasFactor: true });
+              await addLoginToken(tx, user, token, BY_BOTH);
             }),
           );
         return token;
@@ -117,58 +113,49 @@ export const createLogins = (unit: UnitOfWork) => {
     },
 
     /**
-     * Exchanges a password for a browser session and returns its secret; of a user with a second factor, for a challenge, and returns
-     * its token.
+     * Exchanges a password for a browser session and returns its secret; of a user with a second factor, or who has to set one up, for a
+     * challenge, and returns its token.
+     * @param wantsFactor whether a user without a second factor is about to set one up anyway
      * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
      */
     createSession: (
       username: string,
       password: string,
       browser: LoginBrowser,
-    ): Promise<{ session: string } | { challenge: string }> => {
+      wantsFactor: boolean,
+    ): Promise<OpenedLogin> => {
       const { userAgent, device: deviceCookie } = browser;
       const create = async () => {
         const user = await verifyPassword({ username, password, entry: { deviceCookie } });
-        if (user.hasSecondFactor)
-          return whileVerified(user, lockVerified, async (tx) => {
-            const challenge = await addChallenge(tx, user.id, clock.now());
-            const event = { actor: user, target: user.email, clients: user.clientIds };
-            await audit.record(tx, [{ action: 'mfa.challenge', ...event }]);
-            return { challenge };
-          });
-        const session = newSecret();
-        const exchange = {
-          action: 'login.session',
-          grant: sessionGrant(session, userAgent, BY_PASSWORD),
-        } as const;
-        await whileVerified(user, recordLogin, (tx) => logIn(tx, user, exchange));
-        return { session };
+        const step = nextLoginStep(user.factors, BY_PASSWORD, clock.now()) ?? (wantsFactor ? 'enrol' : null);
+        return step === null
+          ? whileVerified(user, recordLogin, (tx) =>
+              opening.open(tx, user, { methods: BY_PASSWORD, userAgent }),
+            )
+          : whileVerified(user, lockVerified, (tx) => opening.challenge(tx, user, step));
       };
-      return reported(create(), (result) => ('session' in result ? 'ok' : 'otp-required'));
+      return reported(create(), outcomeOfLogin);
     },
 
     /**
      * Exchanges a challenge and a second factor for a browser session and returns its secret.
      * @throws Problem `invalid-challenge`, `invalid-otp`, `invalid-passkey`, `throttled`
      */
-    answerChallenge: (challenge: string, proof: FactorProof, browser: LoginBrowser): Promise<string> => {
+    answerChallenge: (challenge: string, proof: FactorProof, browser: LoginBrowser): Promise<OpenedLogin> => {
       const { userAgent, device: deviceCookie } = browser;
       const answer = async () => {
-        const { id, user } = await takeAttempt(em, challenge, clock.now());
-        const session = newSecret();
-        await factorProofs.limit(user, { deviceCookie }, proof, (consume) =>
+        const { id, user } = await takeAttempt(em, challenge, 'code', clock.now());
+        return factorProofs.limit(user, { deviceCookie }, proof, (consume) =>
           em.transactional(async (tx) => {
             const now = clock.now();
             if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
             await completeChallenge(tx, id, now);
             const methods = addMethods(BY_PASSWORD, await consume(tx));
-            const grant = sessionGrant(session, userAgent, methods);
-            await logIn(tx, user, { action: 'login.session', grant, hasFactor: true });
+            return opening.open(tx, user, { methods, userAgent });
           }),
         );
-        return session;
       };
-      return reported(answer(), () => 'ok');
+      return reported(answer(), outcomeOfLogin);
     },
 
     /**
@@ -176,28 +163,26 @@ export const createLogins = (unit: UnitOfWork) => {
      * expired.
      * @throws Problem `invalid-passkey`, `throttled`
      */
-    createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<string> => {
+    createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<OpenedLogin> => {
       const create = async () => {
         await anonymousLimits.checkFailures('passkey', address);
         const passkey = await passkeys.find(answer.assertion.id);
-        const session = newSecret();
         try {
           if (!passkey) throw invalidPasskey();
           const verified = await passkeys.verify(passkey, answer);
-          await em.transactional(async (tx) => {
+          return await em.transactional(async (tx) => {
             if (!(await recordLogin(tx, passkey, clock.now()))) throw invalidPasskey();
-            const grant = sessionGrant(session, userAgent, await passkeys.consume(tx, verified));
+            const methods = await passkeys.consume(tx, verified);
             const details = { passkey: passkey.factor_id };
-            await logIn(tx, passkey, { action: 'login.session', grant, hasFactor: true, details });
+            return opening.open(tx, passkey, { methods, userAgent, details });
           });
         } catch (error) {
           if (error instanceof Problem && error.code === 'invalid-passkey')
             await recordPasskeyFailure(passkey, error);
           throw error;
         }
-        return session;
       };
-      return reported(create(), () => 'ok');
+      return reported(create(), outcomeOfLogin);
     },
 
     /**
@@ -205,7 +190,50 @@ export const createLogins = (unit: UnitOfWork) => {
      * @throws Problem `invalid-challenge`
      */
     readChallenge: (challenge: string) => findChallengeUser(em, challenge, clock.now()),
+
+    /**
+     * What an authenticator app needs to complete an enrolment. The same for each call with this challenge.
+     * @param host names the client, which the app shows
+     * @throws Problem `invalid-challenge`
+     */
+    readEnrolment: async (challenge: string, host: string) => {
+      const { userId, email, sealed_secret: sealed } = await readEnrolment(em, challenge, clock.now());
+      const secret = sealed === null ? null : factorSecrets.open(userId, sealed);
+      if (secret === null) throw new Problem('invalid-challenge');
+      return { secret, otpauth_url: await enrolmentUrl(em, host, email, secret) };
+    },
+
+    /**
+     * Exchanges a challenge and the first code of an authenticator app for a browser session. The app is the user's second factor from now on.
+     * @throws Problem `invalid-challenge`, also if the user has a second factor by now, `invalid-otp`
+     */
+    enrol: (challenge: string, code: string, { userAgent }: LoginBrowser) => {
+      const enrol = async () => {
+        const taken = await takeAttempt(em, challenge, 'enrol', clock.now());
+        const { id, user, sealedSecret } = taken;
+        if (sealedSecret === null) throw new Problem('invalid-challenge');
+        return em.transactional(async (tx) => {
+          const now = clock.now();
+          if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
+          await completeChallenge(tx, id, now);
+          const codes = await addFirstFactor(unit, tx, { user, sealedSecret, code, now });
+          return { login: await opening.open(tx, user, { methods: BY_BOTH, userAgent }), codes };
+        });
+      };
+      return reported(enrol(), ({ login }) => outcomeOfLogin(login));
+    },
   };
+};
+
+/** @throws Problem `otp-required`, `second-factor-required` */
+const requireNoStep = (step: LoginStep | null): void => {
+  if (step === 'code') throw new Problem('otp-required', NEEDS_CODE_FOR_TOKEN);
+  if (step === 'enrol') throw new Problem('second-factor-required', NEEDS_FACTOR_FOR_TOKEN);
+};
+
+const outcomeOfLogin = (login: OpenedLogin): Outcome => {
+  if ('session' in login) return 'ok';
+  return login.step === 'code' ? 'otp-required' : 'second-factor-required';
 };
 
 const outcomeOfAttempt = <T>(

@@ -12,6 +12,8 @@ export const BY_CODE: readonly AuthMethod[] = ['otp', 'mfa'];
 /** A passkey that has verified its user counts as two factors: the key, and how the user unlocks it. Synchronized keys leave the hardware. */
 export const byPasskey = (isBackedUp: boolean): readonly AuthMethod[] => [isBackedUp ? 'swk' : 'hwk', 'mfa'];
 
+export const BY_BOTH: readonly AuthMethod[] = [...BY_PASSWORD, ...BY_CODE];
+
 /** What a session proves of its user. */
 export type Proof = { methods: readonly string[]; authTime: Date };
 

@@ -13,19 +13,25 @@ import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { HAS_SECOND_FACTOR } from './credentials.ts';
+import { type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
 import type { AdmittedLogin, LoginSource } from './login-limits.ts';
 
 type Deps = Pick<
   UnitOfWork,
-  'em' | 'clock' | 'hasher' | 'throttle' | 'loginConcurrency' | 'deviceCookies' | 'audit' | 'origin'
+  | 'staffSecondFactor'
+  | 'em'
+  | 'clock'
+  | 'hasher'
+  | 'throttle'
+  | 'loginConcurrency'
+  | 'deviceCookies'
+  | 'audit'
+  | 'origin'
 >;
 
 /** A user whose password was verified, by this login. */
-export type VerifiedUser = Pick<
-  Account,
-  'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired' | 'hasSecondFactor'
-> & {
+export type VerifiedUser = Pick<Account, 'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired'> & {
+  factors: FactorState;
   login: AdmittedLogin;
 };
 
@@ -36,6 +42,7 @@ export type PasswordVerification = ReturnType<typeof createPasswordVerification>
 
 export const createPasswordVerification = (deps: Deps) => {
   const { em, clock, hasher, throttle, loginConcurrency, deviceCookies, audit, origin } = deps;
+  const { staffSecondFactor } = deps;
   const address = origin.address ?? '';
 
   /**
@@ -74,7 +81,7 @@ export const createPasswordVerification = (deps: Deps) => {
      */
     verify: async (username: string, password: string, entry: PasswordEntry): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
-      const user = await findAccount(em, email, clock.now());
+      const user = await findAccount(em, email, clock.now(), staffSecondFactor);
       const source = sourceOf(deviceCookies, entry, user);
       const login = await throttle.admit({ username: email, address, source });
       // Inactive users are treated like unknown ones: any password fails, after the same work.
@@ -92,14 +99,14 @@ export const createPasswordVerification = (deps: Deps) => {
       );
       if (!isVerified || !user) return fail(user, login);
 
-      const { passwordHash, isActive: _, ...verified } = user;
+      const { passwordHash, isActive: _, enrolled, factor_from, passkey_from, ...verified } = user;
       if (passwordHash && hasher.isOutdated(passwordHash)) await upgradeHash(user.id, passwordHash, password);
-      return { ...verified, login };
+      return { ...verified, factors: { enrolled, factor_from, passkey_from }, login };
     },
 
     /** Fails a verification that a concurrent deactivation or password change has made invalid. */
     failAfterVerification: async ({ email, login }: VerifiedUser): Promise<never> =>
-      fail(await findAccount(em, email, clock.now()), login),
+      fail(await findAccount(em, email, clock.now(), staffSecondFactor), login),
   };
 };
 
@@ -117,7 +124,7 @@ const orNullIfOverloaded = (error: unknown): null => {
 };
 
 /** Usernames may be any text. */
-const findAccount = async (em: Em, email: string, now: Date) =>
+const findAccount = async (em: Em, email: string, now: Date, staffPolicy: StaffPolicy) =>
   !isStorableText(email)
     ? undefined
     : kysely(em)
@@ -127,8 +134,8 @@ const findAccount = async (em: Em, email: string, now: Date) =>
         .select([
           CLIENT_IDS,
           condition`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
-          HAS_SECOND_FACTOR.as('hasSecondFactor'),
         ])
+        .select(factorState(staffPolicy))
         .where('email', '=', email)
         .executeTakeFirst();
 

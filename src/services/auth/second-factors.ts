@@ -19,7 +19,8 @@ import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
-import { deleteRecoveryCodes, replaceRecoveryCodes } from './factor-codes.ts';
+import { type CodeOwner, deleteRecoveryCodes, replaceRecoveryCodes } from './factor-codes.ts';
+import { insufficientFrom, readFactorState } from './factor-policy.ts';
 import { deleteChallenges } from './login-challenges.ts';
 import { type AuthMethod, addMethods, BY_CODE } from './methods.ts';
 import { matchTotpStep, newTotpSecret, otpauthUrl } from './totp.ts';
@@ -42,11 +43,22 @@ const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v
 
 /** Second factors of the actor, and their reset by others. */
 export const createSecondFactors = (unit: UnitOfWork) => {
-  const { em, clock, audit, origin, factorSecrets } = unit;
+  const { em, clock, audit, origin, factorSecrets, staffSecondFactor } = unit;
 
   return {
     /** The actor's second factors, and how many of their recovery codes are unused. */
     list: (actor: Actor) => readFactors(em, actor.id),
+
+    /** Whether the actor has a second factor, from when on they need another one than they have, and whether one is recommended. */
+    status: async (actor: Actor) => {
+      const { is_recommended, ...state } = await readFactorState(em, actor.id, staffSecondFactor);
+      const { enrolled } = state;
+      return {
+        is_set_up: enrolled > 0,
+        required_from: insufficientFrom(state, enrolled),
+        is_recommended: enrolled === 0 && is_recommended,
+      };
+    },
 
     /**
      * Starts the enrolment of an authenticator app. It counts after `confirmTotp`; another start replaces it.
@@ -58,8 +70,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
         const secret = await newTotpSecret();
         const sealed_secret = factorSecrets.seal(actor.id, secret);
         await startEnrolment(tx, { user_id: actor.id, kind: 'totp', name, sealed_secret, created_at: now });
-        const url = await otpauthUrl(await readServiceName(tx, host), actor.email, secret);
-        return { secret, otpauth_url: url };
+        return { secret, otpauth_url: await enrolmentUrl(tx, host, actor.email, secret) };
       }),
 
     /**
@@ -255,6 +266,58 @@ export const completeEnrolment = async (
   return isFirst ? replaceRecoveryCodes(tx, actor.id) : [];
 };
 
+/** What the QR code for an authenticator app holds. The app shows the client whose site the host is. */
+export const enrolmentUrl = async (em: Em, host: string, email: string, secret: string): Promise<string> => {
+  return otpauthUrl(await readServiceName(em, host), email, secret);
+};
+
+export const DEFAULT_FACTOR_NAME = 'Authenticator app';
+
+type FirstFactor = {
+  user: CodeOwner;
+  sealedSecret: Uint8Array;
+  code: string;
+  now: Date;
+};
+
+/**
+ * Adds the first second factor of a locked user, who logs in with it.
+ * @returns ten recovery codes
+ * @throws Problem `invalid-otp`; `invalid-challenge` if the user has one by now, or its secret cannot be read
+ */
+export const addFirstFactor = async (
+  { factorSecrets, audit, origin }: Pick<UnitOfWork, 'factorSecrets' | 'audit' | 'origin'>,
+  tx: Em,
+  { user, sealedSecret, code, now }: FirstFactor,
+): Promise<string[]> => {
+  const secret = factorSecrets.open(user.id, sealedSecret);
+  if (secret === null || (await hasSecondFactor(tx, user.id))) throw new Problem('invalid-challenge');
+  const step = await matchTotpStep(secret, code.replaceAll(/\s/g, ''), { now, lastStep: null });
+  if (step === null) throw new Problem('invalid-otp');
+  const name = DEFAULT_FACTOR_NAME;
+  const { id } = await kysely(tx)
+    .insertInto('mfa_factors')
+    .values({
+      user_id: user.id,
+      kind: 'totp',
+      name,
+      sealed_secret: Buffer.from(sealedSecret),
+      ...{ created_at: now, confirmed_at: now, last_step: step },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await recordFirstProof(tx, { id: user.id, credential: null }, BY_CODE);
+  await enqueueFactorNotice(tx, 'second-factor-added', { userId: user.id, now, address: origin.address });
+  const event = {
+    actor: user,
+    target: user.email,
+    clients: user.clientIds,
+    details: { id, kind: 'totp', name },
+  };
+  await audit.record(tx, [{ action: 'mfa.enroll', ...event }]);
+  return replaceRecoveryCodes(tx, user.id);
+};
+
 /** Confirmed factors have it. */
 const CONFIRMED_AT = sql<Date>`coalesce(confirmed_at, created_at)`.as('confirmed_at');
 
@@ -349,7 +412,7 @@ const deleteUnconfirmed = (tx: Em, userId: number) =>
 /** A new factor counts in the session in which it was added. Those in other browsers were confirmed by the password alone. */
 const recordFirstProof = async (
   tx: Em,
-  { id, credential }: Actor,
+  { id, credential }: Pick<Actor, 'id' | 'credential'>,
   methods: readonly AuthMethod[],
 ): Promise<void> => {
   const session = credential?.kind === 'session' ? credential : null;

@@ -26,9 +26,10 @@ export const defaultBranding = (name: string) => ({
 
 /** Columns that an admin may change, named as in the database and the API. */
 export type ClientUpdate = {
-  [K in keyof Omit<ClientRow, 'id' | 'site_id' | 'site_domain' | 'upload_bucket_name' | keyof GateChanges>]?:
-    | ClientRow[K]
-    | undefined;
+  [K in keyof Omit<
+    ClientRow,
+    'id' | 'site_id' | 'site_domain' | 'upload_bucket_name' | keyof GateChanges | `factor_${string}`
+  >]?: ClientRow[K] | undefined;
 };
 
 /** The longest password that a client admin may require: the people of other clients have to comply too. */
@@ -141,7 +142,7 @@ export const readManagedClient = async (em: Em, actor: Actor, id: number): Promi
  * Locks a client that the actor may change, for no key update: members and usage that refer to it can still be added.
  * @throws Problem `not-found`, `forbidden`
  */
-const lockClient = async (tx: Em, actor: Actor, id: number) => {
+export const lockClient = async (tx: Em, actor: Actor, id: number) => {
   const row = await visibleClients(tx, actor)
     .where('clients.id', '=', id)
     .forNoKeyUpdate('clients')

@@ -4,15 +4,15 @@ import { Membership } from '../../../entities/client.ts';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { newSecret } from '../../lib/ids.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { canAllOf, MEMBER, rolesIn } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
 import { type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
-import { addSession, setPassword } from '../auth/credentials.ts';
+import { setPassword } from '../auth/credentials.ts';
+import { createLoginOpening } from '../auth/login-opening.ts';
 import { BY_PASSWORD } from '../auth/methods.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
@@ -41,7 +41,8 @@ export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activati
 
 /** Actions of the invitee, authorized by the key and the signature of the mailed link. */
 export const createInvitationAcceptance = (unit: UnitOfWork) => {
-  const { em, clock, hasher, loadCommonPasswords, links, audit, origin, sessionMaxDays: maxDays } = unit;
+  const { em, clock, hasher, loadCommonPasswords, links, audit } = unit;
+  const opening = createLoginOpening(unit);
 
   const hashOf = async (invitation: InvitationByLink, input: Acceptance) => {
     const { password } = input;
@@ -66,25 +67,16 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
 
   const acceptAsNew = async (invitation: InvitationByLink, input: Acceptance) => {
     const hash = await hashOf(invitation, input);
-    const secret = newSecret();
-    await em.transactional(async (tx) => {
+    return em.transactional(async (tx) => {
       const now = clock.now();
       const closed = await close(tx, input, now);
       const user = await createInvitee(tx, closed, { ...namesOf(closed, input), hash, now });
-      const address = origin.address ?? '';
-      const { userAgent } = input;
-      await addSession(tx, {
-        ...{ userId: user.id, secret, now, address, userAgent, maxDays },
-        methods: BY_PASSWORD,
-      });
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };
-      await audit.record(tx, [
-        { ...event, action: 'user.create' },
-        acceptEvent(closed, user),
-        { ...event, action: 'login.session' },
-      ]);
+      await audit.record(tx, [{ ...event, action: 'user.create' }, acceptEvent(closed, user)]);
+      const owner = { id: user.id, email: user.email, clientIds: await clientIdsOf(tx, user.id) };
+      const login = { methods: BY_PASSWORD, userAgent: input.userAgent };
+      return opening.open(tx, { ...owner, lastPasswordSet: now }, login);
     });
-    return secret;
   };
 
   const acceptAs = (input: Acceptance, actor: Actor) =>
@@ -110,7 +102,8 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     },
 
     /**
-     * Creates the user and a session, and returns its secret; or adds the invited access to the user who is logged in.
+     * Creates the user and a session, or a challenge if a policy gives new members no time to set up a second factor; or adds the invited
+     * access to the user who is logged in.
      * @throws Problem `not-found`, `invitation-closed`, `login-required`, `account-inactive`, `invalid-input` on
      * `password`, `overloaded`
      */
@@ -118,12 +111,12 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
       const invitation = await findInvitationByLink(em, links, input, clock.now());
       if (invitation.status !== 'pending') throw new Problem('invitation-closed');
       if (invitation.user_is_active === null) {
-        return { invitation, session: await acceptAsNew(invitation, input) };
+        return { invitation, login: await acceptAsNew(invitation, input) };
       }
       if (!invitation.user_is_active) throw new Problem('account-inactive');
       if (actor?.email !== invitation.email) throw new Problem('login-required');
       await acceptAs(input, actor);
-      return { invitation, session: null };
+      return { invitation, login: null };
     },
   };
 };

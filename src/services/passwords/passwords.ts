@@ -87,7 +87,7 @@ export const createPasswords = (unit: UnitOfWork) => {
     ): Promise<string | null> => {
       const user = await passwordVerification.verify(username, current, { deviceCookie });
       const owner = await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
-      return user.hasSecondFactor ? null : deviceCookies.issue(owner);
+      return user.factors.enrolled > 0 ? null : deviceCookies.issue(owner);
     },
 
     /** Checks a password against the actor's own policy, or against that of the client of this host. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { tokenDigest } from '../../../src/services/auth/credentials.ts';
+import { createFactorSecrets } from '../../../src/services/auth/factor-codes.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
 import { mailedEmailToken } from '../../support/mails.ts';
 import { createAuthenticator, enrollPasskey, requested } from '../../support/passkeys.ts';
@@ -12,6 +13,7 @@ import {
   EDSGER,
   GRACE,
   ROOT,
+  SECRET_KEY,
   STAFF,
   type TestApp,
 } from '../../support/test-app.ts';
@@ -181,18 +183,25 @@ const aboutLogins = (): Step[] => [
 ];
 
 const aboutSecondFactors = async (app: TestApp): Promise<Step[]> => {
-  const [email, starter, confirmer, lost] = ['mfa-1', 'mfa-2', 'mfa-3', 'mfa-4'].map(
+  const [email, starter, confirmer, lost, newcomer] = ['mfa-1', 'mfa-2', 'mfa-3', 'mfa-4', 'mfa-5'].map(
     (name) => `${name}@acme.test`,
-  ) as [string, string, string, string]; // as many as names
-  for (const each of [email, starter, confirmer, lost])
+  ) as [string, string, string, string, string]; // as many as names
+  for (const each of [email, starter, confirmer, lost, newcomer])
     await app.as(ROOT).users.create({ email: each, client: 1 });
   const { codes } = await enroll(app, email);
   await enroll(app, lost);
   const { secret } = await app.as(confirmer).mfa.startTotp({});
   const { factors } = await app.as(email).mfa.list({});
+  const enrolment = await enrolmentOf(app, newcomer);
   return [
     { line: 'GET /mfa/', as: email },
     { line: 'POST /session/otp/', body: { code: codes[0] }, cookie: await challengeCookie(app, email) },
+    { line: 'GET /session/enrol/', cookie: enrolment.cookie },
+    {
+      line: 'POST /session/enrol/',
+      body: { code: codeAt(enrolment.secret, app.clock.now()) },
+      cookie: enrolment.cookie,
+    },
     { line: 'POST /mfa/recovery-codes/', as: email },
     { line: `DELETE /mfa/${factors[0]?.id}/`, as: email },
     { line: 'POST /mfa/totp/', as: starter, body: { name: 'Phone' } },
@@ -218,9 +227,27 @@ const aboutPasskeys = async (app: TestApp): Promise<Step[]> => {
   ];
 };
 
+/** The cookie of a browser in which the password was entered, and that waits for the enrolment of an app with this secret. */
+const enrolmentOf = async (app: TestApp, email: string) => {
+  const cookie = await challengeCookie(app, email, 'e'.repeat(43));
+  const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
+  const db = app.db();
+  const { id } = await db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow();
+  const sealed_secret = createFactorSecrets(SECRET_KEY).seal(id, secret);
+  await db
+    .updateTable('login_challenges')
+    .set({ step: 'enrol', sealed_secret })
+    .where('user_id', '=', id)
+    .execute();
+  return { cookie, secret };
+};
+
 /** The cookie of a browser in which the password was entered. */
-const challengeCookie = async (app: TestApp, email: string): Promise<string> => {
-  const token = 'c'.repeat(43);
+const challengeCookie = async (app: TestApp, email: string, token = 'c'.repeat(43)): Promise<string> => {
   const now = app.clock.now();
   const times = { created_at: now, expires_at: new Date(now.getTime() + MINUTE_MS) };
   const db = app.db();
@@ -294,6 +321,9 @@ const aboutTenants: Step[] = [
   { line: 'GET /branding/' },
   { line: 'POST /jb/sites/', as: ROOT, body: { domain: 'initech.test', name: 'Initech' } },
   { line: 'POST /jb/clients/', as: ROOT, body: { name: 'Initech', site: 3 } },
+  { line: 'GET /jb/clients/1/factor-policy/', as: ACME },
+  { line: 'GET /jb/clients/1/factor-policy/preview/', as: ACME },
+  { line: 'PATCH /jb/clients/2/factor-policy/', as: ROOT, body: { factor_policy: 'optional' } },
   { line: 'GET /jb/clients/1/gate/', as: ACME },
   { line: 'PATCH /jb/clients/1/gate/', as: ACME, body: { embed_origins: ['https://portal.example.com'] } },
   { line: `PUT /jb/users/${GRACE}/`, as: ROOT, body: { last_name: 'Hopper' } },

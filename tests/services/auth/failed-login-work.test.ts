@@ -41,6 +41,7 @@ const attempts = (app: TestApp, done: Record<string, number>, throttling: Partia
       throttle: { ...createLoginThrottle(app.orm.pool), ...throttling },
       loginConcurrency: createLoginConcurrency(),
       deviceCookies: createDeviceCookies('a secret key'),
+      staffSecondFactor: 'optional',
       audit: createAudit(NO_ORIGIN, app.clock),
       origin: NO_ORIGIN,
     }))();

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+
+import { OFFERED_POLICIES, POLICIES } from '../src/services/auth/factor-policy.ts';
+import { routesOf } from './procedure-meta.ts';
+import { IdKey, Instant, Output } from './schemas/fields.ts';
+import { adminProcedure, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Clients');
+
+const FactorPolicyOutput = Output('FactorPolicy', {
+  factor_policy: z.enum(POLICIES),
+  /** Days that members have to set up a second factor. */
+  factor_grace_days: z.int(),
+  /** When the policy began to demand what it demands; null while it demands nothing. */
+  factor_policy_since: Instant.nullable(),
+});
+
+const Policy = z.enum(OFFERED_POLICIES);
+const GraceDays = z.int().min(0).max(365);
+const MAX_PREVIEW_LIMIT = 1_000;
+
+const FactorPolicyPreviewOutput = Output('FactorPolicyPreview', {
+  members: z.int(),
+  with_factor: z.int(),
+  without_factor: z.int(),
+  /** Of those without a factor: people who also belong to other clients, and are asked when they log in there. */
+  shared: z.int(),
+  /** Access views that open an app as a person. */
+  views: z.int(),
+  /** For those who are members now; null if the policy demands nothing. */
+  required_from: Instant.nullable(),
+  users: z.array(
+    z.object({
+      email: z.string(),
+      first_name: z.string(),
+      last_name: z.string(),
+      is_shared: z.boolean(),
+      required_from: Instant,
+    }),
+  ),
+});
+
+/** Of the router of clients. */
+export const factorPolicyProcedures = {
+  factorPolicy: route(viewerProcedure, 'GET', '/jb/clients/{id}/factor-policy/', {
+    summary: 'Get who needs a second factor for a client',
+  })
+    .input(z.object({ id: IdKey }))
+    .output(FactorPolicyOutput)
+    .query(({ ctx, input }) => ctx.services.factorPolicies.get(ctx.actor, input.id)),
+
+  updateFactorPolicy: route(adminProcedure, 'PATCH', '/jb/clients/{id}/factor-policy/', {
+    summary: 'Change who needs a second factor for a client',
+    description:
+      '`off` demands nothing, `optional` recommends a second factor in the console, `required` demands one of every member: at each login after the days of grace, and for the apps of the client. No session ends. Admins without a second factor cannot demand it at once.',
+    resourceQuery: 'clients.factorPolicy',
+    example: { factor_policy: 'required', factor_grace_days: 14 },
+  })
+    .input(z.object({ id: IdKey, factor_policy: Policy.optional(), factor_grace_days: GraceDays.optional() }))
+    .output(FactorPolicyOutput)
+    .mutation(({ ctx, input: { id, ...changes } }) =>
+      ctx.services.factorPolicies.update(ctx.actor, id, changes),
+    ),
+
+  previewFactorPolicy: route(adminProcedure, 'GET', '/jb/clients/{id}/factor-policy/preview/', {
+    summary: 'Preview whom a policy for second factors would concern',
+    description:
+      'How many active members have what the policy demands, and who has not. Those who have set up no second factor by the end of the grace do so at their next login: nobody is locked out.',
+  })
+    .input(
+      z.object({
+        id: IdKey,
+        policy: Policy.default('required'),
+        grace_days: GraceDays.default(14),
+        limit: z.int().min(1).max(MAX_PREVIEW_LIMIT).default(100),
+      }),
+    )
+    .output(FactorPolicyPreviewOutput)
+    .query(({ ctx, input }) =>
+      ctx.services.factorPolicies.preview(ctx.actor, input.id, input.policy, input.grace_days, input.limit),
+    ),
+};

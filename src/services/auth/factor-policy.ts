@@ -1,0 +1,137 @@
+import { type RawBuilder, sql } from 'kysely';
+import { FACTOR_POLICIES, type FactorPolicy } from '../../../entities/client.ts';
+import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { Problem } from '../../lib/problems.ts';
+
+/** 0: a password alone; 1: also a second factor; 2: a passkey, which no other site can ask for. */
+export type Strength = 0 | 1 | 2;
+
+/** What each kind of second factor proves. */
+const STRENGTH_OF_KIND: Record<FactorKind, Strength> = { totp: 1, passkey: 2 };
+
+/** What each policy demands of logins. */
+export const STRENGTH_OF_POLICY: Record<FactorPolicy, Strength> = {
+  off: 0,
+  optional: 0,
+  required: 1,
+  passkey: 2,
+};
+
+/** From the weakest to the strictest. */
+export const POLICIES = FACTOR_POLICIES;
+
+/** Policies that admins can choose: no page asks for a passkey yet, so that people could not meet the strictest one. */
+export const OFFERED_POLICIES = ['off', 'optional', 'required'] as const satisfies readonly FactorPolicy[];
+
+/** What a login has proven, by its methods of RFC 8176. */
+export const strengthOf = (methods: readonly string[]): Strength => {
+  if (methods.includes('hwk') || methods.includes('swk')) return 2;
+  return methods.includes('mfa') ? 1 : 0;
+};
+
+/** From when on a person needs any second factor, and from when on a passkey, by all policies that count. Null: never. */
+export type Demand = { factor_from: Date | null; passkey_from: Date | null };
+
+export const neededStrength = ({ factor_from, passkey_from }: Demand, now: Date): Strength => {
+  if (passkey_from && passkey_from <= now) return 2;
+  return factor_from && factor_from <= now ? 1 : 0;
+};
+
+/** From when on this strength is not enough, also in the future; null: it always is. */
+export const insufficientFrom = ({ factor_from, passkey_from }: Demand, strength: Strength): Date | null => {
+  if (strength === 2) return null;
+  return strength === 1 ? passkey_from : factor_from;
+};
+
+/** What a login still needs: a second factor that the person has, or one that they have to set up. */
+export type LoginStep = 'code' | 'enrol';
+
+/** A person's second factors, and what policies demand of them. */
+export type FactorState = Demand & { enrolled: Strength };
+
+/** What a login of a person needs beyond its methods: always the second factor of those who have one. */
+export const nextLoginStep = (
+  state: FactorState,
+  methods: readonly string[],
+  now: Date,
+): LoginStep | null => {
+  const proven = strengthOf(methods);
+  if (state.enrolled > 0 && proven === 0) return 'code';
+  return state.enrolled === 0 && neededStrength(state, now) > proven ? 'enrol' : null;
+};
+
+/** What a session needs to open an app: as `LoginStep`, or a passkey, which the person may have to add. */
+export type AppStep = LoginStep | 'passkey';
+
+/** Of those who have a second factor, the session may be older, or made without it. */
+export const nextAppStep = (state: FactorState, methods: readonly string[], now: Date): AppStep | null => {
+  const needed = neededStrength(state, now);
+  if (strengthOf(methods) >= needed) return null;
+  if (state.enrolled === 0) return 'enrol';
+  return needed === 2 ? 'passkey' : 'code';
+};
+
+/** SQL: the strength of the best second factor of a row of `users`; 0 without one. */
+export const ENROLLED = sql<Strength>`coalesce((
+  select max(case kind ${sql.join(
+    FACTOR_KINDS.map((kind) => sql`when ${sql.lit(kind)} then ${sql.lit(STRENGTH_OF_KIND[kind])}`),
+    sql` `,
+  )} end) from mfa_factors f where f.user_id = users.id and f.confirmed_at is not null), 0)`;
+
+/** SQL: whether the policy of a row of `clients`, or of this alias, demands at least this strength. */
+export const demands = (strength: Strength, clients = 'c'): RawBuilder<boolean> => {
+  const policies = FACTOR_POLICIES.filter((policy) => STRENGTH_OF_POLICY[policy] >= strength);
+  return condition`${sql.ref(`${clients}.factor_policy`)} in (${sql.join(policies.map((policy) => sql.lit(policy)))})`;
+};
+
+/** SQL: when the grace of a membership ends: of people who have joined since the change of the policy, it begins when they joined. */
+export const graceEnd = (clients = 'c', memberships = 'm'): RawBuilder<Date> => sql`
+  (greatest(${sql.ref(`${clients}.factor_policy_since`)}, ${sql.ref(`${memberships}.joined_at`)})
+    + ${sql.ref(`${clients}.factor_grace_days`)} * interval '24 hours')`;
+
+/** SQL: from when on the clients of which a row of `users` is an active member demand this strength. Null: never. */
+export const demandedFrom = (strength: Strength): RawBuilder<Date | null> => sql`
+  (select min(${graceEnd()}) from memberships m join clients c on c.id = m.client_id
+    where m.user_id = users.id and m.is_active_member and ${demands(strength)})`;
+
+export const STAFF_POLICIES = ['off', 'optional', 'required'] as const;
+
+/** What the operator demands of superusers and staff, without grace. */
+export type StaffPolicy = (typeof STAFF_POLICIES)[number];
+
+/** The columns of `FactorState` for rows of `users`, by all clients of the person, and the setting for staff. */
+export const factorState = (staffPolicy: StaffPolicy) => {
+  const isStaffNeeded = condition`${sql.lit(staffPolicy === 'required')} and (users.is_superuser or users.is_staff)`;
+  return [
+    ENROLLED.as('enrolled'),
+    sql<Date | null>`case when ${isStaffNeeded} then 'epoch'::timestamptz else ${demandedFrom(1)} end`.as(
+      'factor_from',
+    ),
+    demandedFrom(2).as('passkey_from'),
+  ] as const;
+};
+
+const demandedByApp = (strength: Strength) =>
+  sql<Date | null>`case when ${demands(strength, 'clients')} then ${graceEnd('clients', 'memberships')} end`;
+
+/** The columns of `FactorState` for `users` who open an app of `clients`, perhaps as a member of it by `memberships`. */
+export const APP_FACTOR_STATE = [
+  ENROLLED.as('enrolled'),
+  demandedByApp(1).as('factor_from'),
+  demandedByApp(2).as('passkey_from'),
+] as const;
+
+/** SQL: whether a client of a row of `users`, or the setting for staff, recommends a second factor. */
+const isRecommended = (staffPolicy: StaffPolicy) => condition`(
+  ${sql.lit(staffPolicy !== 'off')} and (users.is_superuser or users.is_staff)
+  or exists (select from memberships m join clients c on c.id = m.client_id
+    where m.user_id = users.id and m.is_active_member and c.factor_policy <> 'off'))`;
+
+/** What second factors a user has, and what policies say of them. */
+export const readFactorState = (em: Em, userId: number, staffPolicy: StaffPolicy) =>
+  kysely(em)
+    .selectFrom('users')
+    .select([...factorState(staffPolicy), isRecommended(staffPolicy).as('is_recommended')])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));

@@ -1,0 +1,57 @@
+import { type Em, kysely } from '../../db/kysely.ts';
+import { newSecret } from '../../lib/ids.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { addSession } from './credentials.ts';
+import type { CodeOwner } from './factor-codes.ts';
+import { type LoginStep, nextLoginStep } from './factor-policy.ts';
+import { addChallenge } from './login-challenges.ts';
+import type { AuthMethod } from './methods.ts';
+import { newTotpSecret } from './totp.ts';
+
+/** What a browser gets for what was proven so far: the secret of a session, or the token of a challenge and what it waits for. */
+export type OpenedLogin = { session: string } | { challenge: string; step: LoginStep };
+
+/** `details`: for the audit trail. */
+type Login = { methods: readonly AuthMethod[]; userAgent: string; details?: Record<string, unknown> };
+
+export type LoginOpening = ReturnType<typeof createLoginOpening>;
+
+/** Opens sessions. Every way to log in a browser ends here, so that none gets around a second factor. */
+export const createLoginOpening = (unit: UnitOfWork) => {
+  const { clock, audit, origin, sessionMaxDays, factorSecrets, staffSecondFactor } = unit;
+
+  /** A challenge for a locked user. */
+  const challenge = async (tx: Em, user: CodeOwner, step: LoginStep): Promise<OpenedLogin> => {
+    const sealedSecret = step === 'enrol' ? factorSecrets.seal(user.id, await newTotpSecret()) : null;
+    const token = await addChallenge(tx, { userId: user.id, step, sealedSecret, now: clock.now() });
+    const details = step === 'enrol' ? { enrol: true } : {};
+    const event = { actor: user, target: user.email, clients: user.clientIds, details };
+    await audit.record(tx, [{ action: 'mfa.challenge', ...event }]);
+    return { challenge: token, step };
+  };
+
+  return {
+    challenge,
+
+    /** A session of a locked user, or a challenge if they need more than these methods by now. */
+    open: async (
+      tx: Em,
+      user: CodeOwner,
+      { methods, userAgent, details = {} }: Login,
+    ): Promise<OpenedLogin> => {
+      const [secret, now] = [newSecret(), clock.now()];
+      const { id, state } = await addSession(tx, {
+        ...{ userId: user.id, secret, now, userAgent, methods },
+        ...{ address: origin.address ?? '', maxDays: sessionMaxDays, staffPolicy: staffSecondFactor },
+      });
+      const step = nextLoginStep(state, methods, now);
+      if (step === null) {
+        const event = { actor: user, target: user.email, clients: user.clientIds, details };
+        await audit.record(tx, [{ action: 'login.session', ...event }]);
+        return { session: secret };
+      }
+      await kysely(tx).deleteFrom('sessions').where('id', '=', id).execute();
+      return challenge(tx, user, step);
+    },
+  };
+};

@@ -1,0 +1,149 @@
+import { sql } from 'kysely';
+import { Client, type FactorPolicy } from '../../../entities/client.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { invalid, notFound } from '../../lib/problems.ts';
+import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
+import { isEmpty } from '../audit/audit.ts';
+import { demands, ENROLLED, graceEnd, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
+import { editEntity } from '../edits.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { lockClient, readClient } from './clients.ts';
+
+type PolicyChanges = { factor_policy?: FactorPolicy | undefined; factor_grace_days?: number | undefined };
+
+const OWN_LOCKOUT =
+  'You have no second factor yet, and would need it at once. Set one up first, or give at least one day.';
+
+/** The policies of clients for second factors. */
+export const createFactorPolicies = ({ em, clock, audit }: UnitOfWork) => ({
+  /** @throws Problem `not-found` */
+  get: (actor: Actor, id: number) =>
+    kysely(em)
+      .selectFrom('clients')
+      .select(['factor_policy', 'factor_grace_days', 'factor_policy_since'])
+      .where('id', '=', id)
+      .where(clientVisibleTo(actor, sql`clients.id`))
+      .executeTakeFirstOrThrow(() => notFound('client')),
+
+  /**
+   * Ends no session. A policy that demands more than before begins now, and so does its grace.
+   * @throws Problem `not-found`, `forbidden`; `invalid-input` on `factor_grace_days` if the actor would have to enrol at once
+   */
+  update: (actor: Actor, id: number, changes: PolicyChanges) =>
+    em.transactional(async (tx) => {
+      const { client } = await lockClient(tx, actor, id);
+      const before = client.factorPolicy;
+      const details = editEntity(tx, Client, client, changes);
+      const { factorPolicy, factorGraceDays } = client;
+      client.factorPolicySince = policySince(
+        client.factorPolicySince ?? null,
+        before,
+        factorPolicy,
+        clock.now(),
+      );
+      await tx.flush();
+      await requireOwnFactor(tx, actor, id, clock.now());
+      const event = { actor, target: client.name, clients: [id], details };
+      if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.change-factor-policy', ...event }]);
+      return {
+        factor_policy: factorPolicy,
+        factor_grace_days: factorGraceDays,
+        factor_policy_since: client.factorPolicySince,
+      };
+    }),
+
+  /**
+   * Whom a policy would concern: how many have what it demands, and who has not. Nobody is locked out: those who have not set up a second
+   * factor by the end of the grace do so at their next login.
+   * @throws Problem `not-found`, `forbidden`
+   */
+  preview: async (actor: Actor, id: number, policy: FactorPolicy, graceDays: number, limit: number) => {
+    const client = await readClient(em, actor, id);
+    requireClientAdmin(actor, id);
+    const now = clock.now();
+    const since = policySince(client.factor_policy_since, client.factor_policy, policy, now) ?? now;
+    const isEnough = condition`${ENROLLED} >= ${Math.max(1, STRENGTH_OF_POLICY[policy])}`;
+    const isShared = condition`exists (select from memberships other
+      where other.user_id = users.id and other.client_id <> m.client_id)`;
+    const members = activeMembers(em, id);
+    const without = members.where(condition`not ${isEnough}`);
+    const [counts, users, views] = await Promise.all([
+      members
+        .select(({ fn }) => [
+          fn.countAll<number>().as('members'),
+          fn.countAll<number>().filterWhere(isEnough).as('with_factor'),
+          fn.countAll<number>().filterWhere(condition`not ${isEnough}`).as('without_factor'),
+          fn.countAll<number>().filterWhere(condition`not ${isEnough} and ${isShared}`).as('shared'),
+        ])
+        .executeTakeFirstOrThrow(),
+      without
+        .select(['users.email', 'users.first_name', 'users.last_name', isShared.as('is_shared')])
+        .select(
+          sql<Date>`greatest(${since}::timestamptz, m.joined_at) + ${graceDays} * interval '24 hours'`.as(
+            'required_from',
+          ),
+        )
+        .orderBy('users.email')
+        .limit(limit)
+        .execute(),
+      countUserViews(em, id, now),
+    ]);
+    const demanded = STRENGTH_OF_POLICY[policy] > 0;
+    const requiredFrom = demanded ? new Date(since.getTime() + graceDays * DAY_MS) : null;
+    return { ...counts, views, required_from: requiredFrom, users };
+  },
+});
+
+/** When a policy began to demand what it demands; null if it demands nothing. */
+const policySince = (
+  since: Date | null,
+  before: FactorPolicy,
+  after: FactorPolicy,
+  now: Date,
+): Date | null => {
+  if (STRENGTH_OF_POLICY[after] === 0) return null;
+  return STRENGTH_OF_POLICY[after] > STRENGTH_OF_POLICY[before] ? now : since;
+};
+
+/** The active members of a client, with their membership `m`. */
+const activeMembers = (em: Em, clientId: number) =>
+  kysely(em)
+    .selectFrom('memberships as m')
+    .innerJoin('users', 'users.id', 'm.user_id')
+    .where('m.client_id', '=', clientId)
+    .where('m.is_active_member', '=', true)
+    .where('users.is_active', '=', true)
+    .where(isNotErased);
+
+/** Links that open an app as a person without a login: then, they ask for it. */
+const countUserViews = async (em: Em, clientId: number, now: Date): Promise<number> => {
+  const { views } = await kysely(em)
+    .selectFrom('access_views')
+    .innerJoin('apps', 'apps.id', 'access_views.app_id')
+    .select(({ fn }) => fn.countAll<number>().as('views'))
+    .where('apps.client_id', '=', clientId)
+    .where('access_views.user_id', 'is not', null)
+    .where('access_views.is_active', '=', true)
+    .where('access_views.is_one_time', '=', false)
+    .where(condition`coalesce(access_views.expires_at > ${now}::timestamptz, true)`)
+    .executeTakeFirstOrThrow();
+  return views;
+};
+
+/** An admin must not have to enrol by surprise. */
+const requireOwnFactor = async (tx: Em, actor: Actor, clientId: number, now: Date): Promise<void> => {
+  const due = await kysely(tx)
+    .selectFrom('memberships as m')
+    .innerJoin('users', 'users.id', 'm.user_id')
+    .innerJoin('clients as c', 'c.id', 'm.client_id')
+    .select('c.id')
+    .where('c.id', '=', clientId)
+    .where('users.id', '=', actor.id)
+    .where('m.is_active_member', '=', true)
+    .where(condition`${graceEnd()} <= ${now}::timestamptz`)
+    .where(condition`(${demands(2)} and ${ENROLLED} < 2 or ${demands(1)} and ${ENROLLED} < 1)`)
+    .executeTakeFirst();
+  if (due) throw invalid({ factor_grace_days: [OWN_LOCKOUT] });
+};

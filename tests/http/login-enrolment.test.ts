@@ -1,0 +1,213 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { enterPassword, setFactorPolicy } from '../support/factor-policies.ts';
+import { createScript, createVisitor } from '../support/http-clients.ts';
+import { inviteByLink } from '../support/mails.ts';
+import {
+  codeAt,
+  enroll,
+  forgetAttempts,
+  nextCode,
+  problemIn,
+  WRONG_CODE,
+} from '../support/second-factors.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+
+const enrolment = appSuite('login of a person who has to set up a second factor');
+
+const SESSION = 'steward_session';
+
+enrolment.before.each(async ({ app }) => {
+  await sql`delete from mfa_factors`.execute(app.db());
+  await sql`delete from recovery_codes`.execute(app.db());
+  await sql`delete from login_challenges`.execute(app.db());
+  await forgetAttempts(app);
+  await setFactorPolicy(app, 1, { policy: 'required', daysAgo: 1 });
+});
+
+const begin = async (app: TestApp, email = ADA) => {
+  const { browser, response } = await enterPassword(app, email, DEMO_PASSWORD);
+  const read = async () => (await browser.send('GET /session/enrol/')).json();
+  const answer = (code: string) => browser.send('POST /session/enrol/', { payload: { code } });
+  return { browser, response, read, answer };
+};
+
+const sessionsOf = async (app: TestApp, email: string): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sessions s
+    join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
+  return rows[0]?.count ?? 0;
+};
+
+enrolment('gets no session, but a challenge that only sets up an app', async ({ app }) => {
+  const before = await sessionsOf(app, ADA);
+  const { browser, response, read, answer } = await begin(app);
+
+  assert.equal([response.statusCode, problemIn(response)], [400, 'second-factor-required']);
+  assert.match(String(response.headers['set-cookie']), /steward_challenge=[\w-]{43}; Max-Age=1800/);
+  assert.is((await browser.send('GET /session/')).statusCode, 401);
+  assert.is(
+    problemIn(await browser.send('POST /session/otp/', { payload: { code: '123456' } })),
+    'invalid-challenge',
+  );
+  assert.is(await sessionsOf(app, ADA), before);
+
+  const { secret, otpauth_url } = await read();
+  assert.is((await read()).secret, secret, 'the same when the page is loaded again');
+  assert.match(otpauth_url, /^otpauth:\/\/totp\/Acme%20Analytics:ada%40acme\.test\?/);
+  assert.is(problemIn(await answer(WRONG_CODE)), 'invalid-otp');
+  const answered = await answer(nextCode(app, secret));
+
+  assert.is(answered.statusCode, 200, answered.body);
+  assert.is(answered.json().recovery_codes.length, 10);
+  assert.equal((await browser.send('GET /session/')).json().methods, ['pwd', 'otp', 'mfa']);
+  assert.not.ok(browser.cookies.has('steward_challenge'));
+  const actions = (await app.as(ROOT).audit.list({ target: ADA })).map(({ action }) => action);
+  assert.equal(actions.slice(0, 3), ['login.session', 'mfa.enroll', 'mfa.challenge']);
+  const kinds = (await app.as(ROOT).mail.list({ recipient: ADA, status: 'all' })).map(({ kind }) => kind);
+  assert.ok(kinds.includes('second-factor-added'));
+});
+
+enrolment('goes on within the grace, which the session knows', async ({ app }) => {
+  await setFactorPolicy(app, 1, { policy: 'required', graceDays: 7, daysAgo: 1 });
+  const { browser, response } = await begin(app);
+  const { second_factor } = (await browser.send('GET /session/')).json();
+  const due = new Date(app.clock.now().getTime() + 6 * 24 * 60 * MINUTE_MS).toISOString();
+
+  assert.is(response.statusCode, 200);
+  assert.equal(second_factor, { is_set_up: false, required_from: due, is_recommended: true });
+  await enroll(app, ADA);
+  assert.equal((await browser.send('GET /session/')).json().second_factor, {
+    is_set_up: true,
+    required_from: null,
+    is_recommended: false,
+  });
+});
+
+enrolment('makes one session and one factor of 50 first codes at the same time', async ({ app }) => {
+  const before = await sessionsOf(app, ADA);
+  const { read, answer } = await begin(app);
+  const code = nextCode(app, (await read()).secret);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => answer(code)));
+
+  assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+  assert.is(await sessionsOf(app, ADA), before + 1);
+  assert.is((await app.as(ADA).mfa.list({})).factors.length, 1);
+});
+
+enrolment('has a secret of its own in each browser, of which the first one wins', async ({ app }) => {
+  const [first, second] = [await begin(app), await begin(app)];
+  const secrets = [(await first.read()).secret, (await second.read()).secret];
+  assert.is.not(secrets[0], secrets[1]);
+  assert.is((await first.answer(nextCode(app, secrets[0]))).statusCode, 200);
+
+  assert.is(problemIn(await second.answer(nextCode(app, secrets[1]))), 'invalid-challenge');
+});
+
+enrolment('ends after half an hour, and with a change of the password', async ({ app }) => {
+  const late = await begin(app);
+  const { secret } = await late.read();
+  app.clock.advance(30 * MINUTE_MS);
+  assert.is(problemIn(await late.answer(codeAt(secret, app.clock.now()))), 'invalid-challenge');
+
+  const other = await begin(app, GRACE);
+  const { secret: ofGrace } = await other.read();
+  await app.renewToken(GRACE);
+  await app.as(ROOT).sessions.revokeAll({ email: GRACE });
+  assert.is(problemIn(await other.answer(nextCode(app, ofGrace))), 'invalid-challenge');
+});
+
+enrolment('belongs to the browser in which the password was entered', async ({ app }) => {
+  await begin(app);
+  assert.is(problemIn(await createScript(app).send('GET /session/enrol/')), 'invalid-challenge');
+});
+
+enrolment('is refused a token, which scripts get by a code', async ({ app }) => {
+  await app.renewToken(ADA);
+  const { token: named } = await app.as(ADA).tokens.createNamed({ name: 'script' });
+  const payload = { username: ADA, password: DEMO_PASSWORD };
+  const refused = await app.send('POST /api-token-auth/', { payload });
+
+  assert.equal([refused.statusCode, problemIn(refused)], [400, 'second-factor-required']);
+  assert.match(refused.json().non_field_errors[0], 'Scripts use a named token');
+  const headers = { authorization: `Token ${named}` };
+  assert.is((await app.send('GET /session/', { headers })).statusCode, 200, 'a named token works on');
+  const { secret } = await enroll(app, ADA);
+  const otp = nextCode(app, secret);
+  assert.is((await app.send('POST /api-token-auth/', { payload: { ...payload, otp } })).statusCode, 200);
+});
+
+enrolment(
+  'works by pages without scripts, and continues to where the person wanted to go',
+  async ({ app }) => {
+    const visitor = createVisitor(app);
+    await visitor.get('/login/?next=/docs/');
+    const login = await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+    assert.is(login.location, '/login/enrol/?next=%2Fdocs%2F');
+    const page = await visitor.get(login.location ?? '');
+    const secret = /class="secret">([A-Z2-7 ]+)</.exec(page.body)?.[1]?.replaceAll(' ', '') ?? '';
+
+    assert.match(page.body, /<svg class="qr" role="img" aria-label="QR code/);
+    assert.not.match(page.body, '<script');
+    const wrong = await visitor.submit('/login/enrol/', { code: WRONG_CODE });
+    assert.match(wrong.text, 'This code is wrong');
+    assert.match(wrong.text, secret.slice(0, 4), 'the same secret');
+    const done = await visitor.submit('/login/enrol/', { code: nextCode(app, secret) });
+
+    assert.match(done.text, 'Save your recovery codes');
+    assert.is(done.body.match(/<li>[a-z2-7-]{19}<\/li>/g)?.length, 10);
+    assert.match(done.body, 'href="/docs/"');
+    assert.ok(visitor.jar.has(SESSION));
+    assert.is((await visitor.get('/login/enrol/?next=/docs/')).location, '/docs/');
+  },
+);
+
+enrolment('starts again with the password if it is over', async ({ app }) => {
+  const visitor = createVisitor(app);
+  assert.is((await visitor.get('/login/enrol/?next=/docs/')).location, '/login/?next=%2Fdocs%2F');
+});
+
+enrolment(
+  'is also asked of a new person who accepts an invitation, unless they get a grace',
+  async ({ app }) => {
+    const accept = async (email: string) => {
+      const { path } = await inviteByLink(app, { email, client: 1, by: ACME });
+      const visitor = createVisitor(app);
+      await visitor.get(path);
+      const { location } = await visitor.submit(path, {
+        first_name: 'New',
+        password: 'Violet-harbor-92-kite',
+      });
+      return [location, visitor.jar.has(SESSION)];
+    };
+
+    assert.equal(await accept('new-1@acme.test'), ['/login/enrol/?next=%2F', false]);
+    await setFactorPolicy(app, 1, { policy: 'required', graceDays: 7, daysAgo: 90 });
+    assert.equal(await accept('new-2@acme.test'), ['/', true]);
+  },
+);
+
+enrolment('is decided by the policy at the moment of the login', async ({ app }) => {
+  await setFactorPolicy(app, 1, { policy: 'off' });
+  const attempts = Promise.all(Array.from({ length: 10 }, () => enterPassword(app, ADA, DEMO_PASSWORD)));
+  await setFactorPolicy(app, 1, { policy: 'required', daysAgo: 1 });
+  const outcomes = (await attempts).map(({ browser, response }) =>
+    response.statusCode === 200
+      ? browser.cookies.has(SESSION)
+      : problemIn(response) === 'second-factor-required' && browser.cookies.has('steward_challenge'),
+  );
+
+  assert.ok(outcomes.every(Boolean));
+  assert.is(problemIn((await begin(app)).response), 'second-factor-required');
+});
+
+enrolment('can be chosen by a person who need not, at a login', async ({ app }) => {
+  await setFactorPolicy(app, 1, { policy: 'off' });
+  const browser = createScript(app);
+  const payload = { username: ADA, password: DEMO_PASSWORD, enrol: true };
+
+  assert.is(problemIn(await browser.send('POST /session/', { payload })), 'second-factor-required');
+  assert.is((await browser.send('GET /session/enrol/')).statusCode, 200);
+});
+
+enrolment.run();

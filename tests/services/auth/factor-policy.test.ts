@@ -1,0 +1,232 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import type { FactorPolicy } from '../../../entities/client.ts';
+import { DAY_MS } from '../../../src/lib/clock.ts';
+import {
+  APP_FACTOR_STATE,
+  type FactorState,
+  insufficientFrom,
+  neededStrength,
+  nextAppStep,
+  nextLoginStep,
+  readFactorState,
+  type StaffPolicy,
+  type Strength,
+} from '../../../src/services/auth/factor-policy.ts';
+import { enroll } from '../../support/second-factors.ts';
+import { ADA, appSuite, STAFF, type TestApp } from '../../support/test-app.ts';
+
+const rule = appSuite('the policy for second factors');
+
+/** Days from now; the client has the policy since `since`, with `grace` days. */
+type Membership = { policy: FactorPolicy; since: number; grace: number; joined?: number; isActive?: boolean };
+type Row = {
+  title: string;
+  memberships: Membership[];
+  staff?: StaffPolicy;
+  isStaff?: boolean;
+  /** From when on, in days from now, any second factor and a passkey are needed. */
+  demand: [factor: number | null, passkey: number | null];
+};
+
+/** Steps of a login by password and of one with a code, each with the factors 0, 1, 2; then of sessions that open an app. */
+const ROWS: Row[] = [
+  { title: 'demands nothing without clients', memberships: [], demand: [null, null] },
+  {
+    title: 'demands nothing if off',
+    memberships: [{ policy: 'off', since: -9, grace: 0 }],
+    demand: [null, null],
+  },
+  {
+    title: 'demands nothing if optional',
+    memberships: [{ policy: 'optional', since: -9, grace: 0 }],
+    demand: [null, null],
+  },
+  {
+    title: 'demands it at once without grace',
+    memberships: [{ policy: 'required', since: 0, grace: 0 }],
+    demand: [0, null],
+  },
+  {
+    title: 'demands it after the grace',
+    memberships: [{ policy: 'required', since: -1, grace: 7 }],
+    demand: [6, null],
+  },
+  {
+    title: 'counts the grace from the day a person joined',
+    memberships: [{ policy: 'required', since: -30, grace: 7, joined: -2 }],
+    demand: [5, null],
+  },
+  {
+    title: 'counts the grace from the policy for a person who joined before',
+    memberships: [{ policy: 'required', since: -3, grace: 7, joined: -30 }],
+    demand: [4, null],
+  },
+  {
+    title: 'takes the client that demands it first',
+    memberships: [
+      { policy: 'required', since: -1, grace: 9 },
+      { policy: 'required', since: -1, grace: 3 },
+    ],
+    demand: [2, null],
+  },
+  {
+    title: 'leaves out clients in which the person is suspended',
+    memberships: [{ policy: 'required', since: -9, grace: 0, isActive: false }],
+    demand: [null, null],
+  },
+  { title: 'demands a passkey', memberships: [{ policy: 'passkey', since: -9, grace: 2 }], demand: [-7, -7] },
+  {
+    title: 'demands a passkey in one client, and any factor before in another',
+    memberships: [
+      { policy: 'passkey', since: 0, grace: 5 },
+      { policy: 'required', since: -9, grace: 0 },
+    ],
+    demand: [-9, 5],
+  },
+  {
+    title: 'demands nothing of members if staff need it',
+    memberships: [],
+    staff: 'required',
+    demand: [null, null],
+  },
+  {
+    title: 'demands it of staff at once',
+    memberships: [{ policy: 'required', since: 0, grace: 9 }],
+    staff: 'required',
+    isStaff: true,
+    demand: [-Infinity, null],
+  },
+  {
+    title: 'recommends it to staff',
+    memberships: [],
+    staff: 'optional',
+    isStaff: true,
+    demand: [null, null],
+  },
+];
+
+const write = async (app: TestApp, email: string, memberships: readonly Membership[]) => {
+  const db = app.db();
+  const now = app.clock.now().getTime();
+  const at = (days: number) => new Date(now + days * DAY_MS);
+  const { id } = await db
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow();
+  await db.deleteFrom('memberships').where('user_id', '=', id).execute();
+  for (const [index, { policy, since, grace, joined = -99, isActive = true }] of memberships.entries()) {
+    const client = index + 1;
+    await db
+      .updateTable('clients')
+      .set({ factor_policy: policy, factor_grace_days: grace, factor_policy_since: at(since) })
+      .where('id', '=', client)
+      .execute();
+    await db
+      .insertInto('memberships')
+      .values({ client_id: client, user_id: id, joined_at: at(joined), is_active_member: isActive })
+      .execute();
+  }
+  return id;
+};
+
+const daysOf = (date: Date | null, app: TestApp): number | null => {
+  if (date === null) return null;
+  return date.getTime() === 0 ? -Infinity : (date.getTime() - app.clock.now().getTime()) / DAY_MS;
+};
+
+for (const { title, memberships, staff = 'optional', isStaff = false, demand } of ROWS)
+  rule(title, async ({ app }) => {
+    const id = await write(app, isStaff ? STAFF : ADA, memberships);
+    const state = await readFactorState(app.orm.em.fork(), id, staff);
+
+    assert.equal([daysOf(state.factor_from, app), daysOf(state.passkey_from, app)], demand);
+  });
+
+rule('of an app is that of its client alone', async ({ app }) => {
+  const id = await write(app, ADA, [
+    { policy: 'required', since: -9, grace: 3, joined: -20 },
+    { policy: 'passkey', since: -9, grace: 0 },
+  ]);
+  const states = await app
+    .db()
+    .selectFrom('clients')
+    .leftJoin('users', (join) => join.on(sql`users.id`, '=', id))
+    .leftJoin('memberships', (join) =>
+      join.onRef('memberships.client_id', '=', 'clients.id').onRef('memberships.user_id', '=', 'users.id'),
+    )
+    .select(APP_FACTOR_STATE)
+    .where('clients.id', 'in', [1, 2])
+    .orderBy('clients.id')
+    .execute();
+
+  assert.equal(
+    states.map(({ factor_from, passkey_from }) => [daysOf(factor_from, app), daysOf(passkey_from, app)]),
+    [
+      [-6, null],
+      [-9, -9],
+    ],
+  );
+});
+
+rule('knows the factor that a person has', async ({ app }) => {
+  const id = await write(app, ADA, []);
+  const enrolled = async () => (await readFactorState(app.orm.em.fork(), id, 'off')).enrolled;
+
+  assert.is(await enrolled(), 0);
+  await app.as(ADA).mfa.startTotp({});
+  assert.is(await enrolled(), 0, 'not before the first code');
+  await enroll(app, ADA);
+  assert.is(await enrolled(), 1);
+});
+
+type Case = [
+  enrolled: Strength,
+  needed: Strength,
+  methods: string[],
+  login: 'code' | 'enrol' | null,
+  app: 'code' | 'enrol' | 'passkey' | null,
+];
+
+const CASES: Case[] = [
+  [0, 0, ['pwd'], null, null],
+  [0, 1, ['pwd'], 'enrol', 'enrol'],
+  [0, 2, ['pwd'], 'enrol', 'enrol'],
+  [1, 0, ['pwd'], 'code', null],
+  [1, 1, ['pwd'], 'code', 'code'],
+  [1, 2, ['pwd'], 'code', 'passkey'],
+  [1, 0, ['pwd', 'otp', 'mfa'], null, null],
+  [1, 1, ['pwd', 'otp', 'mfa'], null, null],
+  [1, 2, ['pwd', 'otp', 'mfa'], null, 'passkey'],
+  [2, 0, ['pwd'], 'code', null],
+  [2, 2, ['pwd'], 'code', 'passkey'],
+  [2, 2, ['pwd', 'otp', 'mfa'], null, 'passkey'],
+  [2, 2, ['hwk', 'mfa'], null, null],
+  [2, 2, ['swk'], null, null],
+  // Their factors were reset since: their sessions were made with one.
+  [0, 1, ['pwd', 'otp', 'mfa'], null, null],
+];
+
+for (const [enrolled, needed, methods, login, opening] of CASES)
+  rule(`of ${needed}, of a person with ${enrolled}, after ${methods.join(' and ')}`, ({ app }) => {
+    const now = app.clock.now();
+    const at = (strength: Strength) => (needed >= strength ? now : new Date(now.getTime() + 1));
+    const state: FactorState = { enrolled, factor_from: at(1), passkey_from: at(2) };
+
+    assert.is(neededStrength(state, now), needed);
+    assert.is(nextLoginStep(state, methods, now), login, 'login');
+    assert.is(nextAppStep(state, methods, now), opening, 'app');
+  });
+
+rule('says from when on a factor is not enough', ({ app }) => {
+  const [soon, later] = [app.clock.now(), new Date(app.clock.now().getTime() + DAY_MS)];
+  const demand = { factor_from: soon, passkey_from: later };
+
+  assert.equal(
+    ([0, 1, 2] as const).map((strength) => insufficientFrom(demand, strength)),
+    [soon, later, null],
+  );
+});
+
+rule.run();
