@@ -21,8 +21,13 @@ export const ErasureSchema = defineEntity({
     /** When the address named the person, if it has named others before or since. */
     since: instant().nullable(),
     until: instant().nullable(),
-    /** HMAC-SHA-256 of the address. Null if a later erasure has the same: the person had a new account. */
-    digest: p.string().length(64).nullable().unique(),
+    /** HMAC-SHA-256 of the address. Null if it was recorded under no client that may know. */
+    digest: p.string().length(64).nullable().index(),
+    /**
+     * Clients that had the person or had recorded the address, and so may see that it was erased. Those that have learned of a later
+     * erasure of the address, because the person had a new account, are only there.
+     */
+    knownTo: p.array(Number).columnType('int[]').defaultRaw(`'{}'`),
     startedAt: instant(),
     finishedAt: instant().nullable(),
     address: p.string().length(254).nullable(),

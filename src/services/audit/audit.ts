@@ -161,6 +161,7 @@ export const createAudit = (
 ): Audit => ({
   record: async (tx, events) => {
     if (events.length === 0) return;
+    const now = clock.now();
     // Many events have the same actor.
     const digests = new Map<string, string | null>();
     const digestFor = (text: string): string | null => {
@@ -172,20 +173,20 @@ export const createAudit = (
       actor: actor?.email ?? '',
       actor_digest: digestFor(actor?.email ?? ''),
       target,
-      target_digest: INVITES.includes(action) ? null : digestFor(target),
+      target_digest: isOfInvitation(action) ? null : digestFor(target),
       clients,
       details: { ...details, ...common },
     }));
     await sql`
       insert into audit_entries
         (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
-      select ${clock.now()}::timestamptz, ${origin.requestId}::varchar, ${origin.address}::varchar, action,
-        coalesce(case when has_erasures then pseudonym_of(actor, actor_digest, null) end, actor),
-        coalesce(case when has_erasures then pseudonym_of(target, target_digest, null) end, target),
+      select now, ${origin.requestId}::varchar, ${origin.address}::varchar, action,
+        coalesce(case when has_erasures then audited_pseudonym_of(actor, actor_digest, now, '{}') end, actor),
+        coalesce(case when has_erasures then audited_pseudonym_of(target, target_digest, now, clients) end, target),
         case when action = any(${[...ACCOUNT_ACTIVITY]}::text[]) and exists (select from users
             where email = coalesce(nullif(target, ''), actor) and (is_staff or is_superuser))
           then '{}' else clients end, details
-      from (select exists (select from erasures)) as erased (has_erasures),
+      from (select exists (select from erasures), ${now}::timestamptz) as erased (has_erasures, now),
         json_to_recordset(${JSON.stringify(rows)}::json) as event
           (action text, actor text, actor_digest text, target text, target_digest text, clients int[],
             details json)`.execute(kysely(tx));
@@ -193,8 +194,8 @@ export const createAudit = (
   withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
 });
 
-/** The target has a pending invitation now, and so keeps its name; see `pseudonym_of`. */
-const INVITES: readonly AuditAction[] = ['invitation.create', 'invitation.renew'];
+/** The target is the address of a locked invitation, which an erasure replaces, too. One of later is that of a new person. */
+const isOfInvitation = (action: AuditAction): boolean => action.startsWith('invitation.');
 
 /** Old and new value by column. */
 export type Changes = Record<string, { from: unknown; to: unknown }>;

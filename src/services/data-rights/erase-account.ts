@@ -12,8 +12,9 @@ import { accountKeys } from '../auth/login-limits.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
-import { type PersonAddress, readAllAddresses } from '../users/addresses.ts';
+import type { PersonAddress } from '../users/addresses.ts';
 import { lockSuperusers, requireAnotherSuperuser } from '../users/user-locks.ts';
+import { type ErasedAddress, readErasedAddresses, readKnownTo } from './erased-addresses.ts';
 import { isRunning, type ReplacedRows, type RunningErasure, replaceRows } from './erased-rows.ts';
 import type { AddressDigest } from './erasure-keys.ts';
 
@@ -57,37 +58,32 @@ export const eraseAccount = async (
   for (const appId of await usedApps(tx, person.email)) await lockUsage(appId).execute(kysely(tx));
   const pseudonym = `erased-${randomBytes(8).toString('hex')}@${ERASED_DOMAIN}`;
   const { email: address, handle, first_name: firstName, last_name: lastName } = person;
-  const digest = await digestOf(tx, person, addressDigest);
+  const { present, former } = await readErasedAddresses(tx, person);
   const begun = { userId: person.id, pseudonym, now };
-  const { present, verified, unverified } = await readAllAddresses(tx, person.id);
-  const everywhere = { ...begun, clientIds: null };
-  // In a text of anyone, a name is the person's beside their address or handle.
-  const names = namesIn(person);
-  const pattern = patternOf([...wordsIn([address, handle]), ...names]);
-  const times = timesOf(present);
   // Late reports may be about the person who had the address before.
-  const held = { ...times, address, digest: times.since ? null : digest };
-  const erasure = await addErasure(tx, { ...everywhere, ...held }, { pattern, words: [address, handle] });
-  const erasures = [erasure];
-  for (const former of verified) {
+  const recognized = present.since ? UNRECOGNIZED : await recognize(tx, present, addressDigest);
+  const erasures: RunningErasure[] = [];
+  const names = namesIn(person);
+  // In a text of anyone, a name is the person's beside their address or handle.
+  const own = { pattern: patternOf([...wordsIn([address, handle]), ...names]), words: [address, handle] };
+  const { clientIds } = present;
+  const erasure = await addErasure(tx, { ...begun, ...heldBy(present), ...recognized, clientIds }, own);
+  erasures.push(erasure);
+  for (const held of former) {
     // Another account has the address now: late reports are about its person.
-    const digest = former.until ? null : addressDigest(former.email);
-    erasures.push(await addErasure(tx, { ...everywhere, ...heldBy(former), digest }, searchedFor(former)));
+    const isRecognized = held.clientIds === null && !held.until;
+    const recognized = isRecognized ? await recognize(tx, held, addressDigest) : UNRECOGNIZED;
+    const begunAt = { ...begun, ...heldBy(held), ...recognized, clientIds: held.clientIds };
+    erasures.push(await addErasure(tx, begunAt, searchedFor(held)));
   }
-  // An admin may have entered these addresses and the names of someone else.
-  const limited = { ...begun, clientIds: person.clientIds, digest: null };
-  for (const { clients, ...former } of unverified) {
-    const limits = { ...limited, ...heldBy(former), clientIds: clients };
-    erasures.push(await addErasure(tx, limits, searchedFor(former)));
+  if (names.length > 0) {
+    const searched = { pattern: patternOf(names), words: [lastName.trim() || firstName.trim()] };
+    const limits = { ...begun, ...heldBy(present), ...UNRECOGNIZED, clientIds: person.clientIds };
+    erasures.push(await addErasure(tx, limits, searched));
   }
-  const words = [lastName.trim() || firstName.trim()];
-  if (names.length > 0)
-    erasures.push(
-      await addErasure(tx, { ...limited, ...held, digest: null }, { pattern: patternOf(names), words }),
-    );
   if (isPseudonym(address)) await keepDigests(tx, address, pseudonym);
   await replaceUser(tx, erasure, now);
-  await deleteAccess(tx, person, [...present, ...verified, ...unverified]);
+  await deleteAccess(tx, person, [present, ...former]);
   const replaced = await replaceAll(tx, erasures, now);
   await lockAccessChange(tx, person.id, actor);
   const clients = person.clientIds;
@@ -97,12 +93,25 @@ export const eraseAccount = async (
   return { erasure, replaced };
 };
 
-/** The digest of the person's own address: if they were erased before, it moves from the earlier erasure to the new one. */
-const digestOf = async (tx: Em, { email }: LockedPerson, addressDigest: AddressDigest) => {
-  if (!isPseudonym(email)) return addressDigest(email);
-  const earlier = kysely(tx).selectFrom('erasures').select('digest').where('pseudonym', '=', email);
+/** By what later records of an address are recognized, and in which clients. */
+type Recognized = { digest: string | null; knownTo: readonly number[] };
+
+const UNRECOGNIZED: Recognized = { digest: null, knownTo: [] };
+
+/** Of a person who was erased before, the digest moves from the earlier erasure to the new one. */
+const recognize = async (
+  tx: Em,
+  address: ErasedAddress,
+  addressDigest: AddressDigest,
+): Promise<Recognized> => {
+  const knownTo = await readKnownTo(tx, address);
+  if (!isPseudonym(address.email)) return { digest: addressDigest(address.email), knownTo };
+  const earlier = kysely(tx)
+    .selectFrom('erasures')
+    .select(['digest', 'known_to'])
+    .where('pseudonym', '=', address.email);
   const kept = await earlier.where('digest', 'is not', null).orderBy('id').executeTakeFirst();
-  return kept?.digest ?? null;
+  return { digest: kept?.digest ?? null, knownTo: [...new Set([...knownTo, ...(kept?.known_to ?? [])])] };
 };
 
 /** The digests of former addresses of a person who was erased before. */
@@ -121,12 +130,11 @@ const replaceAll = async (tx: Em, erasures: readonly RunningErasure[], now: Date
   return sum;
 };
 
-type Begun = {
+type Begun = Recognized & {
   userId: number;
   pseudonym: string;
   now: Date;
   address: string;
-  digest: string | null;
   /** See `Erasure`. */
   clientIds: readonly number[] | null;
   since: Date | null;
@@ -135,12 +143,11 @@ type Begun = {
 
 const addErasure = async (
   tx: Em,
-  { userId, pseudonym, now, address, digest, clientIds, since, until }: Begun,
+  { userId, pseudonym, now, address, digest, knownTo, clientIds, since, until }: Begun,
   { pattern, words }: Searched,
 ): Promise<RunningErasure> => {
   const db = kysely(tx);
-  // The person was erased before: this account, or an earlier one.
-  await db.updateTable('erasures').set({ digest: null }).where('digest', '=', digest).execute();
+  if (digest !== null) await supersede(tx, digest, knownTo);
   // By Kysely, which does not write the digest into the statement's text.
   const { id } = await db
     .insertInto('erasures')
@@ -148,6 +155,7 @@ const addErasure = async (
       user_id: userId,
       pseudonym,
       digest,
+      known_to: [...knownTo],
       started_at: now,
       address,
       client_ids: clientIds && [...clientIds],
@@ -162,6 +170,14 @@ const addErasure = async (
   const erasure = await tx.findOneOrFail(Erasure, id);
   if (!isRunning(erasure)) throw new Error('A new erasure has an address.');
   return erasure;
+};
+
+/** The address was erased before: with this account, or with an earlier one, which may have been one of other clients. */
+const supersede = async (tx: Em, digest: string, knownTo: readonly number[]): Promise<void> => {
+  const others = sql`array(select unnest(known_to) except select unnest(${[...knownTo]}::int[]))`;
+  await sql`
+    update erasures set known_to = ${others}, digest = case when ${others} <> '{}' then digest end
+    where digest = ${digest}`.execute(kysely(tx));
 };
 
 /** The row stays, because invitations refer to their inviter. */
@@ -215,11 +231,6 @@ const searchedFor = ({ email }: PersonAddress): Searched => ({
 });
 
 const heldBy = ({ email: address, since, until }: PersonAddress) => ({ address, since, until });
-
-const timesOf = ([present]: readonly PersonAddress[]) => ({
-  since: present?.since ?? null,
-  until: present?.until ?? null,
-});
 
 /**
  * Neither `xada@acme.test` nor `ada@acme.test.example` is `ada@acme.test`. Texts may be JSON or URLs, whose escapes end with

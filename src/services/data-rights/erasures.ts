@@ -1,12 +1,13 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { condition, countIn, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { hasAddress, readAllAddresses } from '../users/addresses.ts';
+import { hasAddress } from '../users/addresses.ts';
 import { eraseAccount, type LockedPerson, lockPerson } from './erase-account.ts';
+import { type ErasedAddress, readErasedAddresses, readOtherClients } from './erased-addresses.ts';
 import { finishErasures } from './erasure-work.ts';
 
 /** How long a confirmation code is valid. */
@@ -73,41 +74,32 @@ const EXPIRED = 'Is not valid, expired, or the person has changed since. Get a n
 const subjectOf = ({ id }: Actor, { last_login: _, ...person }: LockedPerson): string =>
   JSON.stringify([id, person]);
 
-/** The names of clients that the person does not belong to, and that have recorded them. */
-export const readOtherClients = async (em: Em, person: LockedPerson): Promise<string[]> => {
-  const { present, verified } = await readAllAddresses(em, person.id);
-  const isNamed = (column: string, at: string) => hasAddress(column, at, [...present, ...verified]);
-  const isContact = (column: string) => sql`lower(${sql.ref(column)}) = ${person.email}`;
-  const { rows } = await sql<{ name: string }>`
-    select name from clients where id <> all(${person.clientIds}::int[]) and id in (
-      select client_id from invitations where ${isNamed('email', 'date_invited')}
-      union all select client_id from outbox_mails where ${isNamed('recipient', 'created_at')}
-      union all select a.client_id from usage_days d join apps a on a.id = d.app_id where ${isNamed('d.email', 'd.day')}
-      union all select unnest(client_ids) from audit_entries
-        where ${isNamed('actor_email', 'occurred_at')} or ${isNamed('target', 'occurred_at')}
-      union all select id from clients where ${isContact('support_email')} or ${isContact('default_from_email')})
-    order by lower(name)`.execute(kysely(em));
-  return rows.map(({ name }) => name);
-};
-
 /** The rows of the person. Usage comes from its totals: counting the log may take seconds. */
-export const countRows = async (em: Em, { id, email }: Pick<LockedPerson, 'id' | 'email'>) => {
+export const countRows = async (em: Em, person: CountedPerson) => {
+  const { id } = person;
   const isOwn = condition`user_id = ${id}`;
-  const { present, verified, unverified } = await readAllAddresses(em, id);
-  const isNamed = (column: string, at: string) =>
-    hasAddress(column, at, [...present, ...verified, ...unverified]);
+  const { present, former } = await readErasedAddresses(em, person);
+  const isNamed = (column: string, at: string, isOf: OfClients) =>
+    condition`(${sql.join(
+      [present, ...former].map((address) => isReplaced(column, at, address, isOf)),
+      sql` or `,
+    )})`;
+  const ofClient: OfClients = (ids) => sql`client_id = any(${ids}::int[])`;
+  const ofEntry: OfClients = (ids) => sql`(client_ids = '{}' or client_ids && ${ids}::int[])`;
+  const ofApp: OfClients = (ids) => sql`app_id in (select id from apps where ${ofClient(ids)})`;
   return kysely(em)
     .selectNoFrom([
-      sql<number>`(select coalesce(sum(actions), 0)::int from usage_days where email = ${email})`.as(
-        'usage_entries',
-      ),
+      sql<number>`(select coalesce(sum(actions), 0)::int from usage_days
+        where ${isReplaced('email', 'day', present, ofApp)})`.as('usage_entries'),
       countIn(
         'audit_entries',
-        condition`${isNamed('actor_email', 'occurred_at')} or ${isNamed('target', 'occurred_at')}`,
+        condition`${isNamed('actor_email', 'occurred_at', ofEntry)} or ${isNamed('target', 'occurred_at', ofEntry)}`,
       ).as('audit_entries'),
-      countIn('invitations', isNamed('email', 'date_invited')).as('invitations_received'),
+      countIn('invitations', isNamed('email', 'date_invited', ofClient)).as('invitations_received'),
       countIn('invitations', condition`inviter_id = ${id}`).as('invitations_sent'),
-      countIn('outbox_mails', condition`${isNamed('recipient', 'created_at')} or ${isOwn}`).as('mails'),
+      countIn('outbox_mails', condition`${isNamed('recipient', 'created_at', ofClient)} or ${isOwn}`).as(
+        'mails',
+      ),
       countIn('sessions', isOwn).as('sessions'),
       countIn('api_tokens', isOwn).as('tokens'),
       countIn('saved_filters', isOwn).as('saved_filters'),
@@ -116,6 +108,16 @@ export const countRows = async (em: Em, { id, email }: Pick<LockedPerson, 'id' |
     ])
     .executeTakeFirstOrThrow();
 };
+
+type CountedPerson = Parameters<typeof readErasedAddresses>[1];
+
+/** SQL: rows of these clients. */
+type OfClients = (clientIds: readonly number[]) => RawBuilder<unknown>;
+
+const isReplaced = (column: string, at: string, address: ErasedAddress, isOf: OfClients) =>
+  address.clientIds
+    ? condition`(${hasAddress(column, at, [address])} and ${isOf(address.clientIds)})`
+    : hasAddress(column, at, [address]);
 
 export const COUNTED = [
   ...(['usage_entries', 'audit_entries', 'invitations_received', 'invitations_sent', 'mails'] as const),

@@ -48,7 +48,7 @@ const SKIP_DUPLICATES = sql`on conflict (app_id, entry_key, occurred_at) where e
 
 /**
  * Binds one array per column, so that the statement is the same for any number of entries. What an erased person did before,
- * and without a new account also later, is recorded under the pseudonym.
+ * and without a new account also later, is recorded under the pseudonym, in clients that knew them.
  */
 const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sql`
   insert into usage_entries
@@ -56,8 +56,8 @@ const insertEntries = (appId: string, entries: readonly UsageEntryInput[]) => sq
   select ${appId}, entry_key, coalesce(pseudonym, email), case when pseudonym is null then full_name else '' end,
     action, action_description, stack, case when pseudonym is null then extra else '{}' end, occurred_at
   from (
-    select *, case when (select exists (select from erasures)) then pseudonym_of(email, digest, occurred_at) end as pseudonym
-    from unnest(
+    select given.*, case when (select exists (select from erasures)) then pseudonym_of(email, digest, occurred_at, client_id) end as pseudonym
+    from (select (select client_id from apps where id = ${appId})) as app (client_id), unnest(
       ${entries.map(({ entryKey }) => entryKey)}::varchar[], ${entries.map(({ email }) => email)}::varchar[],
       ${entries.map(({ fullName }) => fullName)}::varchar[], ${entries.map(({ action }) => action)}::varchar[],
       ${entries.map(({ actionDescription }) => actionDescription)}::text[],

@@ -1,0 +1,68 @@
+import { type RawBuilder, sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { hasAddress, type PersonAddress, readAllAddresses } from '../users/addresses.ts';
+
+/**
+ * An address of a person. `clientIds`: the clients in whose rows an erasure replaces it; null: in all. `clients`: those of the person that
+ * had them under it.
+ */
+export type ErasedAddress = PersonAddress & { clientIds: number[] | null; clients: number[] };
+
+type Person = { id: number; clientIds: readonly number[] };
+
+/**
+ * All addresses of a person, and where an erasure replaces them. An admin may have entered the address of someone else: a former one whose
+ * mailbox was never verified is replaced only in clients of the person.
+ */
+export const readErasedAddresses = async (em: Em, person: Person) => {
+  const addresses = await readAllAddresses(em, person.id);
+  const [present] = addresses.present;
+  if (!present) throw new Error('A person has an address.');
+  const own: ErasedAddress = { ...present, clientIds: null };
+  const former: ErasedAddress[] = [
+    ...addresses.verified.map((held) => ({ ...held, clientIds: null })),
+    ...addresses.unverified.map((held) => ({ ...held, clientIds: held.clients })),
+  ];
+  return { present: own, former };
+};
+
+/** SQL: the ids of clients that have recorded an address while it was the person's. */
+const recordedBy = (address: PersonAddress): RawBuilder<unknown> => {
+  const isNamed = (column: string, at: string) => hasAddress(column, at, [address]);
+  // Contacts have no time.
+  const isContact = (column: string) =>
+    address.until ? condition`false` : condition`lower(${sql.ref(column)}) = ${address.email}`;
+  return sql`
+    select client_id from invitations where ${isNamed('email', 'date_invited')}
+    union all select client_id from outbox_mails where ${isNamed('recipient', 'created_at')}
+    union all select a.client_id from usage_days d join apps a on a.id = d.app_id where ${isNamed('d.email', 'd.day')}
+    union all select unnest(client_ids) from audit_entries
+      where ${isNamed('actor_email', 'occurred_at')} or ${isNamed('target', 'occurred_at')}
+    union all select id from clients where ${isContact('support_email')} or ${isContact('default_from_email')}`;
+};
+
+/**
+ * The clients that know that an address is the person's or have recorded it: their later records of it get the pseudonym. To others, the
+ * pseudonym would say that the address was erased.
+ */
+export const readKnownTo = async (em: Em, address: ErasedAddress): Promise<number[]> => {
+  if (address.clientIds) return address.clientIds;
+  const { rows } = await sql<{ id: number }>`
+    select id from clients where id = any(${address.clients}::int[]) or id in (${recordedBy(address)})`.execute(
+    kysely(em),
+  );
+  return rows.map(({ id }) => id);
+};
+
+/** The names of clients that the person does not belong to, and in whose rows an erasure replaces them. */
+export const readOtherClients = async (em: Em, person: Person): Promise<string[]> => {
+  const { present, former } = await readErasedAddresses(em, person);
+  const isReplaced = [present, ...former].map(
+    (address) => sql`(id in (${recordedBy(address)})
+      and ${address.clientIds ? sql`id = any(${address.clientIds}::int[])` : sql`true`})`,
+  );
+  const { rows } = await sql<{ name: string }>`
+    select name from clients where id <> all(${person.clientIds}::int[]) and (${sql.join(isReplaced, sql` or `)})
+    order by lower(name)`.execute(kysely(em));
+  return rows.map(({ name }) => name);
+};
