@@ -14,6 +14,10 @@ erased.before(async ({ app }) => {
   pseudonym = (await erase(app)).pseudonym;
 });
 
+/** As a password that is set by a mailed link would. */
+const verify = (app: TestApp, email: string) =>
+  app.db().updateTable('users').set({ is_email_verified: true }).where('email', '=', email).execute();
+
 const stateOf = async (app: TestApp) => {
   const { is_active, apps, clientadmin_of } = await app.as(ROOT).users.get({ email: pseudonym });
   const { is_staff, is_superuser } = await app.as(ROOT).roles.get({ email: pseudonym });
@@ -137,10 +141,13 @@ erased('is replaced by the name in the data of their clients only', async ({ app
   const email = 'namesake@acme.test';
   const named = { first_name: 'Quarterly', last_name: 'Report' };
   await app.as(ACME).users.create({ email, ...named, apps: [SALES] });
+  await verify(app, email);
   await app.as(ACME).groups.create({ id: 1, name: 'Readers of the Quarterly Report', members: [], apps: [] });
   await app.as(GLOBEX).groups.create({ id: 2, name: 'Quarterly Report', members: [], apps: [] });
-  const entry = { email: EDSGER, action: 'OPEN', action_description: 'Quarterly Report' };
+  const text = `Quarterly Report of ${email}`;
+  const entry = { email: EDSGER, action: 'OPEN', action_description: text };
   await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [entry] });
+  await app.as(ROOT).clients.update({ id: 1, login_title: 'Quarterly Report', subtitle_404: text });
   const preview = await app.as(ROOT).users.previewErasure({ email });
   assert.equal(preview.other_clients, []);
 
@@ -153,7 +160,9 @@ erased('is replaced by the name in the data of their clients only', async ({ app
   assert.equal(await nameOf(ACME, 1), [`Readers of the ${gone.pseudonym}`]);
   assert.equal(await nameOf(GLOBEX, 2), ['Quarterly Report']);
   const { items } = await app.as(GLOBEX).usage.list({ app_id: FLEET, email: EDSGER, limit: 1 });
-  assert.is(items[0]?.action_description, 'Quarterly Report');
+  assert.is(items[0]?.action_description, `Quarterly Report of ${gone.pseudonym}`);
+  const { login_title, subtitle_404 } = await app.as(ROOT).clients.get({ id: 1 });
+  assert.equal([login_title, subtitle_404], ['Quarterly Report', `${gone.pseudonym} of ${gone.pseudonym}`]);
 });
 
 erased('may have a name that looks like a part of JSON', async ({ app }) => {

@@ -13,7 +13,9 @@ export const PERSON = 'zephyrine.quill@acme.test';
 export const TRACES = ['zephyrine', 'quillfeather'];
 
 const NAMES = { first_name: 'Zephyrine', last_name: 'Quillfeather' };
+/** In texts of the clients of the person. */
 const MENTION = `Ask "Zephyrine Quillfeather" <${PERSON}>, Quillfeather, Zephyrine, or @zephyrine.quill`;
+const ADDRESSES = `Ask ${PERSON} or @zephyrine.quill`;
 
 /** A user of client 1 who has rows in every table that can hold some, and is mentioned in texts of others. */
 export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {}): Promise<void> => {
@@ -119,9 +121,11 @@ const addRows = async (app: TestApp): Promise<void> => {
 /** Texts of others. */
 const mention = async (app: TestApp): Promise<void> => {
   const db = app.db();
-  await db
-    .updateTable('apps')
+  const apps = db.updateTable('apps');
+  await apps.set({ description: ADDRESSES, help_html: `<b>${ADDRESSES}</b>` }).execute();
+  await apps
     .set({ description: MENTION, help_html: `<b>${MENTION}</b>` })
+    .where('client_id', '=', 1)
     .execute();
   await db
     .updateTable('clients')

@@ -64,8 +64,14 @@ export const eraseAccount = async (
   const recognized = present.since ? UNRECOGNIZED : await recognize(tx, present, addressDigest);
   const erasures: RunningErasure[] = [];
   const names = namesIn(person);
-  // In a text of anyone, a name is the person's beside their address or handle.
-  const own = { pattern: patternOf([...wordsIn([address, handle]), ...names]), words: [address, handle] };
+  // First, and with the address: it is what shows that a name in a text of a client itself is the person's.
+  if (names.length > 0) {
+    const pattern = patternOf([...wordsIn([address, handle]), ...names]);
+    const searched = { pattern, words: [address, handle, lastName.trim() || firstName.trim()] };
+    const limits = { ...begun, ...heldBy(present), ...UNRECOGNIZED, clientIds: person.clientIds };
+    erasures.push(await addErasure(tx, limits, searched));
+  }
+  const own = { pattern: patternOf(wordsIn([address, handle])), words: [address, handle] };
   const { clientIds } = present;
   const erasure = await addErasure(tx, { ...begun, ...heldBy(present), ...recognized, clientIds }, own);
   erasures.push(erasure);
@@ -75,11 +81,6 @@ export const eraseAccount = async (
     const recognized = isRecognized ? await recognize(tx, held, addressDigest) : UNRECOGNIZED;
     const begunAt = { ...begun, ...heldBy(held), ...recognized, clientIds: held.clientIds };
     erasures.push(await addErasure(tx, begunAt, searchedFor(held)));
-  }
-  if (names.length > 0) {
-    const searched = { pattern: patternOf(names), words: [lastName.trim() || firstName.trim()] };
-    const limits = { ...begun, ...heldBy(present), ...UNRECOGNIZED, clientIds: person.clientIds };
-    erasures.push(await addErasure(tx, limits, searched));
   }
   if (isPseudonym(address)) await keepDigests(tx, address, pseudonym);
   await replaceUser(tx, erasure, now);

@@ -185,8 +185,7 @@ const OF_CLIENTS: Record<keyof typeof SEARCHED, Condition> = {
   app_grants: ofApp,
   apps: ofClient(sql`t.client_id`),
   audit_entries: (clientIds) => sql`(t.client_ids = '{}' or t.client_ids && ${[...clientIds]}::int[])`,
-  // Their names are not those of people.
-  clients: () => sql`false`,
+  clients: ofClient(sql`t.id`),
   groups: ofClient(sql`t.client_id`),
   fetched_packages: ofClient(sql`(select client_id from apps where apps.slug = t.slug)`),
   invitations: ofClient(sql`t.client_id`),
@@ -203,6 +202,9 @@ const OF_CLIENTS: Record<keyof typeof SEARCHED, Condition> = {
   usage_entries: ofApp,
   users: ofMember(sql`t.id`),
 };
+
+/** A name in these texts, such as that of the client, is the person's only beside their address. */
+const ONLY_WITH_ADDRESS: readonly string[] = ['clients'] satisfies (keyof typeof SEARCHED)[];
 
 /** Pages of a table that one transaction searches: 16 MiB. */
 const PAGES = 2_048;
@@ -302,15 +304,18 @@ const replaceTexts = async (
     columns.map((column) => sql`lower(${text(column.name)}) like any (e.needles)`),
     sql` or `,
   );
+  const erased = (column: string, type: string) =>
+    sql`${sql.raw(type.startsWith('json') ? 'erased_json' : 'erased_text')}(${text(column)}, e)::${sql.raw(type)}`;
+  const replaced = (column: string, type: string) =>
+    clientIds && ONLY_WITH_ADDRESS.includes(root)
+      ? sql`case when strpos(lower(${text(column)}), e.address) > 0 then ${erased(column, type)} else t.${sql.ref(column)} end`
+      : erased(column, type);
   const changes =
     name === 'audit_entries'
       ? sql`(actor_email, target, details, address) =
           (select x.actor_email, x.target, x.details, x.address from erased_audit_entry(t, e) x)`
       : sql.join(
-          columns.map(
-            ({ name: column, type }) =>
-              sql`${sql.ref(column)} = ${sql.raw(type.startsWith('json') ? 'erased_json' : 'erased_text')}(${text(column)}, e)::${sql.raw(type)}`,
-          ),
+          columns.map(({ name: column, type }) => sql`${sql.ref(column)} = ${replaced(column, type)}`),
         );
   await sql`
     update ${sql.table(name)} t set ${changes} from erasures e
