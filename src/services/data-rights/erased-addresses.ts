@@ -8,22 +8,36 @@ import { hasAddress, type PersonAddress, readAllAddresses } from '../users/addre
  */
 export type ErasedAddress = PersonAddress & { clientIds: number[] | null; clients: number[] };
 
-type Person = { id: number; clientIds: readonly number[] };
+type Person = { id: number; clientIds: readonly number[]; is_staff: boolean; is_superuser: boolean };
 
 /**
- * All addresses of a person, and where an erasure replaces them. An admin may have entered the address of someone else: a former one whose
- * mailbox was never verified is replaced only in clients of the person.
+ * All addresses of a person, and where an erasure replaces them. An admin may have entered the address of someone else: one whose
+ * mailbox was never verified is replaced only in clients of the person, the present one also where the account was used.
  */
 export const readErasedAddresses = async (em: Em, person: Person) => {
   const addresses = await readAllAddresses(em, person.id);
   const [present] = addresses.present;
   if (!present) throw new Error('A person has an address.');
-  const own: ErasedAddress = { ...present, clientIds: null };
+  // Only superusers give these roles.
+  const isTrusted = present.isVerified || person.is_staff || person.is_superuser;
+  const used = isTrusted ? [] : await clientsUsedBy(em, present);
+  const own: ErasedAddress = {
+    ...present,
+    clientIds: isTrusted ? null : [...new Set([...person.clientIds, ...used])],
+  };
   const former: ErasedAddress[] = [
     ...addresses.verified.map((held) => ({ ...held, clientIds: null })),
     ...addresses.unverified.map((held) => ({ ...held, clientIds: held.clients })),
   ];
   return { present: own, former };
+};
+
+/** Clients in which the account with this address did something: nobody else can have done it. */
+const clientsUsedBy = async (em: Em, address: PersonAddress): Promise<number[]> => {
+  const { rows } = await sql<{ id: number }>`
+    select distinct unnest(client_ids) as id from audit_entries
+    where ${hasAddress('actor_email', 'occurred_at', [address])}`.execute(kysely(em));
+  return rows.map(({ id }) => id);
 };
 
 /** SQL: the ids of clients that have recorded an address while it was the person's. */

@@ -93,7 +93,7 @@ const conclude = async (tx: Em, id: number, now: Date): Promise<Progress> => {
   if (Math.max(replaced.usage_entries, replaced.audit_entries) === LOG_LIMIT) return 'more';
   await replaceStackTotals(tx, erasure);
   // Only the digest of an address is of use afterwards.
-  if (erasure.clientIds) tx.remove(erasure);
+  if (erasure.clientIds && erasure.digest === null) tx.remove(erasure);
   else erasure.finish(now);
   await tx.flush();
   return 'finished';
