@@ -167,7 +167,7 @@ export const sessionsRouter = router({
     ],
     example: { code: '492039' },
   })
-    .input(z.object(factorFields))
+    .input(z.object(factorFields).prefault({}))
     .output(LoginOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
