@@ -203,7 +203,7 @@ export const appsRouter = router({
     summary: 'Get a ticket for an app',
     description:
       'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
-    problems: ['not-found', 'client-closed', 'app-in-maintenance'],
+    problems: ['not-found', 'client-closed', 'app-in-maintenance', 'second-factor-required'],
   })
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
     .output(TicketOutput)
@@ -218,7 +218,7 @@ export const appsRouter = router({
     summary: 'Get the URL that opens an app',
     description:
       'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
-    problems: ['not-found', 'client-closed', 'app-in-maintenance'],
+    problems: ['not-found', 'client-closed', 'app-in-maintenance', 'second-factor-required'],
   })
     .input(z.object({ app_slug: Text(255), stack: StackSlug }))
     .output(z.object({ url: z.string() }))

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { problemOf } from '../../../routers/middleware/errors.ts';
 import { html } from '../../lib/html.ts';
-import type { Problem } from '../../lib/problems.ts';
+import { Problem } from '../../lib/problems.ts';
 import { createTimeLimit } from '../../lib/time-limit.ts';
 import type { Admission } from '../../services/gate/forward-auth.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { createPageContext } from '../pages/page-context.ts';
-import { localPath, loginPath, redirectTo } from '../pages/page-layout.ts';
+import { localPath, loginPath, redirectTo, stepUpPath } from '../pages/page-layout.ts';
 import { isBrowserOutsideApi } from '../pages/serve-pages.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import { sendProblem } from '../rest/problem-document.ts';
@@ -30,8 +30,11 @@ export const serveGate = (app: FastifyInstance, deps: ContextDeps): void => {
       );
       return admit(reply, await admitted);
     } catch (error) {
-      return refuse(reply, problemOf(error), {
-        login: deps.baseUrl + loginPath(returnPath(request, slug, deps.baseUrl)),
+      const problem = refusalOf(problemOf(error));
+      const next = returnPath(request, slug, deps.baseUrl);
+      const step = problem.loginStep;
+      return refuse(reply, problem, {
+        login: deps.baseUrl + (step === undefined ? loginPath(next) : stepUpPath(step, next)),
         redirects: request.query.redirect === '1',
         deps,
       });
@@ -73,6 +76,16 @@ ${isLoggedOut && html`<p><a class="button" href="${login}">Log in</a></p>`}`,
     problem,
   });
 };
+
+/** A session that needs more is no login for the app: proxies send the browser to the login with a 401 only (as RFC 9470 does). */
+const refusalOf = (problem: Problem): Problem => {
+  const { loginStep } = problem;
+  return loginStep === undefined
+    ? problem
+    : new Problem('unauthenticated', { detail: NEEDS_FACTOR, loginStep });
+};
+
+const NEEDS_FACTOR = 'This app needs a login with a second factor.';
 
 const TITLES: Record<number, string> = {
   401: 'Log in to open this app',

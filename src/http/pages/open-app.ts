@@ -5,8 +5,9 @@ import { leadsToApi } from '../../lib/urls.ts';
 import type { RefusedView } from '../../services/gate/view-opening.ts';
 import { forgetEmbedSession, keepEmbedSession } from '../gate/embed-cookie.ts';
 import { sendProblem } from '../rest/problem-document.ts';
+import { logoutForm } from './login.ts';
 import { attempt, type PageContext, type Pages, pathParameter, queryParameter } from './page-context.ts';
-import { loginPath, mailLink, redirectTo } from './page-layout.ts';
+import { loginPath, mailLink, redirectTo, stepUpPath } from './page-layout.ts';
 import { formatDateTime, userMessage } from './parts.ts';
 
 /** `/v/{key}/` opens the app of an access view. */
@@ -18,8 +19,13 @@ export const accessViewPages: Pages = {
     if (!/text\/html/i.test(request.headers.accept ?? ''))
       return sendProblem(reply, new Problem('not-acceptable', { detail: NO_BROWSER }));
     const userAgent = request.headers['user-agent'] ?? '';
-    const { value, problem } = await attempt(() =>
-      context.openServices().viewOpening.open(pathParameter(context, 'key'), userAgent),
+    const { viewOpening } = context.openServices();
+    const { value, problem } = await attempt(async () =>
+      viewOpening.open({
+        key: pathParameter(context, 'key'),
+        userAgent,
+        visitor: await context.currentActor().catch(() => null),
+      }),
     );
     if (problem)
       return context.sendCard({
@@ -67,7 +73,7 @@ const emptyStatus = (request: FastifyRequest): number => {
 
 const sendRefusal = async (context: PageContext, view: RefusedView) => {
   const { client_name, support_email, embed_origins } = view;
-  const { title, status, text } = await describe(view);
+  const { title, status, text } = await describe(context, view);
   const body = html`${text}
 ${support_email !== '' && html`<p>You can also contact ${mailLink(support_email)}.</p>`}`;
   return context.sendCard({
@@ -81,7 +87,7 @@ ${support_email !== '' && html`<p>You can also contact ${mailLink(support_email)
 
 type Description = { title: string; status: number; text: Html };
 
-const describe = async (view: RefusedView): Promise<Description> => {
+const describe = async (context: PageContext, view: RefusedView): Promise<Description> => {
   const { refusal, client_name: client, app_label: app } = view;
   const gone = (title: string, text: string) => ({ title, status: 410, text: html`<p>${text}</p>` });
   const forbidden = (title: string, text: string) => ({ title, status: 403, text: html`<p>${text}</p>` });
@@ -106,6 +112,8 @@ const describe = async (view: RefusedView): Promise<Description> => {
         status: 404,
         text: html`<p>It has no address yet. Ask ${client} when it will be ready.</p>`,
       };
+    case 'needs-factor':
+      return { title: `Log in to open ${app}`, status: 403, text: loginForView(context, view) };
     case 'client-closed':
       return forbidden('This app is closed', `${client} has closed its apps.`);
     case 'user-inactive':
@@ -116,6 +124,19 @@ const describe = async (view: RefusedView): Promise<Description> => {
       return { title, status: 503, text: body };
     }
   }
+};
+
+/** The link opens the app as a person of whom its client demands a second factor. They may be logged in already, or somebody else. */
+const loginForView = (
+  context: PageContext,
+  { client_name: client, loginStep, visitor }: RefusedView,
+): Html => {
+  const { url } = context.request;
+  const intro = html`<p>${client} requires a second factor of the person for whom this link was made.</p>`;
+  if (visitor === 'other')
+    return html`${intro}<p>You are logged in as somebody else.</p>${logoutForm(context, { next: url })}`;
+  const path = visitor === null || loginStep === null ? loginPath(url) : stepUpPath(loginStep, url);
+  return html`${intro}<p><a class="button" href="${path}" target="_top">Log in</a></p>`;
 };
 
 const usesText = (allowedUses: number): string =>
@@ -133,6 +154,8 @@ export const launchPages: Pages = {
       forgetEmbedSession(context.reply, app_slug, context.isSecure);
       return redirectTo(context.reply, value.url);
     }
+    if (problem.loginStep !== undefined)
+      return redirectTo(context.reply, stepUpPath(problem.loginStep, context.request.url));
     const isKnown = problem.code === 'app-in-maintenance' || problem.code === 'client-closed';
     if (!isKnown) throw problem;
     return sendLaunchRefusal(context, app_slug, problem);

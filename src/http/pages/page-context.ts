@@ -72,6 +72,8 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     /** The user who is logged in, or null. */
     currentUser: async () => (await currentSession())?.user ?? null,
     currentSession,
+    /** The caller, without a check of the CSRF token. */
+    currentActor: authenticate,
 
     sendPage: send,
     /** Sends a page that has only a title and a card. */

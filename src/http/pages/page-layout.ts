@@ -187,7 +187,7 @@ export const loginPath = (next: string, flag?: 'late' | 'enrol'): string =>
   pathWith('/login/', { ...(next !== '/' && { next }), ...(flag && { [flag]: '1' }) });
 
 /** The page that asks for the second factor. */
-export const codePath = (next: string | null, flag?: 'recovery'): string =>
+export const codePath = (next: string | null, flag?: 'recovery' | 'passkey'): string =>
   pathWith('/login/code/', { ...(next !== null && { next }), ...(flag && { [flag]: '1' }) });
 
 /** The page that sets up a second factor during a login. */
@@ -195,8 +195,10 @@ export const enrolPath = (next: string | null): string =>
   pathWith('/login/enrol/', { ...(next !== null && { next }) });
 
 /** The page that asks a user who is logged in for what `next` needs beyond their session. */
-export const stepUpPath = (step: 'code' | 'enrol', next: string): string =>
-  step === 'code' ? codePath(next) : loginPath(next, 'enrol');
+export const stepUpPath = (step: 'code' | 'enrol' | 'passkey', next: string): string => {
+  if (step === 'enrol') return loginPath(next, 'enrol');
+  return step === 'code' ? codePath(next) : codePath(next, 'passkey');
+};
 
 const pathWith = (path: string, query: Record<string, string>): string =>
   Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`;

@@ -1,6 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { Problem } from '../../lib/problems.ts';
 import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS, openingRoles, opensByRole } from '../access/visibility.ts';
+import { APP_FACTOR_STATE, type AppStep, nextAppStep } from '../auth/factor-policy.ts';
+import type { Proof } from '../auth/methods.ts';
 
 /**
  * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
@@ -51,6 +54,7 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>, 
     ])
     .select(['access_views.id as view_id', 'access_views.is_active as view_is_active'])
     .select(['access_views.is_one_time', 'access_views.expires_at', 'access_views.by_superuser'])
+    .select(APP_FACTOR_STATE)
     .select(['used.methods as use_methods', 'used.auth_time as use_auth_time'])
     .select(['access_views.data_permissions', 'access_views.selections', 'access_views.language_code'])
     .select(['access_views.stack_slug as view_stack', 'access_views.show_header', 'access_views.show_footer'])
@@ -107,6 +111,32 @@ export const decideAccess = (opening: Opening, now: Date): AppAccess => {
   if (user_id !== null && !isGranted) return 'not-granted';
   if (!client_is_open) return 'client-closed';
   return in_maintenance ? 'in-maintenance' : 'allowed';
+};
+
+/** Who opens an app. `isToken`: scripts prove nothing, and named tokens are how they log in. */
+export type Opener = { proof: Proof | null; isToken: boolean };
+
+/**
+ * What the client of the app still demands of a person, or null: of their session, or of that in which they have opened a view. Views
+ * without a person, and those that a platform opens once for a person whom it has authenticated, are not concerned.
+ */
+export const factorStepOf = (opening: Opening, { proof, isToken }: Opener, now: Date): AppStep | null =>
+  opening.user_id === null || isToken || opening.is_one_time === true
+    ? null
+    : nextAppStep(opening, proof?.methods ?? [], now);
+
+const DETAILS: Record<AppStep, string> = {
+  code: 'This app needs a second factor. Send a code of yours with POST /api/v1/session/confirm/, then send this request again.',
+  enrol:
+    'This app needs a second factor, and you have none. Log in again with POST /api/v1/session/ and `enrol`, or add one with POST /api/v1/mfa/totp/.',
+  passkey: 'This app needs a login with a passkey. Without one, add it to your account first.',
+};
+
+/** @throws Problem `second-factor-required` */
+export const requireFactor = (opening: Opening, opener: Opener, now: Date): void => {
+  const loginStep = factorStepOf(opening, opener, now);
+  if (loginStep !== null)
+    throw new Problem('second-factor-required', { detail: DETAILS[loginStep], loginStep });
 };
 
 /** The expiry of a one-time view limits when it can be opened, not how long the app stays open. */

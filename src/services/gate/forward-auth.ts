@@ -6,10 +6,10 @@ import { isSlug } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { decideAccess, type Opening, openingsByUser } from './app-access.ts';
+import { decideAccess, factorStepOf, type Opening, openingsByUser, requireFactor } from './app-access.ts';
 import { openingsOfSession } from './embeds.ts';
 import { createLaunchCode } from './launches.ts';
-import { claimsOf, proofOfSubject, type TicketSubject } from './tickets.ts';
+import { claimsOf, openerOf, proofOfSubject, type TicketSubject } from './tickets.ts';
 
 /** Proxies and apps accept headers of 8 KiB and more; a ticket is a third larger than its claims. */
 const MAX_CLAIM_BYTES = 4_096;
@@ -37,6 +37,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
     const access = decideAccess(opening, clock.now());
     if (access === 'in-maintenance') throw new Problem('app-in-maintenance');
     if (access !== 'allowed') throw refused();
+    requireFactor(opening, openerOf(subject, opening), clock.now());
     const claims = claimsOf(opening, {
       ...{ baseUrl, ticketSeconds, now: clock.now(), stackSlug: null },
       proof: proofOfSubject(subject, opening),
@@ -56,7 +57,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
     /**
      * Admits a request to the app: as the access view that was opened in this browser, or else as the actor.
      * @param embedSecret the cookie of the view, or null
-     * @throws Problem `unauthenticated`, `forbidden`, `app-in-maintenance`
+     * @throws Problem `unauthenticated`, `forbidden`, `app-in-maintenance`, `second-factor-required`
      */
     admit: async (
       slug: string,
@@ -70,8 +71,11 @@ export const createForwardAuth = (unit: UnitOfWork) => {
         embedSecret !== null && isReadable
           ? await read(openingsOfSession(em, { secret: embedSecret, now, slug, address }))
           : [];
-      if (view?.is_in_network && ['allowed', 'in-maintenance'].includes(decideAccess(view, now)))
-        return admission(view, { kind: 'view', useId: view.use_id, appId: view.app_id });
+      if (view?.is_in_network && ['allowed', 'in-maintenance'].includes(decideAccess(view, now))) {
+        const subject = { kind: 'view', useId: view.use_id, appId: view.app_id } as const;
+        // A view that was opened before its client demanded a second factor has ended for its person.
+        if (factorStepOf(view, openerOf(subject, view), now) === null) return admission(view, subject);
+      }
       const actor = await authenticate();
       if (!actor) throw view ? refused() : new Problem('unauthenticated');
       const opening = isReadable ? await lookUpOpening(openingKey(actor.id, slug)) : undefined;

@@ -20,7 +20,7 @@ export const createLaunches = (unit: UnitOfWork) => {
   return {
     /**
      * The address that opens an app, with a code if it leads to the app's own site.
-     * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`
+     * @throws Problem `not-found` on the app or the stack, `client-closed`, `app-in-maintenance`, `second-factor-required`
      */
     launch: async (actor: Actor, appSlug: string, stackSlug: string | null): Promise<string> => {
       const found = await appRows(em, actor)

@@ -10,9 +10,12 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppAccess,
   decideAccess,
+  factorStepOf,
+  type Opener,
   type Opening,
   openingsByUser,
   openingsByView,
+  requireFactor,
   rolesOf,
   stackBySlug,
 } from './app-access.ts';
@@ -21,12 +24,13 @@ export type IssuedTicket = { ticket: string; expires_at: Date };
 
 /** Issues tickets, with which apps know who opens them, and checks them. */
 export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSeconds }: UnitOfWork) => {
-  /** @throws Problem `not-found`, `client-closed`, `app-in-maintenance` */
+  /** @throws Problem `not-found`, `client-closed`, `app-in-maintenance`, `second-factor-required` */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
     const [opening] = await read(openingsOf(em, subject));
     if (!opening) throw notFound('app');
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw refusalOf(access, opening);
+    requireFactor(opening, openerOf(subject, opening), clock.now());
     if (subject.kind === 'user' && subject.stackSlug) {
       const [stack] = await read(stackBySlug(em, subject.appId, subject.stackSlug));
       if (!stack?.is_offered) throw notFound('stack');
@@ -70,7 +74,9 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
       const claims = await signingKeys.verify(ticket, baseUrl);
       if (!claims) return null;
       const [opening] = await read(openingsOfTicket(em, claims));
-      if (!opening || decideAccess(opening, clock.now()) !== 'allowed') return null;
+      const now = clock.now();
+      if (!opening || decideAccess(opening, now) !== 'allowed') return null;
+      if (factorStepOf(opening, openerOfTicket(claims), now) !== null) return null;
       if (!can(actor, 'view', opening.client_id)) return null;
       const revoked = await read(revocations(em, claims.issued_ms, opening));
       return revoked.length === 0 ? claims : null;
@@ -104,6 +110,18 @@ type Issue = {
   stackSlug: string | null;
   proof: Proof | null;
 };
+
+/** Without a proof, a user is a token. */
+export const openerOf = (subject: TicketSubject, opening: Opening): Opener => {
+  const proof = proofOfSubject(subject, opening);
+  return { proof, isToken: subject.kind === 'user' && proof === null };
+};
+
+/** A ticket says how its person has logged in; one that says nothing was issued for a token, or opened by a view. */
+const openerOfTicket = ({ amr, auth_time, access_view }: TicketClaims): Opener => ({
+  proof: auth_time === null ? null : { methods: amr, authTime: new Date(auth_time * 1000) },
+  isToken: auth_time === null && access_view === null,
+});
 
 /** The claims of a new ticket. */
 export const claimsOf = (opening: Opening, issue: Issue): TicketClaims => {

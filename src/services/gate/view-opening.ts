@@ -5,12 +5,16 @@ import { canonicalAddress } from '../../lib/ip-networks.ts';
 import { notFound } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { leadsToApi } from '../../lib/urls.ts';
+import { type Actor, proofOf } from '../access/actor.ts';
+import type { AppStep } from '../auth/factor-policy.ts';
+import type { Proof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
 import {
   type AppAccess,
   decideAccess,
+  factorStepOf,
   isInNetwork,
   type Opening,
   openingsByView,
@@ -23,6 +27,9 @@ type KnownView = NonNullable<Awaited<ReturnType<typeof findView>>>;
 
 export type RefusedView = RefusalPage & {
   refusal: ViewRefusal;
+  /** Of `needs-factor`: what the visitor still needs, and whether they are logged in, as the person of the view or as another one. */
+  loginStep: AppStep | null;
+  visitor: 'self' | 'other' | null;
   allowedUses: number;
   expiresAt: Date | null;
 };
@@ -30,10 +37,12 @@ export type RefusedView = RefusalPage & {
 /** Rolls back a use of an app that may not be opened after all. */
 class Refused extends Error {
   readonly refusal: ViewRefusal;
+  readonly loginStep: AppStep | null;
 
-  constructor(refusal: ViewRefusal) {
+  constructor(refusal: ViewRefusal, loginStep: AppStep | null = null) {
     super(refusal);
     this.refusal = refusal;
+    this.loginStep = loginStep;
   }
 }
 
@@ -45,15 +54,21 @@ export const createViewOpening = (unit: UnitOfWork) => {
   const { em, clock, origin, anonymousLimits, usageWriteLimiter, appUrl } = unit;
   const address = canonicalAddress(origin.address ?? '');
 
-  const refuse = async (view: KnownView, refusal: ViewRefusal): Promise<RefusedView> => ({
+  const refuse = async (
+    view: KnownView,
+    { refusal, loginStep }: Pick<Refused, 'refusal' | 'loginStep'>,
+    visitor: Actor | null,
+  ): Promise<RefusedView> => ({
     ...(await readRefusalPage(em, view.app_id)),
     refusal,
+    loginStep,
+    visitor: visitor && (visitor.id === view.user_id ? 'self' : 'other'),
     allowedUses: view.allowed_uses,
     expiresAt: view.expires_at,
   });
 
   /** Takes the locks of the user and the usage log before that of the view, as an erasure does. */
-  const use = async (tx: Em, key: string, known: KnownView, userAgent: string) => {
+  const use = async (tx: Em, known: KnownView, { key, userAgent, visitor }: Visit) => {
     if (known.user_id !== null)
       await kysely(tx).selectFrom('users').select('id').where('id', '=', known.user_id).forShare().execute();
     await lockUsage(known.app_id).execute(kysely(tx));
@@ -66,10 +81,14 @@ export const createViewOpening = (unit: UnitOfWork) => {
     ).executeTakeFirstOrThrow();
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw new Refused(access);
+    // A link must not get around what its client demands of the person.
+    const proof = visitor?.id === opening.user_id && visitor ? proofOf(visitor) : null;
+    const loginStep = factorStepOf(opening, { proof, isToken: false }, clock.now());
+    if (loginStep !== null) throw new Refused('needs-factor', loginStep);
     const app = appAddress(opening, appUrl);
     if (leadsToApi(app)) throw new Refused('no-address');
     const browser = { address: origin.address ?? '', userAgent };
-    const useId = await insertUse(tx, view, key, clock.now(), browser);
+    const useId = await insertUse(tx, view, key, clock.now(), { ...browser, proof });
     await recordUse(unit, tx, opening);
     const target = { appId: view.app_id, stackSlug: view.stack_slug };
     return {
@@ -84,7 +103,8 @@ export const createViewOpening = (unit: UnitOfWork) => {
      * Uses a view, or says why it does not open its app. Keys that were replaced are unknown.
      * @throws Problem `not-found`, `throttled`, `overloaded`
      */
-    open: async (key: string, userAgent: string) => {
+    open: async (visit: Visit) => {
+      const { key, visitor } = visit;
       const caller = origin.address ?? '';
       const known = KEY.test(key) ? await findView(em, key, address) : undefined;
       if (!known) {
@@ -92,12 +112,12 @@ export const createViewOpening = (unit: UnitOfWork) => {
         await anonymousLimits.addFailure('view', caller);
         throw notFound('access view');
       }
-      if (known.refusal !== null) return refuse(known, known.refusal);
+      if (known.refusal !== null) return refuse(known, { refusal: known.refusal, loginStep: null }, visitor);
       if (known.allowed_uses === 0) await anonymousLimits.addViewUse(known.id, caller);
       await ensureMonths(em, [clock.now()]);
-      const useOnce = () => em.transactional((tx) => use(tx, key, known, userAgent));
+      const useOnce = () => em.transactional((tx) => use(tx, known, visit));
       return usageWriteLimiter.within(known.app_id, 1, useOnce).catch((error: unknown) => {
-        if (error instanceof Refused) return refuse(known, error.refusal);
+        if (error instanceof Refused) return refuse(known, error, visitor);
         throw error;
       });
     },
@@ -134,7 +154,7 @@ const recordUse = async ({ clock, audit, erasureKeys }: Deps, tx: Em, opening: O
 
 /** Why a view does not open its app. */
 type ViewRefusal =
-  | ('revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address')
+  | ('revoked' | 'expired' | 'used-up' | 'wrong-network' | 'no-address' | 'needs-factor')
   | Exclude<AppAccess, 'allowed'>;
 
 const isExpired = condition`coalesce(expires_at <= clock_timestamp(), false)`;
@@ -173,7 +193,10 @@ const countUse = (tx: Em, key: string, address: string | null) =>
 
 type CountedView = NonNullable<Awaited<ReturnType<typeof countUse>>>;
 
-type Browser = { address: string; userAgent: string };
+type Browser = { address: string; userAgent: string; proof: Proof | null };
+
+/** `visitor`: who is logged in in the browser. */
+type Visit = { key: string; userAgent: string; visitor: Actor | null };
 
 const MAX_USER_AGENT_LENGTH = 255;
 
@@ -189,6 +212,8 @@ const insertUse = async (tx: Em, view: CountedView, rawKey: string, now: Date, b
       raw_key: rawKey,
       ...{ user_id, data_permissions, selections, stack_slug, autorotate },
       ...{ show_header, show_footer, language_code },
+      methods: by.proof ? [...by.proof.methods] : null,
+      auth_time: by.proof?.authTime ?? null,
       ip_address: by.address,
       user_agent: by.userAgent.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_USER_AGENT_LENGTH),
     })
