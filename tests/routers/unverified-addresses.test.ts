@@ -351,6 +351,24 @@ unverified(
   },
 );
 
+unverified(
+  'does not name its former holder in records of the next one right after the change',
+  async ({ app }) => {
+    const person = 'soon@both.test';
+    await app.as(ACME).users.create({ email: person, apps: [SALES] });
+    await app.as(ROOT).users.changeEmail({ email: person, new_email: `was-${person}` });
+    app.clock.advance(2_000);
+    await app.as(GLOBEX).users.create({ email: person, apps: [FLEET] });
+    await app.as(GLOBEX).usage.record({ app_id: FLEET, entries: [{ email: person, action: 'OPEN' }] });
+    await app.db().updateTable('email_changes').set({ was_verified: true }).execute();
+
+    await erase(app, `was-${person}`);
+
+    const { items } = await app.as(GLOBEX).usage.list({ app_id: FLEET, limit: 1 });
+    assert.is(items[0]?.email, person);
+  },
+);
+
 unverified('is erased from the entry of the change, too', async ({ app }) => {
   const person = 'entry@globex.test';
   const later = `later-${person}`;

@@ -36,6 +36,17 @@ const CHANGE = sql`interval '10 seconds'`;
  * Another account limits the time of an address only if the viewer sees that account. An account whose address was never verified does not limit the time of one whose address was.
  */
 const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<KnownAddress[]> => {
+  // What the next holder does begins with their account, or with the change to this address.
+  const nextBegan = sql`(select min(began) from (
+    select coalesce((select max(c.changed_at) from email_changes c where c.user_id = other.id
+      and c.new_email = timed.email and c.changed_at < next.ended_at), other.date_joined) as began
+    from (select id, 'infinity'::timestamptz as ended_at from users where email = timed.email
+        union all select user_id, changed_at from email_changes
+          where old_email = timed.email and changed_at > max(timed.changed_at)) as next
+      join users other on other.id = next.id
+    where other.id <> ${userId} and ${userVisibleTo(viewer, 'other')}) as holders where began > max(timed.changed_at))`;
+  const endOfChange = sql`case when max(changed_at) is not null
+    then least(max(changed_at) + ${CHANGE}, ${nextBegan} - interval '1 millisecond') end`;
   const { rows } = await sql<KnownAddress>`
     with held as (
       select id as user_id, email, null::timestamptz as changed_at, is_email_verified as is_verified, true as is_own
@@ -49,14 +60,14 @@ const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<Kn
           and before.changed_at < coalesce(held.changed_at, 'infinity') and ${userVisibleTo(viewer, 'other')}
           and (before.was_verified or not held.is_ever_verified)) as since
       from (select *, bool_or(is_verified) over (partition by email) as is_ever_verified from held) as held)
-    select email, since, bool_or(changed_at is null) as "isPresent", max(changed_at) + ${CHANGE} as "changedAt",
+    select email, since, bool_or(changed_at is null) as "isPresent", ${endOfChange} as "changedAt",
       bool_or(is_verified) as "isVerified",
       case when bool_and(changed_at is not null) and (
         exists (select from users other where other.email = timed.email and ${userVisibleTo(viewer, 'other')})
         or exists (select from email_changes later join users other on other.id = later.user_id
           where later.old_email = timed.email and later.user_id <> ${userId}
             and later.changed_at > max(timed.changed_at) and ${userVisibleTo(viewer, 'other')}))
-        then max(changed_at) + ${CHANGE} end as until,
+        then ${endOfChange} end as until,
       bool_or(is_verified and not exists (select from email_changes handed where handed.user_id = ${userId}
         and handed.changed_at >= timed.changed_at and not handed.is_own)) as "isHolders",
       array(select m.client_id from memberships m where m.user_id = ${userId}
