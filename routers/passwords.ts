@@ -102,7 +102,8 @@ export const passwordsRouter = router({
 
   previewExpiry: route(viewerProcedure, 'GET', '/jb/clients/{id}/password-expiry/', {
     summary: 'Preview which users a password expiry would affect',
-    description: 'The users whose passwords would have expired if `password_expiration_days` were `days`.',
+    description:
+      'The users whose passwords would have expired if `password_expiration_days` were `days`. For admins, `last_password_set` is null if it was set before the person joined the client, and people who also belong to other clients are listed whether they have a password or not.',
   })
     .input(
       z.object({
@@ -114,7 +115,7 @@ export const passwordsRouter = router({
     .output(
       z.object({
         total: z.int(),
-        users: z.array(z.object({ email: z.string(), last_password_set: Instant })),
+        users: z.array(z.object({ email: z.string(), last_password_set: Instant.nullable() })),
       }),
     )
     .query(({ ctx, input }) =>

@@ -13,6 +13,7 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const passwords = appSuite('passwords');
 
@@ -158,6 +159,35 @@ passwords('an expiry preview lists the affected users', async ({ app }) => {
   await rejectsWith(preview(ACME, 10, 2), 'not-found');
   await rejectsWith(preview(ADA, 10), 'forbidden');
 });
+
+passwords(
+  'an expiry preview tells admins of one client nothing about accounts of others',
+  async ({ app }) => {
+    const names = ['shared-with@preview.test', 'shared-without@preview.test', 'alone@preview.test'];
+    const hash = await app.hasher.hash(DEMO_PASSWORD);
+    for (const email of names) await app.as(ROOT).users.create({ email, client: 2 });
+    const users = app.db().updateTable('users');
+    await users
+      .set({ password_hash: hash })
+      .where('email', 'in', ['shared-with@preview.test', 'alone@preview.test'])
+      .execute();
+    app.clock.advance(DAY_MS);
+    for (const email of names) await app.as(ROOT).users.update({ email, apps: [FLEET, SALES] });
+    await app.as(ROOT).memberships.remove({ id: 2, email: 'alone@preview.test' });
+    app.clock.advance(20 * DAY_MS);
+
+    const previewed = async (as: string) =>
+      (await app.as(as).passwords.previewExpiry({ id: 1, days: 10, limit: 1000 })).users
+        .filter(({ email }) => names.includes(email))
+        .map(({ email, last_password_set }) => [email, last_password_set !== null]);
+
+    assert.equal((await previewed(ACME)).toSorted(), names.map((email) => [email, false]).toSorted());
+    assert.equal(
+      (await previewed(ROOT)).toSorted(),
+      ['alone@preview.test', 'shared-with@preview.test'].map((email) => [email, true]),
+    );
+  },
+);
 
 passwords('a change revokes a concurrent login with the old one', async ({ app }) => {
   const email = 'race@acme.test';

@@ -1,7 +1,9 @@
-import { type Em, kysely } from '../../db/kysely.ts';
+import { sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
-import type { Actor, Credential } from '../access/actor.ts';
+import { type Actor, type Credential, canViewAll } from '../access/actor.ts';
+import { clientManagedBy, hasGlobalRole } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import {
@@ -101,7 +103,8 @@ export const createPasswords = (unit: UnitOfWork) => {
 
     /**
      * Lists active members of a client whose passwords would be expired if they were valid for this many days, oldest
-     * password first. 0 days means no expiry: no member is affected.
+     * password first. 0 days means no expiry: no member is affected. Of people of other clients, admins see neither whether they have a password
+     * nor, as of all, when one was set before they joined.
      * @throws Problem `not-found`
      */
     previewExpiry: async (actor: Actor, clientId: number, days: number, limit: number) => {
@@ -112,12 +115,12 @@ export const createPasswords = (unit: UnitOfWork) => {
         .innerJoin('memberships', 'memberships.user_id', 'users.id')
         .where('memberships.client_id', '=', clientId)
         .where('users.is_active', '=', true)
-        .where('users.password_hash', 'is not', null)
+        .where(condition`(users.password_hash is not null or not ${isAccountKnownTo(actor)})`)
         .where('users.last_password_set', '<', days === 0 ? new Date(0) : since);
       const [{ total }, users] = await Promise.all([
         affected.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
         affected
-          .select(['users.email', 'users.last_password_set'])
+          .select(['users.email', passwordSetKnownTo(actor).as('last_password_set')])
           .orderBy('users.last_password_set')
           .orderBy('users.id')
           .limit(limit)
@@ -127,6 +130,19 @@ export const createPasswords = (unit: UnitOfWork) => {
     },
   };
 };
+
+/** SQL: whether the viewer may see the account of a member, who belongs to no client that the viewer does not manage. */
+const isAccountKnownTo = (viewer: Actor) =>
+  canViewAll(viewer)
+    ? condition`true`
+    : condition`(not ${hasGlobalRole()} and not exists (select from memberships other
+        where other.user_id = users.id and not ${clientManagedBy(viewer, sql`other.client_id`)}))`;
+
+/** SQL: when the password of a member was set; for admins of the client, null from before the person joined. */
+const passwordSetKnownTo = (viewer: Actor) =>
+  canViewAll(viewer)
+    ? sql<Date | null>`users.last_password_set`
+    : sql<Date | null>`case when (users.last_password_set < memberships.joined_at) is not true then users.last_password_set end`;
 
 const readPerson = (em: Em, userId: number): Promise<Person> =>
   kysely(em)
