@@ -464,6 +464,22 @@ changes('are followed by usage, audit trail, mails and invitations', async ({ ap
   assert.equal(new Set(kinds), new Set(['mail', 'invitation']));
 });
 
+changes(
+  'are reported to the former mailbox in the name of the service, whichever client the person has',
+  async ({ app }) => {
+    const from = await addMember(app);
+    await change(app, from, `away-${from}`);
+
+    const [mail] = (await app.as(ROOT).mail.list({ recipient: from })).filter(
+      ({ kind }) => kind === 'email-changed',
+    );
+    const { subject, text } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
+
+    assert.not.match(subject + text, /Acme/);
+    assert.match(text, /does not use/);
+  },
+);
+
 changes('are exported and erased with all addresses', async ({ app }) => {
   const from = await addMember(app);
   const to = `erased-${from}`;

@@ -51,7 +51,8 @@ end`;
 
 /**
  * Mails with the columns of their lists. A mail that concerns only a user is sent in the name of their client, if it is the only one:
- * its admins get the answers and bounces. Only those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
+ * its admins get the answers and bounces; one to a former address is not, because its mailbox may be of a client that the person has left.
+ * Only those who administer all of the user's clients see it. `obsolete` is the reason not to send a mail any more, or null.
  */
 export const mailRows = (em: Em, options: MailOptions) =>
   kysely(em)
@@ -64,7 +65,7 @@ export const mailRows = (em: Em, options: MailOptions) =>
     .leftJoin('clients as client', (join) =>
       join.on(
         condition`client.id = coalesce(mail.client_id,
-          (select min(m.client_id) from memberships m where m.user_id = mail.user_id
+          (select min(m.client_id) from memberships m where m.user_id = mail.user_id and mail.kind <> 'email-changed'
             and not ${hasGlobalRole('person')} having count(*) = 1))`,
       ),
     )
