@@ -115,7 +115,7 @@ factors(
     await enterPassword(page, ADA, '/login/?next=/console/account');
     await enterCode(page, nextCode(app, secret));
     await waitForHeading(page, 'Account');
-    await page.getByText(/^Since .*, last used/).waitFor();
+    await page.getByText(/^Authenticator app since .*, last used/).waitFor();
 
     await page.goto('/');
     await page.getByRole('button', { name: 'Log out', exact: true }).click();
@@ -145,7 +145,7 @@ factors(
     await prompt.getByText('This code is wrong').waitFor();
     await prompt.getByLabel('Code', { exact: true }).fill(nextCode(app, grace.secret));
     await prompt.getByRole('button', { name: 'Confirm' }).click();
-    await page.getByText('Authenticator app removed.').waitFor();
+    await page.getByText('Second factor removed.').waitFor();
 
     assert.equal(await app.as(GRACE).mfa.list({}), { factors: [], recovery_codes: 0 });
   },

@@ -11,7 +11,7 @@ export const RecoveryCodes = ({ codes, onClose }: Props) => {
         Keep these recovery codes in a safe place. They are not shown again.
       </Alert>
       <Text size="sm">
-        If you lose the app, log in with one of them instead of its code. Each works once.
+        If you lose the device with the app or the passkey, log in with one of them instead. Each works once.
       </Text>
       <SimpleGrid
         component="ul"

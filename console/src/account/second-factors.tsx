@@ -13,21 +13,27 @@ import { RecoveryCodes } from './recovery-codes.tsx';
 /** Loaded when it opens, with what draws the QR code. */
 const Enrolment = lazy(async () => ({ default: (await import('./enrolment.tsx')).Enrolment }));
 
-/** The user's authenticator apps and recovery codes. */
+const PasskeyEnrolment = lazy(async () => ({
+  default: (await import('./passkey-enrolment.tsx')).PasskeyEnrolment,
+}));
+
+/** The user's passkeys, authenticator apps and recovery codes. */
 export const SecondFactors = () => {
   const own = useQuery(trpc.mfa.list.queryOptions());
   const { start, remove, renew, error, prompt } = useFactorChanges();
   const [toRemove, setToRemove] = useState<SecondFactor | null>(null);
   const [isRenewing, setRenewing] = useState(false);
+  const [isAddingPasskey, setAddingPasskey] = useState(false);
   const factors = own.data?.factors ?? [];
+  const hasApp = factors.some(({ kind }) => kind === 'totp');
   return (
     <Stack className="card" component="section" aria-labelledby="second-factor" align="flex-start">
       <Title order={2} size="h3" id="second-factor">
         Second factor
       </Title>
       <Text maw="40rem">
-        With an authenticator app on your phone, a login asks for its code after the password. Scripts with an
-        API token are not asked.
+        A passkey logs you in without the password. With a passkey or an authenticator app, a login with the
+        password asks for it, too. Scripts with an API token are not asked.
       </Text>
       <ProblemAlert error={own.error ?? error} />
       {own.isPending && <Skeleton height={40} />}
@@ -49,12 +55,11 @@ export const SecondFactors = () => {
         />
       )}
       <Group gap="sm">
-        <Button
-          {...(factors.length > 0 && { variant: 'default' })}
-          onClick={() => start.mutate({})}
-          loading={start.isPending}
-        >
-          {factors.length > 0 ? 'Add another app' : 'Set up an authenticator app'}
+        <Button {...(factors.length > 0 && { variant: 'default' })} onClick={() => setAddingPasskey(true)}>
+          Add a passkey
+        </Button>
+        <Button variant="default" onClick={() => start.mutate({})} loading={start.isPending}>
+          {hasApp ? 'Add another app' : 'Set up an authenticator app'}
         </Button>
         {factors.length > 0 && (
           <Button variant="default" onClick={() => setRenewing(true)} loading={renew.isPending}>
@@ -72,6 +77,17 @@ export const SecondFactors = () => {
       >
         <Suspense fallback={<Skeleton height={320} />}>
           {start.data && <Enrolment started={start.data} onClose={start.reset} />}
+        </Suspense>
+      </Dialog>
+      <Dialog
+        isOpen={isAddingPasskey}
+        onClose={() => setAddingPasskey(false)}
+        title="Add a passkey"
+        size="lg"
+        isSticky
+      >
+        <Suspense fallback={<Skeleton height={200} />}>
+          {isAddingPasskey && <PasskeyEnrolment onClose={() => setAddingPasskey(false)} />}
         </Suspense>
       </Dialog>
       <Dialog
@@ -100,11 +116,16 @@ export const SecondFactors = () => {
         onClose={() => setToRemove(null)}
       >
         {factors.length > 1
-          ? 'Its codes are not accepted any more.'
+          ? REMOVED[toRemove?.kind ?? 'totp']
           : 'A login asks for your password alone, and your recovery codes end.'}
       </ConfirmModal>
     </Stack>
   );
+};
+
+const REMOVED: Record<SecondFactor['kind'], string> = {
+  totp: 'Its codes are not accepted any more.',
+  passkey: 'It does not log in any more. You can also delete it on the device.',
 };
 
 /** Each of them asks for a confirmation if the login is some minutes old. */
@@ -123,7 +144,7 @@ const useFactorChanges = () => {
     trpc.mfa.remove.mutationOptions({
       onSuccess: () => {
         refresh();
-        notify('Authenticator app removed.');
+        notify('Second factor removed.');
       },
       onError: (error, input) => onError(error, () => remove.mutate(input)),
     }),

@@ -2,20 +2,21 @@ import { Button, Group, PasswordInput, Skeleton, Stack, Text, TextInput } from '
 import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useCallback, useState } from 'react';
-import { trpc } from '../api.ts';
+import { type Outputs, steward, trpc } from '../api.ts';
 import { Dialog } from './dialog.tsx';
 import { CODE_INPUT, joined } from './form-fields.ts';
+import { hasPasskeys, signWithPasskey } from './passkey-browser.ts';
 import { ProblemAlert } from './problem-alert.tsx';
 import { UsernameField } from './username-field.tsx';
 
-/** Whether the API wants the password or a code again, which it does for sensitive actions some minutes after a login. */
+/** Whether the API wants the password or a second factor again, which it does for sensitive actions some minutes after a login. */
 const isConfirmationNeeded = (error: unknown): boolean => isProblem(error, 'reauthentication-required');
 
 /** The error of an action, unless the prompt is shown instead. */
 export const withoutConfirmation = (error: unknown): unknown => (isConfirmationNeeded(error) ? null : error);
 
 /**
- * Asks for the password, or the code of a second factor, when the API demands it, and then repeats the action. Pass `onError` to a
+ * Asks for the password, or the second factor, when the API demands it, and then repeats the action. Pass `onError` to a
  * mutation, and render `prompt` beside it.
  */
 export const usePasswordConfirmation = () => {
@@ -37,19 +38,36 @@ export const usePasswordConfirmation = () => {
 
 type Props = { onConfirmed: () => void; onClose: () => void };
 
+/** What is asked for: of users with an app, a code, beside which a passkey can be used. */
+type Kind = 'password' | Outputs['mfa']['list']['factors'][number]['kind'];
+
+const TITLES: Record<Kind, string> = {
+  password: 'Confirm your password',
+  totp: 'Confirm with a code',
+  passkey: 'Confirm with your passkey',
+};
+
+const LEADS: Record<Kind, string> = {
+  password: 'Enter your password to go on.',
+  totp: 'Enter a code of your authenticator app, or a recovery code, to go on.',
+  passkey: 'Use your passkey, or enter a recovery code, to go on.',
+};
+
 const Prompt = ({ onConfirmed, onClose }: Props) => {
   // Another tab may have changed it.
   const own = useQuery(trpc.mfa.list.queryOptions(undefined, { staleTime: 0 }));
-  const kind = own.data && own.data.factors.length > 0 ? 'code' : 'password';
+  const kinds = own.data?.factors.map((factor) => factor.kind) ?? [];
+  const kind = kinds.includes('totp') ? 'totp' : (kinds[0] ?? 'password');
   const isKnown = !own.isFetching;
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={isKnown && kind === 'code' ? 'Confirm with a code' : 'Confirm your password'}
-    >
+    <Dialog isOpen onClose={onClose} title={TITLES[isKnown ? kind : 'password']}>
       {isKnown ? (
-        <ProofForm kind={kind} onConfirmed={onConfirmed} onClose={onClose} />
+        <ProofForm
+          kind={kind}
+          hasPasskey={kinds.includes('passkey') && hasPasskeys()}
+          onConfirmed={onConfirmed}
+          onClose={onClose}
+        />
       ) : (
         <Skeleton height={120} />
       )}
@@ -57,16 +75,28 @@ const Prompt = ({ onConfirmed, onClose }: Props) => {
   );
 };
 
-const ProofForm = ({ kind, onConfirmed, onClose }: Props & { kind: 'password' | 'code' }) => {
+type FormProps = Props & { kind: Kind; hasPasskey: boolean };
+
+const ProofForm = ({ kind, hasPasskey, onConfirmed, onClose }: FormProps) => {
   const [proof, setProof] = useState('');
   const confirm = useMutation(trpc.sessions.confirm.mutationOptions({ onSuccess: onConfirmed }));
-  const wrong = joined(fieldErrors(confirm.error))[kind];
+  const byPasskey = useMutation({
+    mutationFn: async () => {
+      const options = await steward.api.sessions.startPasskey.mutate({ purpose: 'confirmation' });
+      await steward.api.sessions.confirm.mutate({ passkey: await signWithPasskey(options) });
+    },
+    onSuccess: onConfirmed,
+  });
+  const isPasskeyFirst = kind === 'passkey' && hasPasskey;
+  const field = kind === 'password' ? 'password' : 'code';
+  const wrong = joined(fieldErrors(confirm.error))[field];
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    confirm.mutate(kind === 'code' ? { code: proof } : { password: proof });
+    byPasskey.reset();
+    confirm.mutate({ [field]: proof });
   };
-  const field = {
-    'data-autofocus': true,
+  const input = {
+    ...(!isPasskeyFirst && { 'data-autofocus': true }),
     value: proof,
     onChange: ({ currentTarget }: { currentTarget: { value: string } }) => setProof(currentTarget.value),
     error: wrong,
@@ -75,22 +105,32 @@ const ProofForm = ({ kind, onConfirmed, onClose }: Props & { kind: 'password' | 
     <form onSubmit={submit}>
       <UsernameField />
       <Stack>
-        <Text>
-          {kind === 'code'
-            ? 'You logged in a while ago. Enter a code of your authenticator app, or a recovery code, to go on.'
-            : 'You logged in a while ago. Enter your password to go on.'}
-        </Text>
-        {wrong === undefined && <ProblemAlert error={confirm.error} />}
-        {kind === 'code' ? (
-          <TextInput label="Code" {...CODE_INPUT} {...field} />
+        <Text>You logged in a while ago. {LEADS[kind]}</Text>
+        {wrong === undefined && <ProblemAlert error={byPasskey.error ?? confirm.error} />}
+        {hasPasskey && (
+          <Button
+            {...(isPasskeyFirst ? { 'data-autofocus': true } : { variant: 'default' })}
+            onClick={() => byPasskey.mutate()}
+            loading={byPasskey.isPending}
+          >
+            Use your passkey
+          </Button>
+        )}
+        {kind === 'password' ? (
+          <PasswordInput label="Password" autoComplete="current-password" {...input} />
         ) : (
-          <PasswordInput label="Password" autoComplete="current-password" {...field} />
+          <TextInput label={kind === 'totp' ? 'Code' : 'Recovery code'} {...CODE_INPUT} {...input} />
         )}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={confirm.isPending} disabled={proof.trim() === ''}>
+          <Button
+            type="submit"
+            {...(isPasskeyFirst && { variant: 'default' })}
+            loading={confirm.isPending}
+            disabled={proof.trim() === ''}
+          >
             Confirm
           </Button>
         </Group>

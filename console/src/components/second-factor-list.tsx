@@ -28,11 +28,11 @@ export const SecondFactorList = <Factor extends ShownFactor>({
         <Group component="li" key={factor.id} justify="space-between" wrap="nowrap">
           <div>
             <Text className="break-words" fw={600}>
-              {factor.name || 'Authenticator app'}
+              {factor.name || KINDS[factor.kind]}
             </Text>
             <Text size="sm" c="dimmed">
               {factor.confirmed_at
-                ? `Since ${dateOf(factor.confirmed_at)}, ${usedText(factor)}`
+                ? `${KINDS[factor.kind]} since ${dateOf(factor.confirmed_at)}, ${usedText(factor)}`
                 : 'Set up or used while the person belonged to another client.'}
             </Text>
           </div>
@@ -43,6 +43,8 @@ export const SecondFactorList = <Factor extends ShownFactor>({
     {codesLeft !== null && <Text size="sm">{codesText(codesLeft)}</Text>}
   </>
 );
+
+const KINDS: Record<SecondFactor['kind'], string> = { totp: 'Authenticator app', passkey: 'Passkey' };
 
 const usedText = ({ last_used_at: at }: ShownFactor): string =>
   at ? `last used ${agoOf(at)}` : 'not used yet';

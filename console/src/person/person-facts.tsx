@@ -91,5 +91,6 @@ const signInOf = ({
 }: NonNullable<PersonData['screen']['account']>): string => {
   if (!has_password) return 'No password yet';
   const password = end && end < new Date() ? 'Password expired' : 'Password';
+  if (factors.some(({ kind }) => kind === 'passkey')) return `${password}, passkey`;
   return factors.length > 0 ? `${password}, second factor` : password;
 };

@@ -38,8 +38,8 @@ export const ResetFactorsDialog = ({ email, isOpen, onClose }: Props) => {
       >
         <Stack>
           <Text>
-            All authenticator apps and recovery codes of the person end: their password is enough to log in
-            until they set up an authenticator app again. Do this only if you know that they have asked for
+            All passkeys, authenticator apps and recovery codes of the person end: their password is enough to
+            log in until they set up a second factor again. Do this only if you know that they have asked for
             it. They get a mail.
           </Text>
           <TextInput
