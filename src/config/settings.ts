@@ -48,7 +48,7 @@ export const Settings = z.object({
       defaultText: 'none',
     }),
   BASE_URL: httpUrl.optional().meta({
-    description: 'Public URL of the service, used in links and in page headers',
+    description: 'Public URL of the service, used in links and in page headers; passkeys belong to its host',
     defaultText: '`http://localhost:PORT`',
   }),
   TRUST_PROXY: trustedProxies.meta({
