@@ -138,13 +138,15 @@ ${newPasswordField({
 const sendClosed = async (context: PageContext, invitation: Invitation, problem: Problem | null) => {
   const { client_name, support_email } = invitation;
   const { title, text } = describeClosed(invitation);
+  const isAccepted = invitation.status === 'accepted';
   const body = html`<p>${text}</p>
 ${
-  invitation.status === 'accepted'
+  isAccepted
     ? html`<p><a class="button" href="/login/">${(await context.currentUser()) ? 'Continue' : 'Log in'}</a></p>`
     : html`<p>${contactHint(support_email)}</p>`
 }`;
-  const brand = { client_name, support_email };
+  // The card says it.
+  const brand = { client_name, support_email: isAccepted ? support_email : '' };
   return context.sendCard({ brand, title, body, status: problem?.status ?? 410 });
 };
 
@@ -175,8 +177,9 @@ const contactHint = (address: string): Html =>
 
 /** The same page for an unknown key and for a wrong signature. */
 const sendInvalidLink = async (context: PageContext) => {
-  const { support_email } = await context.getBranding();
+  const { client_name, support_email } = await context.getBranding();
   return context.sendCard({
+    brand: { client_name, support_email: '' },
     title: 'Invalid invitation link',
     status: 404,
     body: html`<p>The link may be incomplete: some email programs break long links. Copy the whole link from the email into the

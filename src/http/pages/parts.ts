@@ -23,7 +23,6 @@ export const inputField = (field: Field): Html => {
   const describedBy = [hint && `${name}-hint`, hasErrors && `${name}-error`].filter(Boolean).join(' ');
   return html`<div class="field">
 <label for="${name}">${field.label}</label>
-${hint}
 <input id="${name}" name="${name}" type="${type}" autocomplete="${field.autocomplete}"
 ${field.inputMode && html`inputmode="${field.inputMode}"`}
 ${type !== 'password' && html`value="${field.value}"`}
@@ -32,6 +31,7 @@ ${describedBy !== '' && html`aria-describedby="${describedBy}"`}
 ${hasErrors && html`aria-invalid="true"`}
 ${(field.isRequired ?? true) && html`required`}
 ${field.isFocused && html`autofocus`}>
+${hint}
 ${hasErrors && html`<p class="error" id="${name}-error">${errors.join(' ')}</p>`}
 </div>`;
 };
@@ -54,7 +54,7 @@ type PasswordRule = { rule: string; message: string };
 /** Rules that passwords rarely break: shown as an error only. */
 const UNLISTED_RULES = ['max_length', 'characters'];
 
-/** An input for a new password, below the rules for it. Rules that the last attempt broke are marked in the list. */
+/** An input for a new password, above the rules for it. Rules that the last attempt broke are marked in the list. */
 export const newPasswordField = ({
   rules,
   errors = [],
