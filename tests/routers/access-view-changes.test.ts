@@ -1,8 +1,11 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { kysely } from '../../src/db/kysely.ts';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { setApp } from '../support/access-views.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { ACME, ADA, appSuite, GRACE } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, GRACE, ROOT } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
 
 const view = appSuite('access view');
 
@@ -102,6 +105,43 @@ view('is deactivated, which is recorded once, and activated again', async ({ app
   assert.equal(entries[2]?.details.data_permissions, { from: null, to: null });
   assert.not.match(JSON.stringify(entries), new RegExp(`${key}|north`));
 });
+
+view('of a person who has left stays off, and says nothing of the roles that they get', async ({ app }) => {
+  const user = 'left-view@acme.test';
+  const admin = app.as(ACME).accessViews;
+  await app.as(ACME).users.create({ email: user, apps: [SALES] });
+  const { key } = await admin.create({ app: 'sales', user });
+  await app.as(ACME).memberships.remove({ id: 1, email: user });
+
+  const { fields } = await rejectsWith(admin.update({ key, is_active: true }), 'invalid-input');
+  assert.match(fields?.is_active?.[0] ?? '', /does not belong/);
+  const read = async () => [
+    await admin.get({ key }),
+    (await admin.screen({ app: 'sales' })).find((row) => row.user === user)?.is_person_active,
+  ];
+  const before = await read();
+  await app.as(ROOT).roles.update({ email: user, is_staff: true });
+
+  assert.equal(await read(), before);
+});
+
+view(
+  'of a person who has left is refused without a wait for other changes of the person',
+  async ({ app }) => {
+    const user = 'locked-view@acme.test';
+    const admin = app.as(ACME).accessViews;
+    await app.as(ACME).users.create({ email: user, apps: [SALES] });
+    const { key } = await admin.create({ app: 'sales', user });
+    await app.as(ACME).memberships.remove({ id: 1, email: user });
+    await app.db().updateTable('access_views').set({ is_active: true }).where('key', '=', key).execute();
+
+    await app.orm.em.fork().transactional(async (tx) => {
+      await sql`select from users where email = ${user} for update`.execute(kysely(tx));
+      const outcome = await app.openServices().viewOpening.open({ key, userAgent: 'test', visitor: null });
+      assert.is('refusal' in outcome && outcome.refusal, 'not-granted');
+    });
+  },
+);
 
 view('is found by its id too, which a use does not change', async ({ app }) => {
   const admin = app.as(ACME).accessViews;

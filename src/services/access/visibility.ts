@@ -176,13 +176,15 @@ export const accessViewVisibleTo = (viewer: Viewer): Condition =>
 /**
  * Rows of `access_views`, joined with `apps`, that the manager may change and whose keys they may see. A key opens the
  * app as the user of the view. Keys of views of superusers and staff are therefore for superusers only; so are keys of
- * views that superusers made for users who have lost such a role since.
+ * views that superusers made for users who have lost such a role since. A view of someone who has left the client is not active, and must
+ * not say which role they have now.
  */
 export const accessViewManagedBy = (manager: Roles): Condition =>
   can(manager, 'administer')
     ? ALWAYS
     : sql`(${clientManagedBy(manager, sql`apps.client_id`)} and not access_views.by_superuser and not exists (select from users u
-        where u.id = access_views.user_id and ${hasGlobalRole('u')}))`;
+        where u.id = access_views.user_id and ${hasGlobalRole('u')} and (access_views.is_active or exists (
+          select from memberships m where m.user_id = u.id and m.client_id = apps.client_id))))`;
 
 /**
  * SQL: whether the viewer may see what happened to an account at these times. While the person belonged to another client that they have left,

@@ -94,6 +94,9 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
         const before = await lock(tx, actor, idOrKey);
         if (before.is_one_time) throw notFound('access view');
         await requireValidChanges(tx, before, subject, settings);
+        // Superusers may invite the person again, or give them a role that opens all apps.
+        if (settings.is_active && !before.is_active && before.has_person_left && !can(actor, 'administer'))
+          throw invalid({ is_active: [HAS_LEFT] });
         if (pickDefined(settings) === null) return before;
         await change(tx, before.id, settings);
         const after = await readAccessView(tx, actor, String(before.id));
@@ -136,6 +139,8 @@ const onlyDeactivates = ({ is_active, ...others }: Settings): boolean =>
   is_active === false && pickDefined(others) === null;
 
 const FIXED = 'Cannot be changed. Create another access view.';
+
+const HAS_LEFT = 'The user of this access view does not belong to the client any more.';
 
 const requireValidChanges = async (
   tx: Em,

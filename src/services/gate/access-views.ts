@@ -3,7 +3,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
-import type { Actor } from '../access/actor.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import { openListStream } from '../access/open-list-stream.ts';
 import type { Roles } from '../access/permissions.ts';
 import {
@@ -85,9 +85,13 @@ const keyFor = (manager: Roles, key: RawBuilder<string>) =>
   expressionBuilder().case().when(accessViewManagedBy(manager)).then(key).else('').end();
 
 /** SQL: whether the person of the view, if it has one, may still open apps of the client. The accounts of people who have left are not looked at. */
-const isPersonActive = condition`(users.id is null or users.is_active and (${hasGlobalRole()}
-  or exists (select from memberships m
+const isPersonActive = (viewer: Viewer) => condition`(users.id is null or users.is_active and (
+  ${canViewAll(viewer) ? hasGlobalRole() : sql`false`} or exists (select from memberships m
     where m.user_id = users.id and m.client_id = apps.client_id and m.is_active_member)))`;
+
+/** SQL: whether the person of the view does not belong to the client. */
+const hasPersonLeft = condition`(users.id is not null and not exists (select from memberships m
+  where m.user_id = users.id and m.client_id = apps.client_id))`;
 
 /** The access views that the viewer may see, newest first, with the names of the API. */
 export const accessViewRows = (em: Em, viewer: Viewer) =>
@@ -108,7 +112,7 @@ export const accessViewRows = (em: Em, viewer: Viewer) =>
     )
     .select(['access_views.show_header', 'access_views.show_footer', 'language_code'])
     .select(['access_views.created_at as created', 'modified_at as modified'])
-    .select(isPersonActive.as('is_person_active'))
+    .select([isPersonActive(viewer).as('is_person_active'), hasPersonLeft.as('has_person_left')])
     .where(accessViewVisibleTo(viewer))
     .orderBy('access_views.id', 'desc');
 
@@ -135,7 +139,7 @@ const listedAccessViews = async (em: Em, actor: Actor, { app, user, flags = {} }
   return rows;
 };
 
-type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed' | 'is_person_active';
+type Hidden = 'client_id' | 'app_id' | 'is_one_time' | 'is_managed' | 'is_person_active' | 'has_person_left';
 export type AccessViewEncoder = RowEncoder<Exclude<keyof AccessViewRow, Hidden> | 'url'>;
 
 /** Opens a whole list of rows with an `id`, which is `key` in the query. */

@@ -6,6 +6,7 @@ import { notFound } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { leadsToApi } from '../../lib/urls.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
+import { hasGlobalRole } from '../access/visibility.ts';
 import type { AppStep } from '../auth/factor-policy.ts';
 import type { Proof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -69,8 +70,8 @@ export const createViewOpening = (unit: UnitOfWork) => {
 
   /** Takes the locks of the user and the usage log before that of the view, as an erasure does. */
   const use = async (tx: Em, known: KnownView, { key, userAgent, visitor }: Visit) => {
-    if (known.user_id !== null)
-      await kysely(tx).selectFrom('users').select('id').where('id', '=', known.user_id).forShare().execute();
+    if (known.user_id !== null && !(await lockSubject(tx, known.user_id, known.app_id)))
+      throw new Refused('not-granted');
     await lockUsage(known.app_id).execute(kysely(tx));
     const view = await countUse(tx, key, address);
     // Another request has used it up, changed it, or given it another key.
@@ -122,6 +123,22 @@ export const createViewOpening = (unit: UnitOfWork) => {
       });
     },
   };
+};
+
+/**
+ * Locks the user of a view against an erasure, if they may belong to the client of the app. Whoever opens the view of a person who has left
+ * must not wait for what other clients do with them.
+ */
+const lockSubject = async (tx: Em, userId: number, appId: string): Promise<boolean> => {
+  const subject = kysely(tx).selectFrom('users').select('id').where('id', '=', userId);
+  const locked = await subject
+    .where(
+      condition`(${hasGlobalRole()} or exists (select from memberships m join apps a on a.client_id = m.client_id
+        where m.user_id = users.id and a.id = ${appId}))`,
+    )
+    .forShare('users')
+    .executeTakeFirst();
+  return locked !== undefined;
 };
 
 type Deps = Pick<UnitOfWork, 'clock' | 'audit' | 'erasureKeys'>;
