@@ -27,7 +27,9 @@ const ARROWS: Record<string, string[]> = {
 
 /** Only these folders may import the packages of HTTP, tRPC, the database, S3 and OpenTelemetry. */
 const PACKAGES: { name: RegExp; folders: RegExp }[] = [
-  { name: /^(fastify|@fastify\/.*|node:https?)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
+  { name: /^(fastify|@fastify\/.*)$/, folders: /^(src\/http\/|src\/app\.ts|tests\/)/ },
+  { name: /^node:https?$/, folders: /^(src\/http\/|src\/app\.ts|src\/lib\/guarded-fetch\.ts|tests\/)/ },
+  { name: /^openid-client$/, folders: /^(src\/adapters\/identity-provider\/openid-connect\.ts|tests\/)/ },
   {
     name: /^(@trpc\/.*|trpc-to-openapi)$/,
     folders: /^(routers\/|src\/http\/|src\/client\/|console\/|tests\/)/,

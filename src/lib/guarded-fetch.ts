@@ -1,0 +1,105 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { reasonOf } from './errno.ts';
+
+type Options = {
+  /** Whether addresses of private networks and `http:` are allowed. */
+  allowsPrivate: boolean;
+  timeoutMs: number;
+  maxBytes: number;
+};
+
+/** What callers of `fetch` pass that this one takes. */
+type Init = {
+  method?: string;
+  headers?: Headers | Record<string, string>;
+  body?: unknown;
+  signal?: AbortSignal | null | undefined;
+};
+
+/** No answer: not allowed, not reachable, too late or too long. */
+export class FetchError extends Error {
+  override readonly name = 'FetchError';
+}
+
+export type GuardedFetch = ReturnType<typeof createGuardedFetch>;
+
+/**
+ * A `fetch` for URLs that users enter (SSRF). It connects to addresses of the public internet only, which it checks when it connects, so that
+ * a name server cannot answer the check with one address and the connection with another. It follows no redirects, reads no more than
+ * `maxBytes`, and ends after `timeoutMs`.
+ * @throws FetchError without an answer
+ */
+export const createGuardedFetch =
+  ({ allowsPrivate, timeoutMs, maxBytes }: Options) =>
+  async (input: string | URL, { method = 'GET', headers, body, signal }: Init = {}): Promise<Response> => {
+    const url = new URL(input);
+    if (url.protocol !== 'https:' && !(allowsPrivate && url.protocol === 'http:'))
+      throw new FetchError(`${url.origin} is no https:// address.`);
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    // Not looked up, so not checked by `lookupPublic`.
+    if (!allowsPrivate && isIP(host) !== 0 && !isPublic(host)) throw privateAddress(host);
+    const limit = AbortSignal.timeout(timeoutMs);
+    const text = body === undefined || body === null ? undefined : String(body);
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+      const sent = send(url, {
+        method,
+        headers: {
+          ...Object.fromEntries(new Headers(headers)),
+          ...(text !== undefined && { 'content-length': Buffer.byteLength(text) }),
+        },
+        // Without a pool, whose connections were checked for another request.
+        agent: false,
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
+        ...(!allowsPrivate && { lookup: lookupPublic }),
+      });
+      sent.once('response', resolve).once('error', reject).end(text);
+    }).catch(rethrow);
+    const status = response.statusCode ?? 0;
+    const content = await readBody(response, maxBytes).catch(rethrow);
+    return new Response(NULL_BODY_STATUSES.has(status) ? null : content, {
+      status,
+      headers: Object.entries(response.headers).flatMap(([name, values]) =>
+        [values ?? []].flat().map((value): [string, string] => [name, value]),
+      ),
+    });
+  };
+
+const NULL_BODY_STATUSES = new Set([204, 205, 304]);
+
+const rethrow = (error: unknown): never => {
+  throw error instanceof FetchError ? error : new FetchError(reasonOf(error), { cause: error });
+};
+
+const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    size += chunk.length;
+    // Leaving the loop destroys the response.
+    if (size > maxBytes) throw new FetchError(`The response has more than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return new Uint8Array(Buffer.concat(chunks));
+};
+
+/** Whether an IP address is one of the public internet: not private, loopback, link-local, reserved or one that embeds another. */
+export const isPublic = (address: string): boolean => ipaddr.process(address).range() === 'unicast';
+
+const privateAddress = (host: string): FetchError => new FetchError(`${host} is in a private network.`);
+
+/** As `lookup`, for public addresses only. */
+const lookupPublic: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+    if (error) return callback(error, '', 0);
+    const [first] = addresses;
+    if (!first || !addresses.every(({ address }) => isPublic(address)))
+      return callback(privateAddress(hostname), '', 0);
+    if (options.all) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  });
+};
