@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { instant, uniqueIndex } from './columns.ts';
+import { index, instant, uniqueIndex } from './columns.ts';
+import { SsoConnection } from './sso.ts';
 import { User } from './user.ts';
 
 /** An API token. Only its SHA-256 is stored. */
@@ -34,6 +35,7 @@ export const ApiToken = defineEntity({
 export const Session = defineEntity({
   name: 'Session',
   tableName: 'sessions',
+  indexes: [index('sessions_by_connection', 'sessions (connection_id, sid) where connection_id is not null')],
   properties: {
     id: p.bigint('number').primary().autoincrement(),
     user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
@@ -50,6 +52,10 @@ export const Session = defineEntity({
     /** Network address of the last use. */
     lastAddress: p.string().length(45).default(''),
     userAgent: p.string().length(255).default(''),
+    /** By which the user logged in, if not by a password. */
+    connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('set null').updateRule('no action'),
+    /** The session at the identity provider, whose logout ends this one. */
+    sid: p.string().length(255).nullable(),
   },
 });
 

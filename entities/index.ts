@@ -16,6 +16,7 @@ import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
 import { FetchedPackage, LoadedPackage } from './package.ts';
 import { RateLimit } from './rate-limit.ts';
+import { ClientDomain, ExternalIdentity, SsoConnection, SsoGroup, SsoLogin, SsoLogout } from './sso.ts';
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
 import { UsageAppDay, UsageDay, UsageEntry, UsageStackDay, UsageWindow } from './usage.ts';
 import { UserSchema } from './user.ts';
@@ -63,6 +64,12 @@ export const entities = [
   Group,
   GroupMember,
   GroupApp,
+  SsoConnection,
+  SsoGroup,
+  ClientDomain,
+  ExternalIdentity,
+  SsoLogin,
+  SsoLogout,
   AccessRequestSchema,
   AccessView,
   AccessViewUse,

@@ -91,6 +91,9 @@ export type Browser = {
   keepPasskey: (token: string, minutes: number) => void;
   /** Deletes it, unless a streamed response has sent its headers. */
   forgetPasskey: () => void;
+  /** The secret that binds logins at identity providers to the browser. */
+  sso: string | null;
+  keepSso: (secret: string, minutes: number) => void;
   /** Sets the device cookie, unless a streamed response has sent its headers; null sets none. */
   keepDevice: (cookie: string | null) => void;
 };

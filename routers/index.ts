@@ -17,6 +17,7 @@ import { profileRouter } from './profile.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sessionsRouter } from './sessions.ts';
 import { environmentRouter, sitesRouter } from './sites.ts';
+import { domainsRouter, ssoRouter } from './sso.ts';
 import { signingKeysRouter, ticketsRouter } from './tickets.ts';
 import { tokensRouter } from './tokens.ts';
 import { createCallerFactory, router } from './trpc.ts';
@@ -27,6 +28,8 @@ export const appRouter = router({
   tokens: tokensRouter,
   sessions: sessionsRouter,
   mfa: mfaRouter,
+  sso: ssoRouter,
+  domains: domainsRouter,
   passwords: passwordsRouter,
   branding: brandingRouter,
   sites: sitesRouter,

@@ -31,7 +31,7 @@ export const passwordsRouter = router({
   renew: route(publicProcedure, 'POST', '/password/change-expired/', {
     summary: 'Change an expired password',
     description: 'For users who cannot log in because their password has expired.',
-    problems: ['invalid-credentials', 'password_expired', 'throttled'],
+    problems: ['invalid-credentials', 'password_expired', 'sso-required', 'throttled'],
     status: 204,
   })
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
@@ -56,7 +56,7 @@ export const passwordsRouter = router({
   verifyToken: route(publicProcedure, 'POST', '/password/reset/verify/', {
     summary: 'Verify the token of a password reset',
     description: 'Does not use up the token.',
-    problems: ['invalid-link'],
+    problems: ['invalid-link', 'sso-required'],
     example: { token: '7.vGZ2t0y5bJq1xk8' },
   })
     .input(z.object({ token: LinkToken }))
@@ -68,7 +68,7 @@ export const passwordsRouter = router({
 
   reset: route(publicProcedure, 'POST', '/password/reset/', {
     summary: 'Reset a password',
-    problems: ['invalid-link'],
+    problems: ['invalid-link', 'sso-required'],
     status: 204,
     example: { token: '7.vGZ2t0y5bJq1xk8', password: 'a longer one, of words' },
   })

@@ -6,6 +6,7 @@ import { MINUTES } from '../src/services/auth/login-challenges.ts';
 import type { OpenedLogin } from '../src/services/auth/login-opening.ts';
 import { PASSKEY_MINUTES, type PasskeyAnswer, type PasskeyPurpose } from '../src/services/auth/passkeys.ts';
 import type { Services } from '../src/services/index.ts';
+import { startUrl } from '../src/services/sso/connections.ts';
 import type { Browser, Context } from './context.ts';
 import { EnrolmentOutput } from './mfa.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -123,6 +124,20 @@ const challengeOf = ({ browser }: Context): string => {
 };
 
 export const sessionsRouter = router({
+  /** A POST, because addresses must not appear in URLs. */
+  methods: route(publicProcedure, 'POST', '/session/methods/', {
+    summary: 'Find out how an address logs in',
+    description:
+      '`sso` is the page that logs in with the identity provider to which the domain of the address leads, or null: then ask for the password. `?next=` may be added, a path to continue to. Whether the address has an account makes no difference.',
+    example: { email: 'ada@acme.test' },
+  })
+    .input(z.object({ email: Login.username }))
+    .output(z.object({ sso: z.string().nullable() }))
+    .mutation(async ({ ctx: { services, baseUrl }, input }) => {
+      const connection = await services.ssoLogins.findByAddress(input.email);
+      return { sso: connection && startUrl(baseUrl, connection.id) };
+    }),
+
   create: route(publicProcedure, 'POST', '/session/', {
     summary: 'Start a browser session',
     description:
@@ -130,6 +145,7 @@ export const sessionsRouter = router({
     problems: [
       'invalid-credentials',
       'password_expired',
+      'sso-required',
       'otp-required',
       'second-factor-required',
       'throttled',
@@ -199,7 +215,14 @@ export const sessionsRouter = router({
     summary: 'Start a browser session with a passkey',
     description:
       'Takes what `PublicKeyCredential.toJSON()` returns for the options of a `login`. Needs neither the password nor another factor. Every refusal has the same answer, also for unknown passkeys and inactive users. Sets the session cookie, as `POST /api/v1/session/` does.',
-    problems: ['invalid-passkey', 'passkeys-unavailable', 'throttled', 'unauthenticated', 'cross-site'],
+    problems: [
+      'invalid-passkey',
+      'passkeys-unavailable',
+      'sso-required',
+      'throttled',
+      'unauthenticated',
+      'cross-site',
+    ],
   })
     .input(z.object({ passkey: Assertion }))
     .output(LoginOutput)

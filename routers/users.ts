@@ -25,6 +25,7 @@ import {
   userOutput,
   userSort,
 } from './schemas/users.ts';
+import { identityProcedures } from './sso.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
@@ -289,6 +290,7 @@ export const usersRouter = router({
 
   ...personProcedures,
   ...factorProcedures,
+  ...identityProcedures,
   ...dataRightsProcedures,
 });
 

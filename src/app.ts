@@ -5,8 +5,10 @@ import { openBackupStore } from './adapters/backup-store/backup-store.ts';
 import { loadCommonPasswords } from './adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
 import type { Argon2Cost } from './adapters/hashing/password-hashes.ts';
+import { createIdentityProvider } from './adapters/identity-provider/identity-provider.ts';
 import { openMailer } from './adapters/mail/mailer.ts';
 import { openPackageStore } from './adapters/package-store/package-store.ts';
+import { createTxtReader, type ReadTxtRecords } from './adapters/txt-records.ts';
 import type { Config } from './config/config.ts';
 import type { Connection } from './config/connection.ts';
 import { openUnlimitedSession } from './db/client.ts';
@@ -46,6 +48,7 @@ import {
 } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
 import { createSharedParts } from './services/shared-parts.ts';
+import { recheckDomains } from './services/sso/domains.ts';
 import type { ServiceDeps } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
 import { pruneGrants } from './services/users/grants.ts';
@@ -60,6 +63,8 @@ type AppDeps = {
   /** Lower cost of password hashes, only for tests. */
   hashCost?: Argon2Cost;
   timeLimitMs?: number;
+  /** Default: name servers. */
+  readTxtRecords?: ReadTxtRecords;
 };
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -148,7 +153,8 @@ export const createApp = async (deps: AppDeps) => {
 type Resources = Awaited<ReturnType<typeof openResources>>;
 
 /** Opens what the components share. */
-const openResources = async ({ config, connection, secretKey, logger, hashCost, clock }: AppDeps) => {
+const openResources = async (deps: AppDeps) => {
+  const { config, connection, secretKey, logger, hashCost, clock, readTxtRecords } = deps;
   const orm = await openDatabase(connection);
   const { pool } = orm;
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
@@ -164,6 +170,8 @@ const openResources = async ({ config, connection, secretKey, logger, hashCost, 
     clock: clock ?? databaseClock,
     hasher: await createPasswordHasher(config.argon2Concurrency, hashCost),
     store: await openPackageStore(config.appStore),
+    identityProvider: createIdentityProvider({ allowsPrivate: config.ssoPrivateNetworks }),
+    readTxtRecords: readTxtRecords ?? createTxtReader(config.dnsServers),
     signingKeys: createSigningKeys({
       ...config,
       em: orm.em.fork(),
@@ -220,7 +228,15 @@ const runBeforeCommit = (em: Em, confirm: ConfirmBeforeCommit): void => {
   });
 };
 
-const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resources) => ({
+const maintenanceTasks = ({
+  config,
+  connection,
+  orm,
+  clock,
+  signingKeys,
+  readTxtRecords,
+  logger,
+}: Resources) => ({
   erasures: (signal: AbortSignal) => resumeErasures(orm.em.fork(), clock.now, signal),
   usage: (signal: AbortSignal) =>
     maintainUsage({
@@ -234,6 +250,10 @@ const maintenanceTasks = ({ config, connection, orm, clock, signingKeys }: Resou
   signingKeys: () => signingKeys.maintain(createAudit(NO_ORIGIN, clock)),
   tickets: () => pruneTickets(orm.em.fork()),
   grants: () => pruneGrants(orm.em.fork(), createAudit(NO_ORIGIN, clock)),
+  domains: (signal: AbortSignal) => {
+    const deps = { em: orm.em.fork(), now: clock.now(), audit: createAudit(NO_ORIGIN, clock) };
+    return recheckDomains({ ...deps, readTxtRecords, logger }, signal);
+  },
   embeds: () => pruneEmbeds(orm.em.fork()),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
   audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),

@@ -64,6 +64,10 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     tokenIdleDays: read.TOKEN_IDLE_DAYS,
     /** Maximum age of a browser session. */
     sessionMaxDays: read.SESSION_MAX_DAYS,
+    /** Empty: those of the system. */
+    dnsServers: read.DNS_SERVERS,
+    /** Whether identity providers may be in private networks. */
+    ssoPrivateNetworks: read.SSO_PRIVATE_NETWORKS,
     ticketSeconds: read.TICKET_SECONDS,
     signingKeyDays: read.SIGNING_KEY_DAYS,
     staffSecondFactor: read.STAFF_SECOND_FACTOR,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { withAsciiDomain } from '../lib/email-address.ts';
 import { parseDatabaseUrl } from './database-url.ts';
@@ -25,6 +26,19 @@ export const trustedProxies = z
   .regex(/^(\d{1,2}|[\da-fA-F.:/, ]+)$/, 'must be a number of proxies, or their addresses')
   .transform((text) => (/^\d+$/.test(text) ? Number(text) : text.split(',').map((part) => part.trim())))
   .default(0);
+
+/** `192.0.2.1`, `192.0.2.1:5353`, `[2001:db8::1]:5353`: as Node takes name servers. */
+export const nameServers = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine(
+    (servers) =>
+      servers.every(
+        (server) => isIP(server.replace(/^\[?([^\]]*?)\]?(:\d{1,5})?$/, '$1')) !== 0 || isIP(server) !== 0,
+      ),
+    'must be IP addresses, separated by commas',
+  )
+  .default([]);
 
 /** The URL or path of an app, with a placeholder for its slug or id. */
 export const appUrl = z

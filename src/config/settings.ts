@@ -9,6 +9,7 @@ import {
   flag,
   httpUrl,
   mailServerUrl,
+  nameServers,
   trustedProxies,
   wholeNumber,
 } from './setting-types.ts';
@@ -108,6 +109,14 @@ export const Settings = z.object({
   ),
   SESSION_MAX_DAYS: wholeNumber(1, 400, 30).describe(
     'Maximum lifetime of a browser session in days; a session also ends after 14 days without use',
+  ),
+  DNS_SERVERS: nameServers.meta({
+    description: 'Name servers that are asked for the proofs of domains: see [sso.md](sso.md)',
+    valueType: 'IP addresses separated by commas, each with or without a port',
+    defaultText: 'those of the system',
+  }),
+  SSO_PRIVATE_NETWORKS: flag(false).describe(
+    '`1` allows identity providers in private networks, and with `http://`: see [sso.md](sso.md)',
   ),
   TICKET_SECONDS: wholeNumber(60, MAX_TICKET_SECONDS, 120).describe(
     'Lifetime of a ticket, with which an app knows who opens it: see [tickets.md](tickets.md)',

@@ -18,6 +18,9 @@ export const BROKEN_CONSTRAINTS: Record<string, FieldErrors> = {
   clients_site_id_foreign: { site: ['No such site.'] },
   memberships_client_id_foreign: { client: ['No such client.'] },
   api_tokens_user_id_name: { name: ['You have a token of this name already.'] },
+  client_domains_client_id_domain_unique: { domain: ['This client has this domain already.'] },
+  client_domains_verified: { domain: ['Another client has verified this domain.'] },
+  sso_connections_active: { is_active: ['This client has an active connection already.'] },
   saved_filters_user_id_hash_unique: { hash: ['You have a saved filter of this hash already.'] },
 };
 

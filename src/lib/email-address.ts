@@ -67,3 +67,13 @@ export const isPseudonym = (email: string): boolean => email.endsWith(`@${ERASED
 export const NewEmail = Email.refine((email) => !isPseudonym(email), {
   error: `Must not be an address at ${ERASED_DOMAIN}, which is reserved for erased people.`,
 }).meta(EMAIL_JSON);
+
+const DOMAIN = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/;
+
+/** A domain of email addresses, in its ASCII form. Not one without a dot, nor an IP address. */
+export const DomainName = z
+  .string()
+  .trim()
+  .max(253)
+  .transform((text) => domainToASCII(text.replace(/^@/, '').replace(/\.$/, '')).toLowerCase())
+  .refine((domain) => DOMAIN.test(domain) && domain !== ERASED_DOMAIN, 'Must be a domain such as acme.com.');

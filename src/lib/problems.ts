@@ -51,6 +51,12 @@ const PROBLEMS = {
     'Expired password',
     'The password has expired. Change it, or request a reset by email.',
   ],
+  'sso-required': [
+    403,
+    'Single sign-on required',
+    'Your organization requires single sign-on. Log in with your identity provider instead of a password.',
+  ],
+  'sso-failed': [403, 'Single sign-on failed', 'The identity provider could not log you in.'],
   'account-inactive': [403, 'Inactive account', 'This account has been deactivated.'],
   'reauthentication-required': [
     403,
@@ -134,6 +140,12 @@ const PROBLEMS = {
     'Package store unavailable',
     'The package store is temporarily unavailable. Try again shortly.',
   ],
+  'provider-unavailable': [
+    503,
+    'Identity provider unavailable',
+    'The identity provider does not answer. Try again shortly.',
+  ],
+  'dns-unavailable': [503, 'Name server unavailable', 'No name server answered. Try again shortly.'],
   'app-in-maintenance': [503, 'App in maintenance', 'This app is in maintenance. Try again later.'],
   stopping: [503, 'Service stopping', 'The service is shutting down. Try again shortly.'],
   overloaded: [503, 'Service overloaded', 'The service is overloaded. Try again shortly.'],

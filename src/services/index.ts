@@ -41,6 +41,11 @@ import { createOperations } from './operations/operations.ts';
 import { createAppPackages } from './packages/app-packages.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
+import { createConnections } from './sso/connections.ts';
+import { createDomains } from './sso/domains.ts';
+import { createIdentities } from './sso/identities.ts';
+import { createSsoLogins } from './sso/logins.ts';
+import { createProviderLogouts } from './sso/logouts.ts';
 import type { ServiceDeps, UnitOfWork } from './unit-of-work.ts';
 import { createUsage } from './usage/usage.ts';
 import { createUsageRecording } from './usage/usage-recording.ts';
@@ -86,6 +91,11 @@ const factories = {
   secondFactors: createSecondFactors,
   passkeyEnrolment: createPasskeyEnrolment,
   passkeys: ({ passkeys }: UnitOfWork) => passkeys,
+  connections: createConnections,
+  domains: createDomains,
+  ssoLogins: createSsoLogins,
+  ssoLogouts: createProviderLogouts,
+  identities: createIdentities,
   passwords: createPasswords,
   passwordResets: createPasswordResets,
   branding: createBranding,

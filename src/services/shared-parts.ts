@@ -13,6 +13,7 @@ import { createOpeningLookup } from './gate/forward-auth.ts';
 import { createKeyedMutex } from './idempotency/idempotency.ts';
 import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import { createHourlyLimit } from './rate-limits/counters.ts';
+import { createConnectionSecrets } from './sso/connections.ts';
 import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { EMAIL_CHANGE_LIMIT } from './users/email-changes.ts';
 import { DUPLICATE_LIMIT } from './users/user-creation.ts';
@@ -36,6 +37,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: Deps) => {
     deviceCookies: createDeviceCookies(secretKey),
     factorSecrets: createFactorSecrets(secretKey),
     passkeyChallenges: createPasskeyChallenges(secretKey),
+    connectionSecrets: createConnectionSecrets(secretKey),
     loginConcurrency: createLoginConcurrency(),
     anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),

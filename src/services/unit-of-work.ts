@@ -1,6 +1,8 @@
 import type { CommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
+import type { IdentityProvider } from '../adapters/identity-provider/identity-provider.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
+import type { ReadTxtRecords } from '../adapters/txt-records.ts';
 import type { Em } from '../db/kysely.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -24,6 +26,8 @@ export type ServiceDeps = SharedParts & {
   hasher: PasswordHasher;
   loadCommonPasswords: () => Promise<CommonPasswords>;
   store: PackageStore;
+  identityProvider: IdentityProvider;
+  readTxtRecords: ReadTxtRecords;
   links: SignedLinks;
   mailWriter: MailWriter;
   mailRoute: MailRoute;

@@ -36,6 +36,8 @@ const QUERIES: Record<string, string> = { 'passwords.previewExpiry': '?days=90' 
 const BODIES: Record<string, unknown> = {
   'grants.create': { email: ADA },
   'groups.create': { name: 'Team' },
+  'sso.create': { name: 'Acme', issuer: 'https://login.acme.test', client_id: 'steward' },
+  'domains.add': { domain: 'foreign.test' },
   'requests.approve': { version: 1 },
   'requests.deny': { version: 1 },
   'users.changeEmail': { new_email: 'free@globex.test' },
@@ -92,6 +94,22 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
   await enroll(app, GLOBEX);
   const view = await app.as(GLOBEX).accessViews.create({ app: 'fleet' });
   const group = await app.as(GLOBEX).groups.create({ id: 2, name: 'Fleet managers', members: [EDSGER] });
+  const provider = { name: 'Globex', issuer: 'https://login.globex.test', client_id: 'steward' };
+  const connection = await app.as(GLOBEX).sso.create({ id: 2, ...provider });
+  const domain = await app.as(GLOBEX).domains.add({ id: 2, domain: 'globex.test' });
+  const identity = {
+    connection_id: connection.id,
+    user_id,
+    issuer: provider.issuer,
+    subject: 'grace',
+    email: GRACE,
+  };
+  const linked = await app
+    .db()
+    .insertInto('external_identities')
+    .values({ ...identity, created_at: at })
+    .returning('id')
+    .executeTakeFirstOrThrow();
   await app.as(GLOBEX).users.create({ email: 'asks@globex.test' });
   await app.as(GLOBEX).apps.update({ app_id: FLEET[0], is_requestable: true });
   const request = await app.as('asks@globex.test').requests.create({ app: FLEET[0] });
@@ -101,6 +119,9 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     'access_views key': [view.key, 'f'.repeat(32)],
     'accessviews key': [view.key, 'f'.repeat(32)],
     group_id: [String(group.id), MISSING_ID],
+    connection_id: [String(connection.id), MISSING_ID],
+    domain_id: [String(domain.id), MISSING_ID],
+    identity_id: [String(linked.id), MISSING_ID],
     'requests id': [String(request.id), MISSING_ID],
     'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],

@@ -29,6 +29,7 @@ const LISTS = [
   'mails',
   'sessions',
   'second_factors',
+  'external_identities',
   'tokens',
   'saved_filters',
   'access_views',

@@ -5,6 +5,7 @@ import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { Problem } from '../../src/lib/problems.ts';
+import { startProviderMetadata } from '../support/identity-provider.ts';
 import { createAuthenticator } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { codeAt, enroll } from '../support/second-factors.ts';
@@ -41,6 +42,24 @@ const member = async (app: TestApp, n: number): Promise<string> =>
   (await app.as(ROOT).users.create({ email: `member${n}@lost.test`, apps: [SALES] })).email;
 const group = async (app: TestApp, n: number): Promise<number> =>
   (await app.as(ROOT).groups.create({ id: 1, name: `Group ${n}` })).id;
+
+const PROVIDER = await startProviderMetadata();
+const REGISTRATION = { issuer: PROVIDER, client_id: 'steward' };
+const connection = async (app: TestApp, n: number) => {
+  await endConnections(app);
+  const { id } = await app.as(ROOT).sso.create({ id: 1, name: `Provider ${n}`, ...REGISTRATION });
+  return { id: 1, connection_id: id };
+};
+const endConnections = (app: TestApp) => sql`delete from sso_connections`.execute(app.db());
+/** A domain that its record proves. */
+const domain = async (app: TestApp, n: number) => {
+  await sql`delete from client_domains`.execute(app.db());
+  const { id, record_name, record_value } = await app
+    .as(ROOT)
+    .domains.add({ id: 1, domain: `domain${n}.lost.test` });
+  app.txtRecords.set(record_name, [record_value]);
+  return { id: 1, domain_id: id };
+};
 
 const closedApp = async (app: TestApp, n: number): Promise<string> => {
   const id = `lost${String(n).padStart(4, '0')}`;
@@ -238,6 +257,39 @@ const INPUTS: Inputs = {
     await enroll(app, email);
     return { email };
   },
+  'sso.create': async (app, n) => {
+    await endConnections(app);
+    return { id: 1, ...REGISTRATION, name: `Connection ${n}` };
+  },
+  'sso.update': async (app, n) => ({ ...(await connection(app, n)), name: `Renamed ${n}` }),
+  'sso.test': connection,
+  'sso.remove': connection,
+  'domains.add': async (app, n) => {
+    await domain(app, n);
+    return { id: 1, domain: `added${n}.lost.test` };
+  },
+  'domains.verify': domain,
+  'domains.vouch': domain,
+  'domains.remove': domain,
+  'users.unlinkIdentity': async (app, n) => {
+    const email = await member(app, n);
+    const user = app.db().selectFrom('users').select('id').where('email', '=', email);
+    const { connection_id } = await connection(app, n);
+    const { id: identity_id } = await app
+      .db()
+      .insertInto('external_identities')
+      .values({
+        connection_id,
+        user_id: (await user.executeTakeFirstOrThrow()).id,
+        issuer: PROVIDER,
+        subject: `person ${n}`,
+        email,
+        created_at: app.clock.now(),
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return { email, identity_id };
+  },
   'mfa.startTotp': async (app, n) => {
     await endFactors(app);
     return { name: `app ${n}` };
@@ -278,6 +330,7 @@ const INPUTS: Inputs = {
 /** These sign or render something, and write nothing. */
 const CHANGES_NOTHING = [
   'apps.openTicket',
+  'sso.test',
   'apps.previewMaintenance',
   'clients.previewInvitation',
   'tickets.introspect',

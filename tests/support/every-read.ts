@@ -28,6 +28,10 @@ export const fillLists = async (app: TestApp): Promise<void> => {
     await root.invitations.create({ items: [{ email, client: 1, is_demo_user: true }] });
   }
   for (const name of ['One', 'Two']) await root.groups.create({ id: 1, name, members: [ADA], apps: [SALES] });
+  for (const name of ['One', 'Two'])
+    await root.sso.create({ id: 1, name, issuer: 'https://login.acme.test', client_id: 'steward' });
+  for (const domain of ['acme.test', 'acme.example']) await root.domains.add({ id: 1, domain });
+  await addIdentities(app);
   const expires_at = new Date(app.clock.now().getTime() + 7 * DAY_MS);
   await root.grants.update({ app_id: SALES, email: ADA, expires_at });
   await addAccessRequests(app);
@@ -40,6 +44,22 @@ export const fillLists = async (app: TestApp): Promise<void> => {
   await enroll(app, STAFF);
   for (const username of [ROOT, ROOT, ADA, ADA])
     await app.send('POST /session/', { payload: { username, password: DEMO_PASSWORD } });
+};
+
+const addIdentities = async (app: TestApp): Promise<void> => {
+  const { id: user_id } = await app
+    .db()
+    .selectFrom('users')
+    .select('id')
+    .where('email', '=', ADA)
+    .executeTakeFirstOrThrow();
+  const about = { connection_id: 1, user_id, issuer: 'https://login.acme.test', email: ADA };
+  for (const subject of ['one', '=two'])
+    await app
+      .db()
+      .insertInto('external_identities')
+      .values({ ...about, subject, created_at: app.clock.now() })
+      .execute();
 };
 
 const addAccessRequests = async (app: TestApp): Promise<void> => {

@@ -29,6 +29,7 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
   const self = app.as(PERSON);
   await self.tokens.createNamed({ name: 'Zephyrine’s export' });
   await enroll(app, PERSON, 'Phone of Zephyrine');
+  await addIdentity(app);
   await self.savedFilters.create({ stack_id: 'a0a91e46', hash: 'zephyrine', name: 'Zephyrine north' });
   await self.invitations.create({ items: [{ email: 'guest@guest.test', client: 1, extra: { by: PERSON } }] });
   await addRows(app);
@@ -191,4 +192,13 @@ export const erase = async (app: TestApp, email = PERSON) => {
   const outcome = await repeatOverloaded(() => app.as(ROOT).users.erase(confirmed));
   if (!outcome.is_finished) await resumeErasures(app.orm.em.fork(), app.clock.now);
   return outcome;
+};
+
+const addIdentity = async (app: TestApp): Promise<void> => {
+  const registration = { issuer: 'https://login.acme.test', client_id: 'steward' };
+  const { id } = await app.as(ROOT).sso.create({ id: 1, name: 'Acme ID', ...registration });
+  await sql`insert into external_identities (connection_id, user_id, issuer, subject, email, created_at)
+    select ${id}, id, 'https://login.acme.test', 'zephyrine', email, now() from users where email = ${PERSON}`.execute(
+    app.db(),
+  );
 };

@@ -35,6 +35,8 @@ const NO_BROWSER = {
   keepPasskey: () => {},
   forgetPasskey: () => {},
   keepDevice: () => {},
+  sso: null,
+  keepSso: () => {},
 };
 
 /** Longer than the service's own, as tests run on busy machines. */
@@ -56,8 +58,14 @@ export const startTestApp = async (
 ) => {
   const database = await createTestDatabase('demo');
   const packages = await makeScratchFolder();
-  const config = readConfig({ APP_STORE: `file:${packages.path}`, LOG_LEVEL: 'silent', ...settings });
+  const config = readConfig({
+    APP_STORE: `file:${packages.path}`,
+    LOG_LEVEL: 'silent',
+    SSO_PRIVATE_NETWORKS: '1',
+    ...settings,
+  });
   const clock = createTestClock();
+  const txtRecords = new Map<string, string[]>();
   const logger = createLogger(config.logLevel);
   const deps = {
     config,
@@ -67,6 +75,7 @@ export const startTestApp = async (
     clock,
     hashCost: CHEAP_HASH,
     timeLimitMs,
+    readTxtRecords: async (name: string) => txtRecords.get(name) ?? [],
   };
   const app = await createApp(deps);
   const em = () => app.orm.em.fork();
@@ -115,6 +124,8 @@ export const startTestApp = async (
     config,
     clock,
     packagesDir: packages.path,
+    /** What name servers answer, by name. */
+    txtRecords,
     connection: database.connection,
     tokenOf,
     /** Another instance on the same database. The caller closes it. */

@@ -6,6 +6,7 @@ const SESSION_COOKIE = 'steward_session';
 const DEVICE_COOKIE = 'steward_device';
 const CHALLENGE_COOKIE = 'steward_challenge';
 const PASSKEY_COOKIE = 'steward_passkey';
+const SSO_COOKIE = 'steward_sso';
 
 /**
  * With https the name gets the `__Host-` prefix: browsers then accept the cookie only from this host. Another host of the same
@@ -18,6 +19,7 @@ export const deviceCookieName = (isSecure: boolean): string => hostCookieName(DE
 export const challengeCookieName = (isSecure: boolean): string => hostCookieName(CHALLENGE_COOKIE, isSecure);
 
 export const passkeyCookieName = (isSecure: boolean): string => hostCookieName(PASSKEY_COOKIE, isSecure);
+export const ssoCookieName = (isSecure: boolean): string => hostCookieName(SSO_COOKIE, isSecure);
 
 const hostCookieName = (name: string, isSecure: boolean): string => (isSecure ? `__Host-${name}` : name);
 

@@ -17,6 +17,7 @@ import {
   readToken,
   refuseCrossSite,
   sessionCookieName,
+  ssoCookieName,
   unauthenticated,
 } from './credentials.ts';
 
@@ -221,6 +222,10 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
     forgetPasskey: () => {
       if (isStreamed) return;
       request.state.reply.clearCookie(passkeyCookieName(secure), cookie);
+    },
+    sso: request.cookies[ssoCookieName(secure)] ?? null,
+    keepSso: (secret, minutes) => {
+      request.state.reply.setCookie(ssoCookieName(secure), secret, { ...cookie, maxAge: minutes * 60 });
     },
     keepDevice: (value) => {
       if (value === null || isStreamed) return;

@@ -8,9 +8,18 @@ import {
   type Pages,
   queryParameter,
 } from './page-context.ts';
-import { codePath, enrolPath, formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
+import {
+  codePath,
+  enrolPath,
+  formActionSources,
+  homeUrl,
+  localPath,
+  loginPath,
+  redirectTo,
+} from './page-layout.ts';
 import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './parts.ts';
 import { offersPasskeys, passkeyArea } from './passkeys.ts';
+import { answering, startLogin } from './sso.ts';
 
 /** `/login/` continues to `next`, or else to the home of the client's users. */
 export const loginPages: Pages = {
@@ -19,11 +28,16 @@ export const loginPages: Pages = {
     const user = await context.currentUser();
     const isEnrolling = queryParameter(context, 'enrol') !== undefined;
     if (user && !isEnrolling) return redirectTo(context.reply, target.destination);
-    return sendLogin(context, target, { notice: noticeOf(context), username: user?.email, isEnrolling });
+    const state = { notice: noticeOf(context), username: user?.email, isEnrolling };
+    const asksForPassword = queryParameter(context, 'method') === 'password';
+    const isAddressFirst = !asksForPassword && (await context.openServices().ssoLogins.isUsed());
+    return isAddressFirst ? sendAddress(context, target, state) : sendLogin(context, target, state);
   },
 
   'POST /login/': async (context) => {
     const target = await loginTarget(context, formField(context, 'next'));
+    if (formField(context, 'step') === 'address')
+      return answering(context, () => chooseMethod(context, target));
     return formField(context, 'new_password') === ''
       ? logIn(context, target)
       : changeExpiredPassword(context, target);
@@ -66,6 +80,49 @@ export const loginTarget = async ({ getBranding }: PageContext, requested: strin
   const next = localPath(requested);
   return { branding, next, destination: next ?? homeUrl(branding.home_location) };
 };
+
+/** Asks for the address first, where some addresses lead to an identity provider. */
+const sendAddress = async (context: PageContext, target: LoginTarget, state: LoginState) => {
+  const { username = '', notice, isEnrolling = false } = state;
+  const hasPasskeys = await offersPasskeys(context);
+  return sendLoginForm(context, target, {
+    title: 'Log in',
+    intro: welcome(target),
+    notice: notice !== undefined && html`<p role="status">${notice}</p>`,
+    fields: [
+      hiddenField('step', 'address'),
+      ...(isEnrolling ? [hiddenField('enrol', '1')] : []),
+      emailField({ name: 'username', value: username, isFocused: true, hasPasskeys }),
+    ],
+    button: 'Continue',
+    otherWay: hasPasskeys && passkeyButton(target),
+    problem: null,
+    aside: html`<a href="${passwordPath(target)}">Log in with a password</a>`,
+    // Chromium checks the redirect to the provider, too.
+    formAction: context.isSecure ? "'self' https:" : "'self' http: https:",
+  });
+};
+
+const passkeyButton = (target: LoginTarget): Html =>
+  passkeyArea({
+    purpose: 'login',
+    label: 'Sign in with a passkey',
+    ...target,
+    otherwise: 'Without it, log in with your password.',
+  });
+
+/** By the domain alone, so that the page tells nobody which accounts exist. */
+const chooseMethod = async (context: PageContext, target: LoginTarget) => {
+  const username = formField(context, 'username').trim();
+  const connection = await context.openServices().ssoLogins.findByAddress(username);
+  const isEnrolling = formField(context, 'enrol') !== '';
+  if (!connection) return sendLogin(context, target, { username, isEnrolling });
+  const start = { connectionId: connection.id, kind: 'login', next: target.next } as const;
+  return startLogin(context, { ...start, email: username });
+};
+
+const passwordPath = ({ next }: LoginTarget): string =>
+  `/login/?${new URLSearchParams({ method: 'password', ...(next !== null && { next }) })}`;
 
 const logIn = async (context: PageContext, target: LoginTarget) => {
   const username = formField(context, 'username');
@@ -133,14 +190,13 @@ type LoginState = {
 
 const sendLogin = async (context: PageContext, target: LoginTarget, state: LoginState) => {
   const { username = '', problem = null, notice, isEnrolling = false } = state;
-  const { login_title, login_subtitle, client_name } = target.branding;
   const errors = problem?.fields;
   const hasPasskeys = await offersPasskeys(context);
+  const isSsoRequired = problem?.code === 'sso-required';
   return sendLoginForm(context, target, {
     title: 'Log in',
-    intro: html`
-<h1>${login_title || `Welcome to ${client_name}`}</h1>
-${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
+    intro: welcome(target),
+    aside: isSsoRequired && html`<a href="${loginPath(target.next ?? '/')}">Log in with single sign-on</a>`,
     notice: notice !== undefined && html`<p role="status">${notice}</p>`,
     fields: [
       ...(isEnrolling ? [hiddenField('enrol', '1')] : []),
@@ -158,17 +214,14 @@ ${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`,
       }),
     ],
     button: 'Log in',
-    otherWay:
-      hasPasskeys &&
-      passkeyArea({
-        purpose: 'login',
-        label: 'Sign in with a passkey',
-        ...target,
-        otherwise: 'Without it, log in with your password.',
-      }),
+    otherWay: hasPasskeys && passkeyButton(target),
     problem,
   });
 };
+
+const welcome = ({ branding: { login_title, login_subtitle, client_name } }: LoginTarget): Html => html`
+<h1>${login_title || `Welcome to ${client_name}`}</h1>
+${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`;
 
 /** The form for a user whose password is correct but expired: sets a new password, then logs in. */
 const sendExpired = async (context: PageContext, target: LoginTarget, { username, problem }: FailedLogin) => {
@@ -196,11 +249,14 @@ type LoginForm = {
   /** Another way to log in. */
   otherWay?: Html | false;
   problem: Problem | null;
+  /** Instead of the link for a forgotten password. */
+  aside?: Html | false;
+  formAction?: string;
 };
 
 const sendLoginForm = (context: PageContext, target: LoginTarget, form: LoginForm) => {
   const { next, destination } = target;
-  const { title, notice = false, otherWay = false, problem } = form;
+  const { title, notice = false, otherWay = false, problem, aside = false } = form;
   const content = html`${form.intro}
 <form class="card" method="post" action="/login/">
 ${notice}
@@ -210,8 +266,8 @@ ${next !== null && hiddenField('next', next)}
 ${form.fields}
 <button>${form.button}</button>
 ${otherWay}
-<p class="aside"><a href="/password/reset/">Forgot your password?</a></p>
+<p class="aside">${aside || html`<a href="/password/reset/">Forgot your password?</a>`}</p>
 </form>`;
-  const formAction = formActionSources(destination);
+  const formAction = form.formAction ?? formActionSources(destination);
   return context.sendPage({ title, content, problem, formAction, hasScript: otherWay !== false });
 };

@@ -51,6 +51,7 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
       const { logins } = contextOf(request, deps).openServices();
       return (await attempt(() => logins.readChallenge(challenge))).value?.kinds ?? null;
     },
+    browser: contextOf(request, deps).browser,
     /** For what no procedure does. */
     openServices: () => contextOf(request, deps).openServices(),
     getBranding,

@@ -17,6 +17,7 @@ import { createPageContext } from './page-context.ts';
 import { sendPage } from './page-layout.ts';
 import { servePasskeyScript } from './passkeys.ts';
 import { passwordChangePages, passwordResetPages } from './passwords.ts';
+import { ssoPages } from './sso.ts';
 
 const PAGES = {
   ...homePages,
@@ -24,6 +25,7 @@ const PAGES = {
   ...loginPages,
   ...loginCodePages,
   ...loginEnrolPages,
+  ...ssoPages,
   ...passwordResetPages,
   ...passwordChangePages,
   ...emailPages,

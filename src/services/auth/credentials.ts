@@ -4,7 +4,6 @@ import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import { type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
-import type { AuthMethod } from './methods.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
 
@@ -43,8 +42,15 @@ type NewSession = {
   address: string;
   userAgent: string;
   maxDays: number;
-  methods: readonly AuthMethod[];
+  methods: readonly string[];
+  /** Of a login by single sign-on. */
+  provider?: ProviderSession | null;
+  /** If it is not `now`. */
+  authenticatedAt?: Date;
 };
+
+/** The session at an identity provider with which a session here began. */
+export type ProviderSession = { connectionId: number; sid: string | null; methods: readonly string[] };
 
 /** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
 export const tokenDigest = (secret: string): string => digest('sha256', secret);
@@ -111,10 +117,9 @@ const pruneAndCheck = (
     .executeTakeFirstOrThrow();
 
 /** As `addToken`, for a session. */
-export const addSession = async (
-  tx: Em,
-  { userId, secret, now, address, userAgent, maxDays, methods, staffPolicy }: NewSession,
-) => {
+export const addSession = async (tx: Em, session: NewSession) => {
+  const { userId, secret, now, address, userAgent, maxDays, methods, staffPolicy } = session;
+  const { provider, authenticatedAt = now } = session;
   const { id } = await kysely(tx)
     .insertInto('sessions')
     .values({
@@ -122,10 +127,12 @@ export const addSession = async (
       digest: tokenDigest(secret),
       created_at: now,
       last_used: now,
-      authenticated_at: now,
+      authenticated_at: authenticatedAt,
       methods: [...methods],
       last_address: address,
       user_agent: toPrintable(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
+      connection_id: provider?.connectionId ?? null,
+      sid: provider?.sid ?? null,
       // By the database's clock, which all instances share.
       expires_at: sql`now() + ${maxDays}::int * interval '1 day'`,
     })
@@ -166,6 +173,7 @@ export const revokeCredentials = async (
     await sql`delete from ${CREDENTIAL_TABLES[kind]} where ${isOfUsers} and id <> ${keptId}`.execute(db);
   }
   await db.deleteFrom('login_challenges').where(isOfUsers).execute();
+  await db.deleteFrom('sso_logins').where(isOfUsers).execute();
   await db.deleteFrom('password_links').where(isOfUsers).execute();
   // Changes of the address that are not confirmed yet.
   await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();

@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import { tokenDigest } from './credentials.ts';
+import { type ProviderSession, tokenDigest } from './credentials.ts';
 import type { LoginStep } from './factor-policy.ts';
 
 /** Minutes between the password and the second factor. */
@@ -25,15 +25,22 @@ const CHALLENGES_PER_USER = 20;
 
 const TOKEN_PATTERN = /^[\w-]{43}$/;
 
-type NewChallenge = { userId: number; step: LoginStep; sealedSecret: Buffer | null; now: Date };
+/** `sealedSecret`: of an enrolment; `provider`: of single sign-on. */
+type NewChallenge = {
+  userId: number;
+  step: LoginStep;
+  sealedSecret: Buffer | null;
+  provider: ProviderSession | null;
+  now: Date;
+};
 
 /**
- * Adds a challenge for a locked user, whose password was entered. Returns its token, which only the browser keeps.
- * @param challenge `sealedSecret`: of an enrolment
+ * Adds a challenge for a locked user, whose password was entered, or whom an identity provider has logged in. Returns its token, which only
+ * the browser keeps.
  */
 export const addChallenge = async (
   tx: Em,
-  { userId, step, sealedSecret, now }: NewChallenge,
+  { userId, step, sealedSecret, provider, now }: NewChallenge,
 ): Promise<string> => {
   const token = newSecret();
   const db = kysely(tx);
@@ -42,9 +49,12 @@ export const addChallenge = async (
     .values({
       user_id: userId,
       digest: tokenDigest(token),
-      first_step: 'password',
+      first_step: provider ? 'sso' : 'password',
       step,
       sealed_secret: sealedSecret,
+      connection_id: provider?.connectionId ?? null,
+      sid: provider?.sid ?? null,
+      methods: provider ? [...provider.methods] : null,
       created_at: now,
       expires_at: new Date(now.getTime() + MINUTES[step] * MINUTE_MS),
     })
@@ -90,14 +100,16 @@ export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: D
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
     .where('attempts', '<', ATTEMPTS[step])
-    .returning(['id', 'user_id', 'sealed_secret'])
+    .returning(['id', 'user_id', 'sealed_secret', 'connection_id', 'sid', 'methods'])
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
   const user = await kysely(em)
     .selectFrom('users')
     .select(['id', 'email', 'last_password_set as lastPasswordSet', CLIENT_IDS])
     .where('id', '=', taken.user_id)
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
-  return { id: taken.id, user, sealedSecret: taken.sealed_secret };
+  const { id, sealed_secret: sealedSecret, connection_id: connectionId, sid, methods } = taken;
+  const provider = connectionId === null || methods === null ? null : { connectionId, sid, methods };
+  return { id, user, sealedSecret, provider };
 };
 
 /**

@@ -150,6 +150,8 @@ const FAILURES_PER_NETWORK = { launch: 300, passkey: 100, token: 100, view: 100 
 /** Enough for a user who looks in the wrong mailbox, too few to flood the owner of the address. */
 const RESETS_PER_ACCOUNT = 5;
 const RESETS_PER_NETWORK = 50;
+/** All people of an office who log in at nine o'clock stay below it. */
+const SSO_LOGINS_PER_NETWORK = 2_000;
 /** A page that is reloaded each second stays below it. */
 const USES_PER_VIEW_AND_NETWORK = 1_000;
 
@@ -176,6 +178,11 @@ export const createAnonymousLimits = (pool: Pool) => {
       // The network first: beyond its limit, requests must not use up the limits of accounts.
       rejectAt([await hourly.add(networkKey('reset', address)), RESETS_PER_NETWORK + 1]);
       rejectAt([await hourly.add(accountKey('reset', email)), RESETS_PER_ACCOUNT + 1]);
+    },
+
+    /** Counts a login that is started at an identity provider: each adds a row. */
+    addSsoLogin: async (address: string): Promise<void> => {
+      rejectAt([await counter.add(networkKey('sso', address)), SSO_LOGINS_PER_NETWORK + 1]);
     },
 
     /** Counts a use of an access view that has no limit, as each adds rows that are kept. */

@@ -1,18 +1,25 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { addSession } from './credentials.ts';
+import { addSession, type ProviderSession } from './credentials.ts';
 import type { CodeOwner } from './factor-codes.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
 import { addChallenge } from './login-challenges.ts';
-import type { AuthMethod } from './methods.ts';
 import { newTotpSecret } from './totp.ts';
 
 /** What a browser gets for what was proven so far: the secret of a session, or the token of a challenge and what it waits for. */
 export type OpenedLogin = { session: string } | { challenge: string; step: LoginStep };
 
-/** `details`: for the audit trail. */
-type Login = { methods: readonly AuthMethod[]; userAgent: string; details?: Record<string, unknown> };
+type Login = {
+  methods: readonly string[];
+  userAgent: string;
+  /** Of single sign-on. */
+  provider?: ProviderSession | null;
+  /** When the user has proven it, if not now. */
+  authenticatedAt?: Date;
+  /** For the audit trail. */
+  details?: Record<string, unknown>;
+};
 
 export type LoginOpening = ReturnType<typeof createLoginOpening>;
 
@@ -21,9 +28,17 @@ export const createLoginOpening = (unit: UnitOfWork) => {
   const { clock, audit, origin, sessionMaxDays, factorSecrets, staffSecondFactor } = unit;
 
   /** A challenge for a locked user. */
-  const challenge = async (tx: Em, user: CodeOwner, step: LoginStep): Promise<OpenedLogin> => {
+  const challenge = async (
+    tx: Em,
+    user: CodeOwner,
+    step: LoginStep,
+    provider: ProviderSession | null = null,
+  ): Promise<OpenedLogin> => {
     const sealedSecret = step === 'enrol' ? factorSecrets.seal(user.id, await newTotpSecret()) : null;
-    const token = await addChallenge(tx, { userId: user.id, step, sealedSecret, now: clock.now() });
+    const token = await addChallenge(tx, {
+      ...{ userId: user.id, step, sealedSecret, provider },
+      now: clock.now(),
+    });
     const details = step === 'enrol' ? { enrol: true } : {};
     const event = { actor: user, target: user.email, clients: user.clientIds, details };
     await audit.record(tx, [{ action: 'mfa.challenge', ...event }]);
@@ -37,11 +52,12 @@ export const createLoginOpening = (unit: UnitOfWork) => {
     open: async (
       tx: Em,
       user: CodeOwner,
-      { methods, userAgent, details = {} }: Login,
+      { methods, userAgent, provider = null, authenticatedAt, details = {} }: Login,
     ): Promise<OpenedLogin> => {
       const [secret, now] = [newSecret(), clock.now()];
       const { id, state } = await addSession(tx, {
-        ...{ userId: user.id, secret, now, userAgent, methods },
+        ...{ userId: user.id, secret, now, userAgent, methods, provider },
+        ...(authenticatedAt && { authenticatedAt }),
         ...{ address: origin.address ?? '', maxDays: sessionMaxDays, staffPolicy: staffSecondFactor },
       });
       const step = nextLoginStep(state, methods, now);
@@ -51,7 +67,7 @@ export const createLoginOpening = (unit: UnitOfWork) => {
         return { session: secret };
       }
       await kysely(tx).deleteFrom('sessions').where('id', '=', id).execute();
-      return challenge(tx, user, step);
+      return challenge(tx, user, step, provider);
     },
   };
 };

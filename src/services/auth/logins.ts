@@ -10,7 +10,7 @@ import { type LoginStep, nextLoginStep } from './factor-policy.ts';
 import type { FactorProof } from './factor-proofs.ts';
 import { completeChallenge, findChallengeUser, readEnrolment, takeAttempt } from './login-challenges.ts';
 import { createLoginOpening, type OpenedLogin } from './login-opening.ts';
-import { type AuthMethod, addMethods, BY_BOTH, BY_PASSWORD } from './methods.ts';
+import { type AuthMethod, addMethods, BY_BOTH, BY_CODE, BY_PASSWORD } from './methods.ts';
 import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 import { addFirstFactor, enrolmentUrl } from './second-factors.ts';
@@ -45,9 +45,10 @@ export const createLogins = (unit: UnitOfWork) => {
     return attempt.value;
   };
 
-  /** @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded` */
+  /** @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `throttled`, `overloaded` */
   const verifyPassword = async ({ username, password, entry }: Password): Promise<VerifiedUser> => {
     const user = await passwordVerification.verify(username, password, entry);
+    if (user.requiresSso) throw new Problem('sso-required');
     if (!user.isExpired) return user;
     const event = { actor: user, target: user.email, clients: user.clientIds };
     await audit.record(em, [{ action: 'login.expired', ...event }]);
@@ -89,7 +90,7 @@ export const createLogins = (unit: UnitOfWork) => {
   return {
     /**
      * Exchanges a password for a new token of 40 hexadecimal characters. A user with a second factor also needs a code of it.
-     * @throws Problem `invalid-credentials`, `password_expired`, `otp-required`, `invalid-otp`, `throttled`, `overloaded`
+     * @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `otp-required`, `invalid-otp`, `throttled`, `overloaded`
      */
     createToken: (username: string, password: string, otp: string | undefined): Promise<string> => {
       const create = async () => {
@@ -116,7 +117,7 @@ export const createLogins = (unit: UnitOfWork) => {
      * Exchanges a password for a browser session and returns its secret; of a user with a second factor, or who has to set one up, for a
      * challenge, and returns its token.
      * @param wantsFactor whether a user without a second factor is about to set one up anyway
-     * @throws Problem `invalid-credentials`, `password_expired`, `throttled`, `overloaded`
+     * @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `throttled`, `overloaded`
      */
     createSession: (
       username: string,
@@ -144,14 +145,14 @@ export const createLogins = (unit: UnitOfWork) => {
     answerChallenge: (challenge: string, proof: FactorProof, browser: LoginBrowser): Promise<OpenedLogin> => {
       const { userAgent, device: deviceCookie } = browser;
       const answer = async () => {
-        const { id, user } = await takeAttempt(em, challenge, 'code', clock.now());
+        const { id, user, provider } = await takeAttempt(em, challenge, 'code', clock.now());
         return factorProofs.limit(user, { deviceCookie }, proof, (consume) =>
           em.transactional(async (tx) => {
             const now = clock.now();
             if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
             await completeChallenge(tx, id, now);
-            const methods = addMethods(BY_PASSWORD, await consume(tx));
-            return opening.open(tx, user, { methods, userAgent });
+            const methods = addMethods(provider?.methods ?? BY_PASSWORD, await consume(tx));
+            return opening.open(tx, user, { methods, userAgent, provider });
           }),
         );
       };
@@ -161,7 +162,7 @@ export const createLogins = (unit: UnitOfWork) => {
     /**
      * Exchanges an answer of a passkey for a browser session and returns its secret. It needs no password, not even one that has not
      * expired.
-     * @throws Problem `invalid-passkey`, `throttled`
+     * @throws Problem `invalid-passkey`, `sso-required`, `throttled`
      */
     createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<OpenedLogin> => {
       const create = async () => {
@@ -170,6 +171,7 @@ export const createLogins = (unit: UnitOfWork) => {
         try {
           if (!passkey) throw invalidPasskey();
           const verified = await passkeys.verify(passkey, answer);
+          if (passkey.requiresSso) throw new Problem('sso-required');
           return await em.transactional(async (tx) => {
             if (!(await recordLogin(tx, passkey, clock.now()))) throw invalidPasskey();
             const methods = await passkeys.consume(tx, verified);
@@ -210,14 +212,15 @@ export const createLogins = (unit: UnitOfWork) => {
     enrol: (challenge: string, code: string, { userAgent }: LoginBrowser) => {
       const enrol = async () => {
         const taken = await takeAttempt(em, challenge, 'enrol', clock.now());
-        const { id, user, sealedSecret } = taken;
+        const { id, user, sealedSecret, provider } = taken;
         if (sealedSecret === null) throw new Problem('invalid-challenge');
         return em.transactional(async (tx) => {
           const now = clock.now();
           if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
           await completeChallenge(tx, id, now);
           const codes = await addFirstFactor(unit, tx, { user, sealedSecret, code, now });
-          return { login: await opening.open(tx, user, { methods: BY_BOTH, userAgent }), codes };
+          const methods = addMethods(provider?.methods ?? BY_PASSWORD, BY_CODE);
+          return { login: await opening.open(tx, user, { methods, userAgent, provider }), codes };
         });
       };
       return reported(enrol(), ({ login }) => outcomeOfLogin(login));

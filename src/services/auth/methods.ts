@@ -11,6 +11,21 @@ export const BY_CODE: readonly AuthMethod[] = ['otp', 'mfa'];
 
 /** A passkey that has verified its user counts as two factors: the key, and how the user unlocks it. Synchronized keys leave the hardware. */
 export const byPasskey = (isBackedUp: boolean): readonly AuthMethod[] => [isBackedUp ? 'swk' : 'hwk', 'mfa'];
+/** Values of the claim `amr` that stand for a second factor. */
+const SECOND_FACTORS = ['mfa', 'otp', 'hwk', 'swk', 'sc'];
+
+/** Whether the methods include a second factor. */
+const hasFactor = (methods: readonly string[]): boolean =>
+  methods.some((method) => SECOND_FACTORS.includes(method));
+
+const METHOD = /^[a-z_]{1,20}$/;
+const MAX_METHODS = 10;
+
+/** Those of a login by single sign-on: `sso`, and what the identity provider states in `amr`. */
+export const byProvider = (amr: readonly string[]): string[] => {
+  const stated = amr.filter((method) => METHOD.test(method)).slice(0, MAX_METHODS);
+  return addMethods(['sso', ...stated], hasFactor(stated) ? ['mfa'] : []);
+};
 
 export const BY_BOTH: readonly AuthMethod[] = [...BY_PASSWORD, ...BY_CODE];
 

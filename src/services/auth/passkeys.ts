@@ -6,6 +6,7 @@ import { newSecret } from '../../lib/ids.ts';
 import { notFound } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
+import { REQUIRES_SSO } from '../sso/requirement.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AuthMethod, byPasskey } from './methods.ts';
 import {
@@ -144,6 +145,7 @@ const findPasskey = (em: Em, credentialId: string) =>
     .innerJoin('users', 'users.id', 'factor.user_id')
     .select(['factor_id', 'public_key', 'user_handle'])
     .select(['users.id', 'users.email', 'users.last_password_set as lastPasswordSet', CLIENT_IDS])
+    .select(REQUIRES_SSO.as('requiresSso'))
     .where('credential_id', '=', credentialId)
     .executeTakeFirst();
 

@@ -12,6 +12,7 @@ import type { AuditEvent } from '../audit/audit.ts';
 import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/counters.ts';
+import { REQUIRES_SSO } from '../sso/requirement.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
 import type { AdmittedLogin, LoginSource } from './login-limits.ts';
@@ -30,7 +31,10 @@ type Deps = Pick<
 >;
 
 /** A user whose password was verified, by this login. */
-export type VerifiedUser = Pick<Account, 'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired'> & {
+export type VerifiedUser = Pick<
+  Account,
+  'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired' | 'requiresSso'
+> & {
   factors: FactorState;
   login: AdmittedLogin;
 };
@@ -134,6 +138,7 @@ const findAccount = async (em: Em, email: string, now: Date, staffPolicy: StaffP
         .select([
           CLIENT_IDS,
           condition`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
+          REQUIRES_SSO.as('requiresSso'),
         ])
         .select(factorState(staffPolicy))
         .where('email', '=', email)

@@ -202,6 +202,7 @@ const OWNED_TABLES = [
   'operation_changes',
   'email_changes',
   'mfa_factors',
+  'external_identities',
   'recovery_codes',
 ] as const;
 

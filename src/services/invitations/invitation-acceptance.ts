@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
 import { Invitation } from '../../../entities/invitation.ts';
 import { User } from '../../../entities/user.ts';
@@ -10,7 +10,7 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { canAllOf, MEMBER, rolesIn } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
-import { type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
+import { type Audit, type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import { BY_PASSWORD } from '../auth/methods.ts';
@@ -121,6 +121,59 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
   };
 };
 
+type ProviderAcceptance = {
+  clientId: number;
+  email: string;
+  /** The locked user who accepts; null to create them, who must not exist. */
+  userId: number | null;
+  firstName: string;
+  lastName: string;
+  now: Date;
+};
+
+/** Locks the open invitation of a client to an address, then its groups, before the user is locked. */
+export const lockInvitation = async (
+  tx: Em,
+  { clientId, email }: { clientId: number; email: string },
+): Promise<void> => {
+  const lockMode = LockMode.PESSIMISTIC_WRITE;
+  const locked = await tx.findOne(Invitation, { client: clientId, email, status: 'pending' }, { lockMode });
+  if (locked) await lockGroups(tx, locked.id);
+};
+
+/**
+ * Accepts the open invitation to the address of a person whom the identity provider of the client has logged in. The caller has called
+ * `lockInvitation`.
+ * @returns the user
+ * @throws Problem `invitation-closed`, and as `accept`
+ */
+export const acceptWithProvider = async (
+  { tx, audit }: { tx: Em; audit: Audit },
+  { clientId, email, userId, firstName, lastName, now }: ProviderAcceptance,
+): Promise<{ id: number; email: string }> => {
+  const locked = await tx.findOne(Invitation, { client: clientId, email, status: 'pending' });
+  if (!locked?.accept(now)) throw new Problem('invitation-closed');
+  await tx.flush();
+  const invitation = await invitationPages(tx, now)
+    .where('invitations.id', '=', locked.id)
+    .executeTakeFirstOrThrow();
+  if (userId !== null) {
+    const user = { id: userId, email };
+    const { action, details } = await extendInvitee(tx, invitation, userId, now);
+    const events = [acceptEvent(invitation, user)];
+    if (!isEmpty(details)) events.push({ action, actor: user, target: email, clients: [clientId], details });
+    await audit.record(tx, events);
+    return user;
+  }
+  const names = { firstName: firstName || invitation.first_name, lastName: lastName || invitation.last_name };
+  const user = await createInvitee(tx, invitation, { ...names, hash: null, now });
+  await audit.record(tx, [
+    { action: 'user.create', actor: user, target: user.email, clients: [clientId] },
+    acceptEvent(invitation, user),
+  ]);
+  return user;
+};
+
 const namesOf = (invitation: InvitationByLink, input: Acceptance) => ({
   firstName: input.first_name ?? invitation.first_name,
   lastName: input.last_name ?? invitation.last_name,
@@ -152,41 +205,44 @@ type Link = { key: string; signature: string };
  */
 const findInvitationByLink = async (em: Em, links: SignedLinks, link: Link, now: Date) => {
   if (!links.isInvitationSigned(link.key, link.signature)) throw notFound('invitation');
-  return (
-    kysely(em)
-      .selectFrom('invitations')
-      .innerJoin('clients', 'clients.id', 'invitations.client_id')
-      .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
-      .leftJoin('users as invitee', 'invitee.email', 'invitations.email')
-      .select([
-        'invitations.id',
-        'invitations.client_id',
-        'invitations.inviter_id',
-        'invitations.email',
-        'invitations.extra',
-      ])
-      .select(['invitations.first_name', 'invitations.last_name'])
-      .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
-      .select(['invitations.apps_expire_at', groupsInvitedTo.as('groups')])
-      .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
-      .select(ifStillThere('first_name').as('inviter_first_name'))
-      .select(ifStillThere('last_name').as('inviter_last_name'))
-      /** null if no user has this address yet. */
-      .select('invitee.is_active as user_is_active')
-      .select([statusAt(now).as('status'), appLabelsInvitedTo(sql`invitations.id`).as('app_labels')])
-      .where('invitations.key', '=', link.key)
-      .executeTakeFirstOrThrow(() => notFound('invitation'))
-  );
+  return invitationPages(em, now)
+    .where('invitations.key', '=', link.key)
+    .executeTakeFirstOrThrow(() => notFound('invitation'));
 };
+
+/** Invitations with the contents of their pages. */
+const invitationPages = (em: Em, now: Date) =>
+  kysely(em)
+    .selectFrom('invitations')
+    .innerJoin('clients', 'clients.id', 'invitations.client_id')
+    .innerJoin('users as inviter', 'inviter.id', 'invitations.inviter_id')
+    .leftJoin('users as invitee', 'invitee.email', 'invitations.email')
+    .select([
+      'invitations.id',
+      'invitations.client_id',
+      'invitations.inviter_id',
+      'invitations.email',
+      'invitations.extra',
+    ])
+    .select(['invitations.first_name', 'invitations.last_name'])
+    .select(['invitations.is_demo_user', 'invitations.expires_at', 'invitations.closed_at'])
+    .select(['invitations.apps_expire_at', groupsInvitedTo.as('groups')])
+    .select(['clients.name as client_name', 'invitation_body', 'support_email', 'home_location'])
+    .select(ifStillThere('first_name').as('inviter_first_name'))
+    .select(ifStillThere('last_name').as('inviter_last_name'))
+    /** null if no user has this address yet. */
+    .select('invitee.is_active as user_is_active')
+    .select([statusAt(now).as('status'), appLabelsInvitedTo(sql`invitations.id`).as('app_labels')]);
 
 /** SQL: a name of the inviter; empty of one who has left the client, because others may have changed it since. */
 const ifStillThere = (column: 'first_name' | 'last_name') => sql<string>`
   case when ${hasGlobalRole('inviter')} or exists (select from memberships m
     where m.user_id = inviter.id and m.client_id = invitations.client_id) then ${sql.ref(`inviter.${column}`)} else '' end`;
 
-export type InvitationByLink = Awaited<ReturnType<typeof findInvitationByLink>>;
+export type InvitationByLink = InferResult<ReturnType<typeof invitationPages>>[number];
 
-type NewInvitee = { firstName: string; lastName: string; hash: string; now: Date };
+/** `hash`: of the password; null for those who log in with their identity provider. */
+type NewInvitee = { firstName: string; lastName: string; hash: string | null; now: Date };
 
 /**
  * Creates the invited user, with a login at `now`.
@@ -198,11 +254,11 @@ const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInv
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
 
-  const isEmailVerified = await isByMailboxOnly(tx, invitation.id);
+  const isEmailVerified = hash !== null && (await isByMailboxOnly(tx, invitation.id));
   const user = await addUser(tx, { email, isEmailVerified, firstName, lastName, extra, isDemoUser }, now);
   user.lastLogin = now;
   await tx.flush().catch(rethrowAsLoginRequired);
-  await setPassword(tx, { userId: user.id, hash, now });
+  if (hash !== null) await setPassword(tx, { userId: user.id, hash, now });
   await joinInvited(tx, invitation, user.id, now);
   return user;
 };

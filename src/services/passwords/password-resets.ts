@@ -5,6 +5,7 @@ import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { newMail } from '../mail/new-mail.ts';
+import { REQUIRES_SSO } from '../sso/requirement.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';
@@ -34,7 +35,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
 
     /**
      * Returns the address whose password the link sets, and the policy that applies.
-     * @throws Problem `invalid-link`
+     * @throws Problem `invalid-link`, `sso-required`
      */
     verifyToken: async (token: string): Promise<{ email: string; policy: PasswordPolicy }> => {
       const { email, userId } = await findPasswordLink(em, links, token, clock.now());
@@ -45,7 +46,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
      * Sets the password and revokes all credentials of the user. After a weak password the link stays valid.
      * @returns a device cookie for the browser that opened the link; null for a user with a second factor, whose codes the mailbox must
      * not give further attempts
-     * @throws Problem `invalid-link`, `invalid-input` on `password`, `overloaded`
+     * @throws Problem `invalid-link`, `sso-required`, `invalid-input` on `password`, `overloaded`
      */
     reset: async (token: string, password: string): Promise<string | null> => {
       const link = await findPasswordLink(em, links, token, clock.now());
@@ -81,7 +82,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
 
 /**
  * Returns the link of this token and its user.
- * @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive
+ * @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive; `sso-required`
  */
 const findPasswordLink = async (em: Em, links: SignedLinks, token: string, now: Date) => {
   const parsed = parseLinkToken(token);
@@ -91,10 +92,12 @@ const findPasswordLink = async (em: Em, links: SignedLinks, token: string, now: 
     .innerJoin('users', 'users.id', 'link.user_id')
     .select(['link.id', 'link.user_id as userId', 'link.created_at as createdAt'])
     .select(['users.email', 'users.first_name as firstName', 'users.last_name as lastName'])
+    .select(REQUIRES_SSO.as('requiresSso'))
     .where('link.id', '=', parsed.id)
     .where('link.expires_at', '>', now)
     .where('users.is_active', '=', true)
     .executeTakeFirst();
   if (!link || !links.isPasswordLinkSigned(link, parsed.signature)) throw new Problem('invalid-link');
+  if (link.requiresSso) throw new Problem('sso-required');
   return link;
 };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { invalid } from '../../lib/problems.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, canViewAll } from '../access/actor.ts';
 import { clientManagedBy, hasGlobalRole } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
@@ -81,13 +81,14 @@ export const createPasswords = (unit: UnitOfWork) => {
      * Changes an expired password, which can no longer be used to log in.
      * @param deviceCookie of the browser
      * @returns its new device cookie; null for a user with a second factor, who has not entered a code
-     * @throws Problem `invalid-credentials`, `throttled`, `overloaded`, `invalid-input` on `new_password`
+     * @throws Problem `invalid-credentials`, `sso-required`, `throttled`, `overloaded`, `invalid-input` on `new_password`
      */
     changeExpired: async (
       { username, current, next }: { username: string; current: string; next: string },
       deviceCookie: string | null,
     ): Promise<string | null> => {
       const user = await passwordVerification.verify(username, current, { deviceCookie });
+      if (user.requiresSso) throw new Problem('sso-required');
       const owner = await replace(user, { current, next, kept: null }, (work) => em.transactional(work));
       return user.factors.enrolled > 0 ? null : deviceCookies.issue(owner);
     },

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
+import { unlinkFromClient } from '../sso/identities.ts';
 
 type Member = { id: number; email: string };
 
@@ -67,7 +68,7 @@ export const forgetClients = async (
     .execute();
 };
 
-/** Ends the access views that open apps of the client as the user, and their part in its groups. */
+/** Ends the access views that open apps of the client as the user, their part in its groups, and their logins with its providers. */
 export const leaveClient = async (tx: Em, userId: number, clientId: number): Promise<void> => {
   await sql`
     update access_views v set is_active = false from apps
@@ -77,4 +78,5 @@ export const leaveClient = async (tx: Em, userId: number, clientId: number): Pro
     delete from group_members gm using groups
     where groups.id = gm.group_id and groups.client_id = ${clientId}
       and gm.user_id = ${userId}`.execute(kysely(tx));
+  await unlinkFromClient(tx, userId, clientId);
 };

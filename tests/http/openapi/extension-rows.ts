@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { tokenDigest } from '../../../src/services/auth/credentials.ts';
 import { createFactorSecrets } from '../../../src/services/auth/factor-codes.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
+import { startProviderMetadata } from '../../support/identity-provider.ts';
 import { mailedEmailToken } from '../../support/mails.ts';
 import { createAuthenticator, enrollPasskey, requested } from '../../support/passkeys.ts';
 import { codeAt, enroll } from '../../support/second-factors.ts';
@@ -32,6 +33,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...aboutLogins(),
   ...(await aboutTokens(app)),
   ...(await aboutSecondFactors(app)),
+  ...(await aboutSingleSignOn(app)),
   ...(await aboutPasswords(app)),
   ...(await aboutInvitations(app)),
   ...(await aboutMails(app)),
@@ -244,6 +246,39 @@ const enrolmentOf = async (app: TestApp, email: string) => {
     .where('user_id', '=', id)
     .execute();
   return { cookie, secret };
+};
+
+const aboutSingleSignOn = async (app: TestApp): Promise<Step[]> => {
+  const registration = { issuer: await startProviderMetadata(), client_id: 'steward' };
+  const { id } = await app.as(ACME).sso.create({ id: 1, name: 'Acme ID', ...registration });
+  const domain = await app.as(ACME).domains.add({ id: 1, domain: 'acme.example' });
+  app.txtRecords.set(domain.record_name, [domain.record_value]);
+  const email = 'linked@acme.test';
+  await app.as(ACME).users.create({ email });
+  const db = app.db();
+  const user = db.selectFrom('users').select('id').where('email', '=', email);
+  const about = { connection_id: id, issuer: registration.issuer, subject: 'linked', email };
+  const { id: identity } = await db
+    .insertInto('external_identities')
+    .values({ ...about, user_id: (await user.executeTakeFirstOrThrow()).id, created_at: app.clock.now() })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const [connections, domains] = ['/jb/clients/1/sso/', '/jb/clients/1/domains/'];
+  return [
+    { line: 'POST /session/methods/', body: { email } },
+    { line: `GET ${connections}`, as: ACME },
+    { line: `POST ${connections}`, as: ACME, body: { name: 'Other', ...registration } },
+    { line: `PATCH ${connections}${id}/`, as: ACME, body: { provisions: true } },
+    { line: `POST ${connections}${id}/test/`, as: ACME },
+    { line: `GET /jb/users/${email}/identities/`, as: ACME },
+    { line: `DELETE /jb/users/${email}/identities/${identity}/`, as: ACME },
+    { line: `DELETE ${connections}${id}/`, as: ACME },
+    { line: `GET ${domains}`, as: ACME },
+    { line: `POST ${domains}`, as: ACME, body: { domain: 'acme.test' } },
+    { line: `POST ${domains}${domain.id}/verify/`, as: ACME },
+    { line: `POST ${domains}${domain.id}/vouch/`, as: ROOT },
+    { line: `DELETE ${domains}${domain.id}/`, as: ACME },
+  ];
 };
 
 /** The cookie of a browser in which the password was entered. */

@@ -1,0 +1,142 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { Client } from './client.ts';
+import { instant, uniqueIndex } from './columns.ts';
+import { Group } from './group.ts';
+import { User } from './user.ts';
+
+const claim = (name: string) => p.string().length(100).default(name);
+
+/** How members of a client log in with its identity provider (OpenID Connect). */
+export const SsoConnection = defineEntity({
+  name: 'SsoConnection',
+  tableName: 'sso_connections',
+  indexes: [
+    { properties: ['client'] },
+    // A verified domain leads to one provider.
+    uniqueIndex('sso_connections_active', 'sso_connections (client_id) where is_active'),
+  ],
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
+    name: p.string().length(100),
+    /** Identifies the provider, whose metadata is below this URL. */
+    issuer: p.string().length(2048),
+    /** What the provider calls this service: its `client_id`. */
+    registeredAs: p.string().length(255),
+    /** Encrypted with the secret key of the service, for this connection only. Null for a public client of the provider. */
+    sealedSecret: p.blob().nullable().hidden(),
+    scopes: p.string().length(500),
+    emailClaim: claim('email'),
+    firstNameClaim: claim('given_name'),
+    lastNameClaim: claim('family_name'),
+    /** Empty: groups stay as they are. */
+    groupsClaim: claim(''),
+    isActive: p.boolean().default(false),
+    /** Whether members whose address is in a verified domain cannot use a password. */
+    isRequired: p.boolean().default(false),
+    /** Whether a login creates people who have neither an account nor an invitation. */
+    provisions: p.boolean().default(false),
+    createdAt: instant(),
+    /** The last complete test with this issuer and `client_id`; a connection without one cannot be active. */
+    testedAt: instant().nullable(),
+  },
+});
+
+/** A group that people get by a connection: those whose groups claim has this value, or, if it is empty, new people. */
+export const SsoGroup = defineEntity({
+  name: 'SsoGroup',
+  tableName: 'sso_groups',
+  properties: {
+    connection: () => p.manyToOne(SsoConnection).primary().deleteRule('cascade').updateRule('no action'),
+    group: () => p.manyToOne(Group).primary().index().deleteRule('cascade').updateRule('no action'),
+    claimValue: p.string().length(255).primary(),
+  },
+});
+
+/** A domain of email addresses that a client says it owns. A TXT record proves it. */
+export const ClientDomain = defineEntity({
+  name: 'ClientDomain',
+  tableName: 'client_domains',
+  indexes: [
+    // Two clients may prove the same domain at the same time.
+    uniqueIndex(
+      'client_domains_verified',
+      'client_domains (domain) where verified_at is not null and lapsed_at is null',
+    ),
+  ],
+  uniques: [{ properties: ['client', 'domain'] }],
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    client: () => p.manyToOne(Client).deleteRule('cascade').updateRule('no action'),
+    domain: p.string().length(253),
+    /** What the TXT record must contain. It is public. */
+    token: p.string().length(43),
+    createdAt: instant(),
+    /** Null until it was proved for the first time. */
+    verifiedAt: instant().nullable(),
+    /** When the record was found to be gone; null while the proof is valid. */
+    lapsedAt: instant().nullable(),
+    /** The address of the superuser who vouched for it. Its record is not looked for. */
+    vouchedBy: p.string().length(254).nullable(),
+    /** The last answer of a name server. */
+    checkedAt: instant().nullable(),
+  },
+});
+
+/** A person at an identity provider, and the user who they are here. */
+export const ExternalIdentity = defineEntity({
+  name: 'ExternalIdentity',
+  tableName: 'external_identities',
+  uniques: [{ properties: ['issuer', 'subject'] }],
+  properties: {
+    id: p.integer().primary().autoincrement(),
+    connection: () => p.manyToOne(SsoConnection).index().deleteRule('cascade').updateRule('no action'),
+    user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
+    issuer: p.string().length(2048),
+    /** The claim `sub`: stable, unlike the address. */
+    subject: p.string().length(255),
+    /** The address that the provider stated last. */
+    email: p.string().length(254),
+    createdAt: instant(),
+    lastLogin: instant().nullable(),
+  },
+});
+
+/**
+ * A login that is under way at an identity provider, or a person who has come back from it and must show that the account is theirs. Only the
+ * browser knows the secrets from which the row's digests, the nonce and the PKCE verifier are made.
+ */
+export const SsoLogin = defineEntity({
+  name: 'SsoLogin',
+  tableName: 'sso_logins',
+  properties: {
+    id: p.bigint('number').primary().autoincrement(),
+    connection: () => p.manyToOne(SsoConnection).index().deleteRule('cascade').updateRule('no action'),
+    /** SHA-256 of the state, 64 hexadecimal characters. */
+    digest: p.string().length(64).unique().hidden(),
+    /** SHA-256 of the cookie of the browser. */
+    browserDigest: p.string().length(64).hidden(),
+    /** A test changes nothing, and belongs to the admin who started it. */
+    kind: p.enum(['login', 'confirm', 'test', 'link']),
+    user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
+    /** The page that required the login. */
+    next: p.string().length(2048).nullable(),
+    /** Of a link: what the provider stated. */
+    assertion: p.json<Record<string, unknown>>().columnType('json').nullable(),
+    createdAt: instant(),
+    expiresAt: instant().index(),
+    usedAt: instant().nullable(),
+  },
+});
+
+/** A logout that a provider has sent: its token counts once. */
+export const SsoLogout = defineEntity({
+  name: 'SsoLogout',
+  tableName: 'sso_logouts',
+  properties: {
+    connection: () => p.manyToOne(SsoConnection).primary().deleteRule('cascade').updateRule('no action'),
+    /** SHA-256 of the claim `jti`. */
+    digest: p.string().length(64).primary(),
+    expiresAt: instant().index(),
+  },
+});

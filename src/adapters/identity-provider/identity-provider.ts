@@ -1,0 +1,77 @@
+import { createGuardedFetch } from '../../lib/guarded-fetch.ts';
+
+/** How this service is registered at a provider. */
+export type Registration = {
+  issuer: string;
+  clientId: string;
+  /** Null for a public client. */
+  clientSecret: string | null;
+};
+
+/** What protects one login: only the browser that started it can complete it, once. */
+export type LoginSecrets = { state: string; nonce: string; codeVerifier: string };
+
+export type LoginRequest = LoginSecrets & {
+  redirectUri: string;
+  scopes: string;
+  /** An address that the provider may fill in. */
+  loginHint: string | null;
+  /** Whether the person must enter their password at the provider again. */
+  forcesLogin: boolean;
+};
+
+/** What a provider states about a person. The claims are verified, and as the provider sent them. */
+export type Assertion = {
+  subject: string;
+  /** The session at the provider, if it has ids for them. */
+  sid: string | null;
+  /** How the person logged in there (RFC 8176). */
+  amr: string[];
+  /** When they did. */
+  authTime: Date | null;
+  claims: Record<string, unknown>;
+};
+
+/** The contents of a valid logout token. At least one of the first two is present. */
+export type LogoutNotice = { subject: string | null; sid: string | null; jti: string; expiresAt: Date };
+
+/** Logs people in at their own provider. All functions throw `ProviderError`. */
+export type IdentityProvider = {
+  /** Reads the metadata and the keys of the provider, past the cache. */
+  check: (registration: Registration) => Promise<void>;
+  /** The URL at the provider to which the browser is sent. */
+  startLogin: (registration: Registration, request: LoginRequest) => Promise<string>;
+  /**
+   * Exchanges the answer that the browser brought back.
+   * @param url the complete URL of the answer
+   * @param needed claims without which the provider is asked for more about the person
+   */
+  completeLogin: (
+    registration: Registration,
+    answer: LoginSecrets & { url: URL; forcesLogin: boolean; needed: readonly string[] },
+  ) => Promise<Assertion>;
+  /** Verifies a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6), but not whether it was used before. */
+  verifyLogout: (registration: Registration, token: string) => Promise<LogoutNotice>;
+};
+
+/** Of one request to a provider. A login makes up to four. */
+const TIMEOUT_MS = 3_000;
+const MAX_BYTES = 1024 * 1024;
+
+/** Loads the implementation when a provider is used for the first time. */
+export const createIdentityProvider = ({ allowsPrivate }: { allowsPrivate: boolean }): IdentityProvider => {
+  const fetch = createGuardedFetch({ allowsPrivate, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+  let loaded: Promise<IdentityProvider> | undefined;
+  const load = () => {
+    loaded ??= import('./openid-connect.ts').then(({ createOpenIdConnect }) =>
+      createOpenIdConnect({ fetch, allowsHttp: allowsPrivate }),
+    );
+    return loaded;
+  };
+  return {
+    check: async (...args) => (await load()).check(...args),
+    startLogin: async (...args) => (await load()).startLogin(...args),
+    completeLogin: async (...args) => (await load()).completeLogin(...args),
+    verifyLogout: async (...args) => (await load()).verifyLogout(...args),
+  };
+};

@@ -1,0 +1,249 @@
+import type { FastifyReply } from 'fastify';
+import { html } from '../../lib/html.ts';
+import { isFault, Problem } from '../../lib/problems.ts';
+import type { Services } from '../../services/index.ts';
+import type { SsoResult, TestedLogin } from '../../services/sso/logins.ts';
+import { logFault } from '../middleware/request-logger.ts';
+import {
+  attempt,
+  formField,
+  type PageContext,
+  type Pages,
+  pathParameter,
+  queryParameter,
+} from './page-context.ts';
+import { codePath, enrolPath, formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
+import { alertBox, currentPasswordField, hiddenField, hiddenUsername, inputField } from './parts.ts';
+
+/** Enough for a chain of pages of the provider. */
+const COOKIE_MINUTES = 60;
+
+/** `/sso/{connection}/…`: logins with the identity provider of a client. */
+export const ssoPages: Pages = {
+  'GET /sso/:id/start/': (context) =>
+    answering(context, async () => {
+      const kind = kindOf(context);
+      const next = localPath(queryParameter(context, 'next'));
+      return startLogin(context, { connectionId: connectionOf(context), kind, next, email: null });
+    }),
+
+  'GET /sso/:id/callback/': (context) =>
+    answering(context, async () => {
+      const { browser, request } = context;
+      const result = await context.openServices().ssoLogins.complete({
+        connectionId: connectionOf(context),
+        query: request.url.split('?')[1] ?? '',
+        browser: browser.sso,
+        userAgent: browser.userAgent,
+        actor: await context.currentActor(),
+      });
+      return finish(context, result);
+    }),
+
+  'GET /sso/link/': (context) =>
+    answering(context, () => sendLink(context, queryParameter(context, 'state') ?? '')),
+
+  'POST /sso/link/': (context) =>
+    answering(context, async () => {
+      const { browser } = context;
+      const state = formField(context, 'state');
+      const code = formField(context, 'code');
+      const { value, problem } = await context.submit(() =>
+        context.openServices().ssoLogins.link({
+          state,
+          browser: browser.sso,
+          password: formField(context, 'password'),
+          code: code === '' ? undefined : code,
+          device: browser.device,
+          userAgent: browser.userAgent,
+        }),
+      );
+      if (!problem) return finish(context, value);
+      // The login itself is over, not this attempt.
+      if (problem.code === 'sso-failed') throw problem;
+      return sendLink(context, state, problem);
+    }),
+
+  // Called by providers (OpenID Connect Back-Channel Logout 1.0 §2.5 to §2.8).
+  'POST /sso/:id/backchannel-logout/': async (context) => {
+    const token = formField(context, 'logout_token');
+    const { ssoLogouts } = context.openServices();
+    const { problem } = await attempt(() => ssoLogouts.byToken(connectionOf(context), token));
+    if (!problem) return context.reply.code(200).send();
+    const description = { error: 'invalid_request', error_description: problem.message };
+    return context.reply.code(400).send(description);
+  },
+
+  // Shown by providers in a frame of their own page (OpenID Connect Front-Channel Logout 1.0 §2).
+  'GET /sso/:id/frontchannel-logout/': (context) =>
+    answering(context, async () => {
+      const issuer = queryParameter(context, 'iss') ?? '';
+      await context
+        .openServices()
+        .ssoLogouts.bySession(connectionOf(context), issuer, queryParameter(context, 'sid') ?? '');
+      return context.sendCard({
+        title: 'Logged out',
+        body: html`<p>You have been logged out.</p>`,
+        frameAncestors: [new URL(issuer).origin],
+      });
+    }),
+};
+
+const kindOf = (context: PageContext) => {
+  if (queryParameter(context, 'test') !== undefined) return 'test';
+  return queryParameter(context, 'confirm') === undefined ? 'login' : 'confirm';
+};
+
+/** 0 is the id of no connection. */
+const connectionOf = (context: PageContext): number => {
+  const id = pathParameter(context, 'id');
+  return /^\d{1,9}$/.test(id) ? Number(id) : 0;
+};
+
+type Start = Pick<Parameters<Services['ssoLogins']['start']>[0], 'connectionId' | 'kind' | 'next' | 'email'>;
+
+/** Sends the browser to the provider. */
+export const startLogin = async (context: PageContext, start: Start): Promise<FastifyReply> => {
+  const { browser } = context;
+  const actor = start.kind === 'test' ? await context.currentActor() : null;
+  const started = await context.openServices().ssoLogins.start({ ...start, actor, browser: browser.sso });
+  browser.keepSso(started.browser, COOKIE_MINUTES);
+  return redirectTo(context.reply, started.url, 'no-referrer');
+};
+
+const finish = async (context: PageContext, result: SsoResult): Promise<FastifyReply> => {
+  const { browser, reply } = context;
+  if (result.kind === 'test') return sendTest(context, result.test);
+  if (result.kind === 'link')
+    return redirectTo(reply, `/sso/link/?${new URLSearchParams({ state: result.state })}`);
+  if (result.kind === 'challenge') {
+    browser.keepChallenge(result.challenge, result.minutes);
+    return redirectTo(reply, result.step === 'code' ? codePath(result.next) : enrolPath(result.next));
+  }
+  if (browser.session !== null) await context.openServices().sessions.replace(browser.session);
+  browser.keepSession(result.session);
+  const { home_location } = await context.getBranding();
+  return redirectTo(reply, result.next ?? homeUrl(home_location));
+};
+
+/** Sends one page for each failure: what happened, and what to do. */
+export const answering = async (
+  context: PageContext,
+  work: () => Promise<FastifyReply>,
+): Promise<FastifyReply> => {
+  const { value, problem } = await attemptPage(work);
+  if (!problem) return value;
+  if (isFault(problem)) logFault(context.request, problem);
+  const body = html`<p>${problem.message}</p>
+<p><a class="button" href="/login/">Start again</a></p>
+<p class="aside"><a href="/login/?method=password">Log in with a password</a></p>`;
+  return context.sendCard({ title: titleOf(problem), body, problem });
+};
+
+const attemptPage = async (work: () => Promise<FastifyReply>) => {
+  try {
+    return { value: await work(), problem: null };
+  } catch (error) {
+    const isKnown = error instanceof Problem && HANDLED.includes(error.code);
+    if (!isKnown) throw error;
+    return { value: null, problem: error };
+  }
+};
+
+const HANDLED: readonly string[] = ['sso-failed', 'provider-unavailable', 'throttled'];
+
+const titleOf = ({ code }: Problem): string => {
+  if (code === 'provider-unavailable') return 'Your identity provider does not answer';
+  return code === 'throttled' ? 'Too many attempts' : 'Single sign-on failed';
+};
+
+/** Asks for the password of the account that the provider has found, once. */
+const sendLink = async (
+  context: PageContext,
+  state: string,
+  problem: Problem | null = null,
+): Promise<FastifyReply> => {
+  const link = await context.openServices().ssoLogins.readLink(state, context.browser.sso);
+  const { home_location } = await context.getBranding();
+  const isCodeWrong = problem?.code === 'invalid-otp';
+  const content = html`
+<h1>Connect your account</h1>
+<p class="lead">You have an account as ${link.email}. Enter its password once; afterwards you log in with ${link.name}.</p>
+<form class="card" method="post" action="/sso/link/">
+${alertBox(problem)}
+${context.csrfField()}
+${hiddenField('state', state)}
+${hiddenUsername(link.email)}
+${currentPasswordField({ label: 'Password', errors: problem?.fields?.password, isFocused: !isCodeWrong })}
+${
+  link.hasSecondFactor &&
+  inputField({
+    name: 'code',
+    label: 'Code of your authenticator app, or a recovery code',
+    autocomplete: 'one-time-code',
+    errors: problem?.fields?.code,
+    isFocused: isCodeWrong,
+  })
+}
+<button>Connect and log in</button>
+<p class="aside"><a href="/password/reset/">Forgot your password?</a></p>
+</form>`;
+  const formAction = formActionSources(link.next ?? homeUrl(home_location));
+  return context.sendPage({ title: 'Connect your account', content, problem, formAction });
+};
+
+/** Shows what a login would do, to the admin who tests a connection. */
+const sendTest = async (
+  context: PageContext,
+  { connection, claims, stated, decision, refusal }: TestedLogin,
+) => {
+  const rows = Object.entries(claims).map(
+    ([name, value]) => html`<dt>${name}</dt>\n<dd><code>${textOf(value)}</code></dd>\n`,
+  );
+  const groups = groupsOf(stated, connection);
+  const content = html`
+<h1>Test of ${connection.name}</h1>
+<p class="lead">The provider has logged you in. Nothing was changed.</p>
+<div class="card">
+<h2>A login would do this</h2>
+<p>${refusal === null ? outcomeOf(decision) : `Refuse the login. ${refusal}`}</p>
+${groups !== null && html`<p>${groups}</p>`}
+${stated.email === null && html`<p>The claim <code>${connection.email_claim}</code> has no email address, so the connection cannot be used yet.</p>`}
+<p><a class="button" href="/console/clients/${connection.client}/sign-in">Back to the settings</a></p>
+</div>
+<h2>Claims</h2>
+<dl class="card">${rows}</dl>`;
+  return context.sendPage({ title: `Test of ${connection.name}`, content });
+};
+
+const outcomeOf = (decision: TestedLogin['decision']): string => {
+  switch (decision.kind) {
+    case 'log-in':
+      return `Log in ${decision.user.email}, who is connected already.`;
+    case 'link':
+      return `Ask for the password of ${decision.user.email} once, and connect the account${decision.hasInvitation ? ', which accepts the invitation' : ''}.`;
+    case 'adopt':
+      return `Connect and log in ${decision.user.email}, who has no password yet.`;
+    case 'accept-invitation':
+      return `Accept the invitation of ${decision.email} and create the account.`;
+    case 'create':
+      return `Create an account for ${decision.email}.`;
+    case 'refuse':
+      return 'Refuse the login.';
+  }
+};
+
+const groupsOf = (
+  { groups }: TestedLogin['stated'],
+  { group_mapping: mapping, groups_claim: claim }: TestedLogin['connection'],
+) => {
+  if (claim === '') return null;
+  if (groups === null) return 'The provider does not state groups. Groups would stay as they are.';
+  const matched = mapping.filter((mapped) => groups.includes(mapped.claim));
+  return `Of ${groups.length} stated groups, ${matched.length} are mapped${matched.length > 0 ? `: ${matched.map((mapped) => mapped.claim).join(', ')}` : ''}.`;
+};
+
+const MAX_TEXT = 500;
+
+const textOf = (value: unknown): string =>
+  (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, MAX_TEXT);

@@ -1,0 +1,379 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { type InferResult, sql } from 'kysely';
+import { Client } from '../../../entities/client.ts';
+import { SsoConnection } from '../../../entities/sso.ts';
+import type { Registration } from '../../adapters/identity-provider/identity-provider.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
+import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
+import { ProviderError } from '../../lib/provider-error.ts';
+import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
+import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
+import type { AuditAction } from '../audit/audit.ts';
+import { readClient, readManagedClient } from '../clients/clients.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { domainOf, isProved } from './domains.ts';
+import { failureOf, SsoFailure } from './failures.ts';
+
+/** A group for those whose groups claim has the value. */
+type MappedGroup = { claim: string; group: number };
+
+export type ConnectionInput = {
+  name: string;
+  issuer: string;
+  client_id: string;
+  /** Null removes it. */
+  client_secret?: string | null | undefined;
+  scopes: string;
+  email_claim: string;
+  first_name_claim: string;
+  last_name_claim: string;
+  groups_claim: string;
+  provisions: boolean;
+  default_groups: number[];
+  group_mapping: MappedGroup[];
+};
+
+export type ConnectionChanges = {
+  [K in keyof ConnectionInput]?: ConnectionInput[K] | undefined;
+} & { is_active?: boolean | undefined; is_required?: boolean | undefined };
+
+const MAX_CONNECTIONS = 20;
+
+/** Connections of a client to its identity providers. */
+export const createConnections = (unit: UnitOfWork) => {
+  const { em, clock, audit, connectionSecrets, identityProvider } = unit;
+
+  const record = (tx: Em, action: AuditAction, actor: Actor, row: ConnectionRow, details = {}) =>
+    audit.record(tx, [
+      { action, actor, target: row.name, clients: [row.client], details: { id: row.id, ...details } },
+    ]);
+
+  /** Bound by Kysely, because MikroORM writes values into the text of its statements. */
+  const setSecret = (tx: Em, id: number, secret: string | null) =>
+    kysely(tx)
+      .updateTable('sso_connections')
+      .set({ sealed_secret: secret === null ? null : connectionSecrets.seal(id, secret) })
+      .where('id', '=', id)
+      .execute();
+
+  /** Locks a connection that the actor may change. */
+  const lock = async (tx: Em, actor: Actor, clientId: number, id: number) => {
+    await readManagedClient(tx, actor, clientId);
+    requireRecentPassword(actor, clock.now());
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    const connection = await tx.findOne(SsoConnection, { id, client: clientId }, { lockMode });
+    if (!connection) throw notFound('connection');
+    return connection;
+  };
+
+  return {
+    /** @throws Problem `not-found` for a client that the actor may not see */
+    list: async (actor: Actor, clientId: number, page: CursorPageRequest): Promise<ConnectionRow[]> => {
+      await readClient(em, actor, clientId);
+      const rows = connectionRows(em).where('client_id', '=', clientId);
+      return readPage(afterCursor(rows, 'id', page.cursor), 'id', page);
+    },
+
+    /** @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `default_groups`, `group_mapping` */
+    create: (actor: Actor, clientId: number, input: ConnectionInput): Promise<ConnectionRow> =>
+      em.transactional(async (tx) => {
+        await readManagedClient(tx, actor, clientId);
+        requireRecentPassword(actor, clock.now());
+        if ((await tx.count(SsoConnection, { client: clientId })) >= MAX_CONNECTIONS)
+          throw invalid({ name: [`A client can have ${MAX_CONNECTIONS} connections. Remove one first.`] });
+        const connection = tx.create(SsoConnection, {
+          client: tx.getReference(Client, clientId),
+          ...columnsOf(input),
+          createdAt: clock.now(),
+        });
+        await tx.flush();
+        if (input.client_secret) await setSecret(tx, connection.id, input.client_secret);
+        await setGroups(tx, clientId, connection.id, input);
+        const row = await readConnection(tx, clientId, connection.id);
+        await record(tx, 'connection.create', actor, row, { issuer: row.issuer });
+        return row;
+      }),
+
+    /**
+     * Another issuer or `client_id` needs another test, before which the connection is not active.
+     * @throws Problem as `create`, and `invalid-input` on `is_active`, `is_required`
+     */
+    update: (
+      actor: Actor,
+      clientId: number,
+      id: number,
+      changes: ConnectionChanges,
+    ): Promise<ConnectionRow> =>
+      em.transactional(async (tx) => {
+        const connection = await lock(tx, actor, clientId, id);
+        const before = await readConnection(tx, clientId, id);
+        const { client_secret: secret, default_groups: _, group_mapping: __, ...fields } = changes;
+        Object.assign(connection, columnsOf({ ...before, ...definedIn(fields) }));
+        if (connection.issuer !== before.issuer || connection.registeredAs !== before.client_id) {
+          connection.testedAt = null;
+          connection.isActive = false;
+          connection.isRequired = false;
+        }
+        const { isActive, isRequired } = connection;
+        connection.isActive = changes.is_active ?? isActive;
+        connection.isRequired = changes.is_required ?? isRequired;
+        if (connection.isActive && !before.is_active) await requireActivatable(tx, connection);
+        if (connection.isRequired && !before.is_required) await requireRequirable(tx, actor, connection);
+        await tx.flush();
+        if (secret !== undefined) await setSecret(tx, id, secret);
+        await setGroups(tx, clientId, id, changes);
+        const after = await readConnection(tx, clientId, id);
+        const changed = changedFields(before, after);
+        if (secret !== undefined) changed.client_secret = { from: null, to: null };
+        if (Object.keys(changed).length > 0) await record(tx, 'connection.update', actor, after, changed);
+        return after;
+      }),
+
+    /**
+     * Reads the metadata and the keys of the provider.
+     * @throws Problem `not-found`, `forbidden`, SsoFailure
+     */
+    check: async (actor: Actor, clientId: number, id: number): Promise<void> => {
+      await readManagedClient(em, actor, clientId);
+      await readConnection(em, clientId, id);
+      const { registration } = await openConnection(unit, id, true);
+      await identityProvider.check(registration).catch((error: unknown) => {
+        throw error instanceof ProviderError ? failureOf(error, true) : error;
+      });
+    },
+
+    /** Ends the connection and the identities of its people, who log in with their passwords again. @throws as `create` */
+    remove: (actor: Actor, clientId: number, id: number): Promise<void> =>
+      em.transactional(async (tx) => {
+        const connection = await lock(tx, actor, clientId, id);
+        const row = await readConnection(tx, clientId, id);
+        await tx.remove(connection).flush();
+        await record(tx, 'connection.remove', actor, row);
+      }),
+  };
+};
+
+const columnsOf = (input: Omit<ConnectionInput, 'client_secret' | 'default_groups' | 'group_mapping'>) => ({
+  name: input.name,
+  issuer: input.issuer,
+  registeredAs: input.client_id,
+  scopes: input.scopes,
+  emailClaim: input.email_claim,
+  firstNameClaim: input.first_name_claim,
+  lastNameClaim: input.last_name_claim,
+  groupsClaim: input.groups_claim,
+  provisions: input.provisions,
+});
+
+const definedIn = <T extends object>(values: T) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  }; // its own entries
+
+const changedFields = (before: ConnectionRow, after: ConnectionRow) => {
+  const changes: Record<string, { from: unknown; to: unknown }> = {};
+  for (const field of Object.keys(after) as (keyof ConnectionRow)[]) {
+    const [from, to] = [before[field], after[field]];
+    if (JSON.stringify(from) !== JSON.stringify(to)) changes[field] = { from, to };
+  }
+  return changes;
+};
+
+/** @throws Problem `invalid-input` on `is_active` */
+const requireActivatable = async (tx: Em, connection: SsoConnectionRecord): Promise<void> => {
+  if (!connection.testedAt) throw invalid({ is_active: ['Test the connection first.'] });
+  const active = await kysely(tx)
+    .selectFrom('sso_connections')
+    .select('name')
+    .where('client_id', '=', connection.client.id)
+    .where('is_active', '=', true)
+    .where('id', '<>', connection.id)
+    .executeTakeFirst();
+  if (active) throw invalid({ is_active: [`A client has one active connection, and ${active.name} is.`] });
+};
+
+type SsoConnectionRecord = Pick<
+  InstanceType<typeof SsoConnection.class>,
+  'id' | 'testedAt' | 'client' | 'isActive'
+>;
+
+/**
+ * Actors who must not use their password afterwards need another way in.
+ * @throws Problem `invalid-input` on `is_required`
+ */
+const requireRequirable = async (tx: Em, actor: Actor, { id, isActive, client }: SsoConnectionRecord) => {
+  if (!isActive) throw invalid({ is_required: ['Activate the connection first.'] });
+  if (can(actor, 'administer')) return;
+  const domain = await kysely(tx)
+    .selectFrom('client_domains')
+    .select('id')
+    .where('client_id', '=', client.id)
+    .where('domain', '=', domainOf(actor.email))
+    .where(isProved)
+    .executeTakeFirst();
+  if (!domain) return;
+  const own = kysely(tx).selectFrom('external_identities').select('id').where('user_id', '=', actor.id);
+  if (!(await own.where('connection_id', '=', id).executeTakeFirst()))
+    throw invalid({
+      is_required: ['Log in with this connection yourself first. Otherwise you would lock yourself out.'],
+    });
+};
+
+/** @throws Problem `invalid-input` on the fields with groups that are not of the client */
+const setGroups = async (
+  tx: Em,
+  clientId: number,
+  connectionId: number,
+  { default_groups, group_mapping }: Pick<ConnectionChanges, 'default_groups' | 'group_mapping'>,
+): Promise<void> => {
+  const known = await kysely(tx)
+    .selectFrom('groups')
+    .select('id')
+    .where('client_id', '=', clientId)
+    .where(
+      isAnyOf('id', [...(default_groups ?? []), ...(group_mapping ?? []).map(({ group }) => group)], 'int'),
+    )
+    .forKeyShare()
+    .execute();
+  const ids = new Set(known.map(({ id }) => id));
+  const errorsOf = (groups: readonly number[]) =>
+    groups.filter((id) => !ids.has(id)).map((id) => `This client has no group ${id}.`);
+  const fields: FieldErrors = {
+    default_groups: errorsOf(default_groups ?? []),
+    group_mapping: errorsOf((group_mapping ?? []).map(({ group }) => group)),
+  };
+  const errors = Object.entries(fields).filter(([, messages]) => messages.length > 0);
+  if (errors.length > 0) throw invalid(Object.fromEntries(errors));
+  if (default_groups)
+    await replaceGroups(
+      tx,
+      connectionId,
+      condition`claim_value = ''`,
+      default_groups.map((group) => ({ claim: '', group })),
+    );
+  if (group_mapping) await replaceGroups(tx, connectionId, condition`claim_value <> ''`, group_mapping);
+};
+
+const replaceGroups = async (
+  tx: Em,
+  connectionId: number,
+  isReplaced: ReturnType<typeof condition>,
+  groups: readonly MappedGroup[],
+): Promise<void> => {
+  const db = kysely(tx);
+  await db.deleteFrom('sso_groups').where('connection_id', '=', connectionId).where(isReplaced).execute();
+  if (groups.length === 0) return;
+  await db
+    .insertInto('sso_groups')
+    .values(
+      groups.map(({ claim, group }) => ({
+        connection_id: connectionId,
+        group_id: group,
+        claim_value: claim,
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+};
+
+const connectionRows = (em: Em) =>
+  kysely(em)
+    .selectFrom('sso_connections as c')
+    .select([
+      'c.id',
+      'c.client_id as client',
+      'c.name',
+      'c.issuer',
+      'c.registered_as as client_id',
+      'c.scopes',
+    ])
+    .select(['c.email_claim', 'c.first_name_claim', 'c.last_name_claim', 'c.groups_claim'])
+    .select(['c.is_active', 'c.is_required', 'c.provisions', 'c.created_at', 'c.tested_at'])
+    .select([
+      condition`c.sealed_secret is not null`.as('has_secret'),
+      sql<
+        number[]
+      >`array(select group_id from sso_groups g where g.connection_id = c.id and g.claim_value = ''
+        order by group_id)`.as('default_groups'),
+      sql<MappedGroup[]>`coalesce((select json_agg(json_build_object('claim', claim_value, 'group', group_id)
+        order by claim_value, group_id) from sso_groups g
+        where g.connection_id = c.id and g.claim_value <> ''), '[]')`.as('group_mapping'),
+      sql<number>`(select count(*)::int from external_identities i where i.connection_id = c.id)`.as(
+        'people',
+      ),
+    ])
+    .orderBy('c.id');
+
+export type ConnectionRow = InferResult<ReturnType<typeof connectionRows>>[number];
+
+/** @throws Problem `not-found` */
+export const readConnection = (em: Em, clientId: number, id: number): Promise<ConnectionRow> =>
+  connectionRows(em)
+    .where('c.id', '=', id)
+    .where('c.client_id', '=', clientId)
+    .executeTakeFirstOrThrow(() => notFound('connection'));
+
+/** The page that starts a login. */
+export const startUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/start/`;
+
+/** What is entered at a provider. */
+export const providerPaths = (baseUrl: string, id: number) => ({
+  redirect_uri: callbackUrl(baseUrl, id),
+  backchannel_logout_uri: `${baseUrl}/sso/${id}/backchannel-logout/`,
+  frontchannel_logout_uri: `${baseUrl}/sso/${id}/frontchannel-logout/`,
+});
+
+/** The address to which a provider sends the browser back. It must be registered there. */
+export const callbackUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/callback/`;
+
+/**
+ * A connection, with how the service is registered at its provider.
+ * @param isForTest whether it may be inactive
+ * @throws SsoFailure
+ */
+export const openConnection = async (
+  { em, connectionSecrets }: Pick<UnitOfWork, 'em' | 'connectionSecrets'>,
+  id: number,
+  isForTest = false,
+) => {
+  const row = await connectionRows(em).select('c.sealed_secret').where('c.id', '=', id).executeTakeFirst();
+  if (!row || !(row.is_active || isForTest)) throw new SsoFailure('inactive');
+  const { sealed_secret: sealed, ...connection } = row;
+  const clientSecret = sealed && connectionSecrets.open(id, sealed);
+  if (sealed && clientSecret === null) throw new SsoFailure('unreadable-secret');
+  const registration: Registration = {
+    issuer: connection.issuer,
+    clientId: connection.client_id,
+    clientSecret,
+  };
+  return { connection, registration };
+};
+
+export type ConnectionSecrets = ReturnType<typeof createConnectionSecrets>;
+
+/** Encrypts the secrets with which the service logs in to providers. A secret opens for its connection only. */
+export const createConnectionSecrets = (secretKey: string) => {
+  const box = createSealedBox(deriveKey(secretKey, 'steward single sign-on'));
+  const contextOf = (id: number): string => `secret of connection ${id}`;
+  return {
+    seal: (id: number, secret: string): Buffer => box.seal(Buffer.from(secret), contextOf(id)),
+
+    /** Null if it was sealed with another secret key. */
+    open: (id: number, sealed: Uint8Array): string | null => {
+      try {
+        return box.open(sealed, contextOf(id)).toString();
+      } catch (_sealedWithAnotherKey) {
+        return null;
+      }
+    },
+  };
+};
+
+/** How many connections cannot be used, because their secrets were stored with another secret key. */
+export const countUnreadableConnections = async (em: Em, secretKey: string): Promise<number> => {
+  const { open } = createConnectionSecrets(secretKey);
+  const rows = await kysely(em).selectFrom('sso_connections').select(['id', 'sealed_secret']).execute();
+  return rows.filter(({ id, sealed_secret: sealed }) => sealed && open(id, sealed) === null).length;
+};

@@ -1,0 +1,197 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { type InferResult, sql } from 'kysely';
+import { Client } from '../../../entities/client.ts';
+import { ClientDomain } from '../../../entities/sso.ts';
+import type { ReadTxtRecords } from '../../adapters/txt-records.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { newSecret } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
+import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import type { Audit, AuditAction } from '../audit/audit.ts';
+import { readClient, readManagedClient } from '../clients/clients.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+
+const MAX_DOMAINS = 50;
+
+/** SQL: whether a row of `client_domains` is proved now. */
+export const isProved = condition`(client_domains.verified_at is not null and client_domains.lapsed_at is null)`;
+
+/** The part of a normalized email address after the `@`; empty of other texts. */
+export const domainOf = (email: string): string => /@([^@]*)$/.exec(email)?.[1] ?? '';
+
+const TAKEN = { domain: ['Another client has verified this domain.'] };
+
+/** Domains of email addresses that a client has proved to own. */
+export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) => {
+  const record = (tx: Em, action: AuditAction, actor: Actor, { id, domain, client }: DomainRow) =>
+    audit.record(tx, [{ action, actor, target: domain, clients: [client], details: { id } }]);
+
+  const requireManager = async (tx: Em, actor: Actor, clientId: number): Promise<void> => {
+    await readManagedClient(tx, actor, clientId);
+    requireRecentPassword(actor, clock.now());
+  };
+
+  const lock = async (tx: Em, clientId: number, id: number) => {
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    const domain = await tx.findOne(ClientDomain, { id, client: clientId }, { lockMode });
+    if (!domain) throw notFound('domain');
+    return domain;
+  };
+
+  /** Sets a domain to verified, unless another client was faster. */
+  const prove = async (
+    actor: Actor,
+    action: 'domain.verify' | 'domain.vouch',
+    { id, client, domain }: DomainRow,
+    vouchedBy: string | null,
+  ): Promise<DomainRow> =>
+    em.transactional(async (tx) => {
+      const locked = await lock(tx, client, id);
+      const taken = kysely(tx).selectFrom('client_domains').select('id').where('domain', '=', domain);
+      if (await taken.where(isProved).where('id', '<>', id).executeTakeFirst()) throw invalid(TAKEN);
+      const now = clock.now();
+      locked.verifiedAt ??= now;
+      locked.lapsedAt = null;
+      locked.vouchedBy = vouchedBy;
+      locked.checkedAt = now;
+      await tx.flush();
+      const row = await readDomain(tx, client, id);
+      await record(tx, action, actor, row);
+      return row;
+    });
+
+  return {
+    /** @throws Problem `not-found` for a client that the actor may not see */
+    list: async (actor: Actor, clientId: number, page: CursorPageRequest): Promise<DomainRow[]> => {
+      await readClient(em, actor, clientId);
+      const rows = domainRows(em).where('client_id', '=', clientId);
+      return readPage(afterCursor(rows, 'id', page.cursor), 'id', page);
+    },
+
+    /** @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `domain` */
+    add: (actor: Actor, clientId: number, domain: string): Promise<DomainRow> =>
+      em.transactional(async (tx) => {
+        await requireManager(tx, actor, clientId);
+        if ((await tx.count(ClientDomain, { client: clientId })) >= MAX_DOMAINS)
+          throw invalid({ domain: [`A client can have ${MAX_DOMAINS} domains. Remove one first.`] });
+        const client = tx.getReference(Client, clientId);
+        const token = newSecret();
+        const added = tx.create(ClientDomain, { client, domain, token, createdAt: clock.now() });
+        await tx.flush();
+        const row = await readDomain(tx, clientId, added.id);
+        await record(tx, 'domain.add', actor, row);
+        return row;
+      }),
+
+    /**
+     * Looks for the record that proves the domain.
+     * @throws Problem as `add`, `dns-unavailable`
+     */
+    verify: async (actor: Actor, clientId: number, id: number): Promise<DomainRow> => {
+      await requireManager(em, actor, clientId);
+      const row = await readDomain(em, clientId, id);
+      const records = await readTxtRecords(recordName(row)).catch((cause: unknown) => {
+        throw new Problem('dns-unavailable', { cause });
+      });
+      if (!records.includes(recordValue(row))) throw invalid({ domain: [noRecord(row, records)] });
+      return prove(actor, 'domain.verify', row, null);
+    },
+
+    /**
+     * Verifies a domain without a record. For superusers.
+     * @throws Problem as `add`
+     */
+    vouch: async (actor: Actor, clientId: number, id: number): Promise<DomainRow> => {
+      await requireManager(em, actor, clientId);
+      return prove(actor, 'domain.vouch', await readDomain(em, clientId, id), actor.email);
+    },
+
+    /** @throws Problem `not-found`, `forbidden`, `reauthentication-required` */
+    remove: (actor: Actor, clientId: number, id: number): Promise<void> =>
+      em.transactional(async (tx) => {
+        await requireManager(tx, actor, clientId);
+        const domain = await lock(tx, clientId, id);
+        const row = await readDomain(tx, clientId, id);
+        await tx.remove(domain).flush();
+        await record(tx, 'domain.remove', actor, row);
+      }),
+  };
+};
+
+type Proof = { domain: string; token: string };
+
+export const recordName = ({ domain }: Pick<Proof, 'domain'>): string => `_steward.${domain}`;
+export const recordValue = ({ token }: Pick<Proof, 'token'>): string => `steward-verification=${token}`;
+
+const noRecord = (proof: Proof, found: readonly string[]): string =>
+  found.length === 0
+    ? `There is no TXT record ${recordName(proof)} yet. New records may take hours to appear.`
+    : `The TXT record ${recordName(proof)} has another value.`;
+
+const domainRows = (em: Em) =>
+  kysely(em)
+    .selectFrom('client_domains')
+    .select(['id', 'client_id as client', 'domain', 'token', 'created_at'])
+    .select(['verified_at', 'lapsed_at', 'vouched_by', 'checked_at'])
+    .orderBy('id');
+
+export type DomainRow = InferResult<ReturnType<typeof domainRows>>[number];
+
+/** @throws Problem `not-found` */
+const readDomain = (em: Em, clientId: number, id: number): Promise<DomainRow> =>
+  domainRows(em)
+    .where('id', '=', id)
+    .where('client_id', '=', clientId)
+    .executeTakeFirstOrThrow(() => notFound('domain'));
+
+type RecheckDeps = {
+  em: Em;
+  now: Date;
+  audit: Audit;
+  readTxtRecords: ReadTxtRecords;
+  logger: Pick<Logger, 'warn'>;
+};
+
+/**
+ * Looks once a day whether the records of verified domains are still there, and whether those of lapsed ones are there again. A proof lapses
+ * only if a name server says that its record is gone.
+ */
+export const recheckDomains = async (
+  { em, now, audit, readTxtRecords, logger }: RecheckDeps,
+  signal: AbortSignal,
+): Promise<void> => {
+  const due = await kysely(em)
+    .selectFrom('client_domains')
+    .select(['id', 'client_id', 'domain', 'token', 'lapsed_at'])
+    .where('verified_at', 'is not', null)
+    .where('vouched_by', 'is', null)
+    .where('checked_at', '<=', new Date(now.getTime() - DAY_MS))
+    .orderBy('id')
+    .execute();
+  for (const row of due) {
+    signal.throwIfAborted();
+    const records = await readTxtRecords(recordName(row)).catch(() => null);
+    if (records === null) {
+      logger.warn({ domain: row.domain }, 'No name server answered about the proof of a domain');
+      continue;
+    }
+    const isThere = records.includes(recordValue(row));
+    await em.transactional(async (tx) => {
+      const taken = kysely(tx).selectFrom('client_domains').select('id').where('domain', '=', row.domain);
+      const isTaken =
+        (await taken.where(isProved).where('id', '<>', row.id).executeTakeFirst()) !== undefined;
+      const changed = await sql<{ was_lapsed: boolean }>`
+        update client_domains d set checked_at = ${now}::timestamptz,
+          lapsed_at = case when ${isThere && !isTaken}::boolean then null else coalesce(d.lapsed_at, ${now}::timestamptz) end
+        from client_domains old where d.id = ${row.id} and old.id = d.id and d.vouched_by is null
+        returning old.lapsed_at is not null as was_lapsed`.execute(kysely(tx));
+      const wasLapsed = changed.rows[0]?.was_lapsed;
+      if (wasLapsed === undefined || wasLapsed === !(isThere && !isTaken)) return;
+      const about = { actor: null, target: row.domain, clients: [row.client_id], details: { id: row.id } };
+      await audit.record(tx, [{ action: wasLapsed ? 'domain.verify' : 'domain.lapse', ...about }]);
+    });
+  }
+};

@@ -1,0 +1,92 @@
+import type { LogoutNotice } from '../../adapters/identity-provider/identity-provider.ts';
+import { clientIdsOf, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { Problem } from '../../lib/problems.ts';
+import { ProviderError } from '../../lib/provider-error.ts';
+import { tokenDigest } from '../auth/credentials.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { type ConnectionRow, openConnection } from './connections.ts';
+import { failureOf } from './failures.ts';
+
+/** Whose sessions end. Names one of them at least. */
+type Logout = Pick<LogoutNotice, 'subject' | 'sid'>;
+
+/** Ends sessions that began with a connection when the person logs out at the provider. */
+export const createProviderLogouts = (unit: UnitOfWork) => {
+  const { em, clock, audit, logger, identityProvider } = unit;
+
+  const endSessions = async (tx: Em, connection: ConnectionRow, { subject, sid }: Logout): Promise<void> => {
+    const db = kysely(tx);
+    let owners = db
+      .selectFrom('external_identities as i')
+      .innerJoin('users', 'users.id', 'i.user_id')
+      .select(['users.id', 'users.email'])
+      .where('i.connection_id', '=', connection.id);
+    if (subject !== null) owners = owners.where('i.subject', '=', subject);
+    if (sid !== null)
+      owners = owners.where('users.id', 'in', (query) =>
+        query
+          .selectFrom('sessions')
+          .select('user_id')
+          .where('connection_id', '=', connection.id)
+          .where('sid', '=', sid),
+      );
+    const users = await owners.orderBy('users.id').execute();
+    const isOf = isAnyOf(
+      'user_id',
+      users.map(({ id }) => id),
+      'int',
+    );
+    for (const table of ['sessions', 'login_challenges'] as const) {
+      const rows = db.deleteFrom(table).where('connection_id', '=', connection.id).where(isOf);
+      await (sid === null ? rows : rows.where('sid', '=', sid)).execute();
+    }
+    for (const { id, email } of users) {
+      const details = { connection: connection.id, name: connection.name };
+      const about = { actor: null, target: email, clients: await clientIdsOf(tx, id), details };
+      await audit.record(tx, [{ action: 'session.end-by-provider', ...about }]);
+    }
+  };
+
+  return {
+    /**
+     * Back-channel logout: the provider sends a signed token, which counts once.
+     * @throws Problem `sso-failed`, `provider-unavailable`
+     */
+    byToken: async (connectionId: number, token: string): Promise<void> => {
+      const { connection, registration } = await openConnection(unit, connectionId);
+      const notice = await identityProvider.verifyLogout(registration, token).catch((error: unknown) => {
+        if (!(error instanceof ProviderError)) throw error;
+        logger.warn({ connection: connectionId, detail: error.message }, 'A logout token was refused');
+        throw failureOf(error);
+      });
+      await em.transactional(async (tx) => {
+        const isNew = await kysely(tx)
+          .insertInto('sso_logouts')
+          .values({
+            connection_id: connectionId,
+            digest: tokenDigest(notice.jti),
+            expires_at: notice.expiresAt > clock.now() ? notice.expiresAt : clock.now(),
+          })
+          .onConflict((conflict) => conflict.doNothing())
+          .returning('digest')
+          .executeTakeFirst();
+        if (!isNew) throw new Problem('sso-failed', { detail: 'This logout token was used before.' });
+        await endSessions(tx, connection, notice);
+      });
+    },
+
+    /**
+     * Front-channel logout: the provider opens a page in the browser of the person. The cookie of the session is not sent to a page in a
+     * frame, so the session is found by its id at the provider.
+     * @throws Problem `sso-failed`
+     */
+    bySession: async (connectionId: number, issuer: string, sid: string): Promise<void> => {
+      const { connection } = await openConnection(unit, connectionId);
+      if (issuer !== connection.issuer || sid === '')
+        throw new Problem('sso-failed', {
+          detail: 'The parameters iss and sid name no session of this connection.',
+        });
+      await em.transactional((tx) => endSessions(tx, connection, { subject: null, sid }));
+    },
+  };
+};

@@ -1,0 +1,222 @@
+import { type RawBuilder, sql } from 'kysely';
+import { problemOfDatabaseError } from '../../db/database-errors.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { CodeOwner } from '../auth/factor-codes.ts';
+import { acceptWithProvider, lockInvitation } from '../invitations/invitation-acceptance.ts';
+import { supersedeEnded } from '../operations/operation-log.ts';
+import { changeAccess } from '../users/app-grants.ts';
+import { closeEvents, closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
+import { addUser } from '../users/user-creation.ts';
+import type { ConnectionRow } from './connections.ts';
+import { SsoFailure } from './failures.ts';
+import { type Decision, decideLogin, type KnownUser, type Stated } from './login-decision.ts';
+
+type Deps = { tx: Em; audit: Audit; now: Date };
+
+/**
+ * Locks what a login may change and decides again what it does: invitation, groups, person, in the order of other changes. Concurrent
+ * logins of a new person wait for each other.
+ */
+export const lockAndDecide = async (
+  { tx, now }: Pick<Deps, 'tx' | 'now'>,
+  connection: ConnectionRow,
+  stated: Stated,
+): Promise<Decision> => {
+  const db = kysely(tx);
+  const { email, subject } = stated;
+  if (email !== null) await lockInvitation(tx, { clientId: connection.client, email });
+  await sql`select from groups where id in (select group_id from sso_groups where connection_id = ${connection.id})
+    order by id for key share`.execute(db);
+  // As accepting an invitation does.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email ?? subject}`}, 0))`.execute(db);
+  const before = await decideLogin(tx, connection, stated, now);
+  if (!('user' in before)) return before;
+  await db.selectFrom('users').select('id').where('id', '=', before.user.id).forUpdate().execute();
+  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
+  return decideLogin(tx, connection, stated, now);
+};
+
+/**
+ * Carries out the decision about a person who may log in, and returns their user.
+ * @param isConfirmed whether the person of a link has shown that the account is theirs
+ * @throws SsoFailure if the decision is another
+ */
+export const admitPerson = async (
+  deps: Deps,
+  connection: ConnectionRow,
+  stated: Stated,
+  decision: Decision,
+  isConfirmed = false,
+): Promise<CodeOwner> => {
+  const user = await personOf(deps, connection, stated, decision, isConfirmed);
+  const isKnown = decision.kind === 'log-in';
+  if (isKnown) await recordLogin(deps, connection, stated, decision.identityId, user);
+  else await addIdentity(deps, connection, stated, user);
+  await kysely(deps.tx)
+    .updateTable('users')
+    .set({ last_login: deps.now })
+    .where('id', '=', user.id)
+    .execute();
+  await syncGroups(deps, connection, user, stated);
+  return user;
+};
+
+const personOf = async (
+  deps: Deps,
+  connection: ConnectionRow,
+  stated: Stated,
+  decision: Decision,
+  isConfirmed: boolean,
+): Promise<CodeOwner> => {
+  const { client } = connection;
+  const isNew = { clientIds: [client], lastPasswordSet: deps.now };
+  const { firstName, lastName } = stated;
+  const accept = (email: string, userId: number | null) =>
+    acceptWithProvider(deps, { clientId: client, email, userId, firstName, lastName, now: deps.now });
+  switch (decision.kind) {
+    case 'log-in':
+    case 'adopt':
+      return decision.user;
+    case 'link':
+      if (!isConfirmed) throw new Error('A person who must be asked was not asked.');
+      if (decision.hasInvitation) await accept(decision.user.email, decision.user.id);
+      return decision.user;
+    case 'accept-invitation':
+      return { ...(await accept(decision.email, null)), ...isNew };
+    case 'create':
+      return { ...(await createPerson(deps, connection, stated, decision.email)), ...isNew };
+    case 'refuse':
+      throw new SsoFailure(decision.reason, { email: stated.email ?? '' });
+  }
+};
+
+const createPerson = async (
+  { tx, audit, now }: Deps,
+  { id, client, name, default_groups: groups }: ConnectionRow,
+  { firstName, lastName }: Stated,
+  email: string,
+) => {
+  const user = await addUser(tx, { email, firstName, lastName }, now);
+  await tx.flush().catch((cause: unknown) => {
+    // The address is that of another account for now: its change can still be undone.
+    if (problemOfDatabaseError(cause)?.code !== 'user-exists') throw cause;
+    throw new SsoFailure('unknown-person', { email, cause });
+  });
+  const joining = { userId: user.id, granted: [], revoked: [], joined: [client] };
+  await changeAccess(tx, { by: user.id, now }, [joining]);
+  await addToGroups(tx, user.id, groups, now);
+  const details = { connection: id, name };
+  await audit.record(tx, [{ action: 'user.create', actor: null, target: email, clients: [client], details }]);
+  return { id: user.id, email };
+};
+
+type Person = Pick<KnownUser, 'id' | 'email'>;
+
+const addIdentity = async (
+  { tx, audit, now }: Deps,
+  { id, client, issuer, name }: ConnectionRow,
+  { subject, email }: Stated,
+  user: Person,
+): Promise<void> => {
+  await kysely(tx)
+    .insertInto('external_identities')
+    .values({
+      connection_id: id,
+      user_id: user.id,
+      issuer,
+      subject,
+      email: email ?? user.email,
+      created_at: now,
+      last_login: now,
+    })
+    .execute();
+  const details = { connection: id, name };
+  await audit.record(tx, [
+    { action: 'identity.link', actor: user, target: user.email, clients: [client], details },
+  ]);
+};
+
+/** Another address is recorded when the provider states it for the first time; the account keeps its own. */
+const recordLogin = async (
+  { tx, audit, now }: Deps,
+  { id: connectionId, client }: ConnectionRow,
+  { email }: Stated,
+  identityId: number,
+  user: Person,
+): Promise<void> => {
+  const db = kysely(tx);
+  const { email: known } = await db
+    .selectFrom('external_identities')
+    .select('email')
+    .where('id', '=', identityId)
+    .executeTakeFirstOrThrow();
+  await db
+    .updateTable('external_identities')
+    .set({ last_login: now, connection_id: connectionId, ...(email !== null && { email }) })
+    .where('id', '=', identityId)
+    .execute();
+  if (email === null || email === known || email === user.email) return;
+  const about = { actor: user, target: user.email, clients: [client] };
+  await audit.record(tx, [{ action: 'identity.note-address', ...about, details: { email } }]);
+};
+
+/** Adds the person to the groups that the mapping names for them, and takes them out of its others. */
+const syncGroups = async (
+  { tx, audit, now }: Deps,
+  { client, group_mapping: mapping }: ConnectionRow,
+  user: Person,
+  { groups: stated }: Stated,
+): Promise<void> => {
+  if (stated === null || mapping.length === 0) return;
+  const mapped = [...new Set(mapping.map(({ group }) => group))];
+  const wanted = [
+    ...new Set(mapping.filter(({ claim }) => stated.includes(claim)).map(({ group }) => group)),
+  ];
+  const unwanted = mapped.filter((id) => !wanted.includes(id));
+  const added = await addToGroups(tx, user.id, wanted, now);
+  const left = await kysely(tx)
+    .deleteFrom('group_members')
+    .where('user_id', '=', user.id)
+    .where(isAnyOf('group_id', unwanted, 'int'))
+    .returning('group_id')
+    .execute();
+  const removed = left.map(({ group_id }) => group_id);
+  const isOfClient = (id: RawBuilder<number>) => condition`${id} = ${client}`;
+  const closed = await closeObsoleteRequests(tx, requestsIn([user.id], isOfClient), user.id, now);
+  const names = await kysely(tx)
+    .selectFrom('groups')
+    .select(['id', 'name'])
+    .where(isAnyOf('id', [...added, ...removed], 'int'))
+    .orderBy('id')
+    .execute();
+  await audit.record(tx, [
+    ...names.map(({ id, name }) => ({
+      action: 'group.update' as const,
+      actor: null,
+      target: name,
+      clients: [client],
+      details: {
+        members: {
+          added: added.includes(id) ? [user.email] : [],
+          removed: removed.includes(id) ? [user.email] : [],
+        },
+      },
+    })),
+    ...closeEvents(user, closed),
+  ]);
+};
+
+/** Returns the ids of the groups in which the person was not. */
+const addToGroups = async (tx: Em, userId: number, ids: readonly number[], now: Date): Promise<number[]> => {
+  if (ids.length === 0) return [];
+  const added = await kysely(tx)
+    .insertInto('group_members')
+    .values(ids.map((id) => ({ group_id: id, user_id: userId, added_by: null, added_at: now })))
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('group_id')
+    .execute();
+  const groups = added.map(({ group_id }) => group_id);
+  await supersedeEnded(tx, [userId], 'group', groups);
+  return groups;
+};

@@ -1,0 +1,245 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { createVisitor } from '../../support/http-clients.ts';
+import { enroll, nextCode } from '../../support/second-factors.ts';
+import { ACME_ID, actionsOf, logInWithSso, personOf, ssoSuite, visitProvider } from '../../support/sso.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
+
+const logins = ssoSuite('login with single sign-on');
+
+logins.before.each(async ({ app, provider, connection }) => {
+  provider.people.clear();
+  await sql`delete from external_identities`.execute(app.db());
+  const reset = { provisions: false, default_groups: [], groups_claim: '', group_mapping: [] };
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, ...reset });
+});
+
+const groupsOf = async (app: TestApp, email: string): Promise<string[]> => {
+  const { rows } = await sql<{ name: string }>`
+    select g.name from group_members gm join groups g on g.id = gm.group_id join users u on u.id = gm.user_id
+    where u.email = ${email} order by g.name`.execute(app.db());
+  return rows.map(({ name }) => name);
+};
+const clientsOf = async (app: TestApp, email: string): Promise<number[]> =>
+  (await app.as(ROOT).memberships.list({ email })).map(({ client }) => client);
+
+const addGroup = async (app: TestApp, name: string): Promise<number> =>
+  (await app.as(ROOT).groups.create({ id: ACME_ID, name })).id;
+
+const sessionsOf = async (app: TestApp, email: string): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sessions s
+    join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
+  return rows[0]?.count ?? 0;
+};
+
+logins('asks a member for the password once, and connects the account', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  provider.people.set('ada-1', { email: ADA.toUpperCase(), email_verified: true });
+  const { visitor, page } = await logInWithSso(fixture, { subject: 'ada-1' });
+
+  assert.match(page.location ?? '', /^\/sso\/link\/\?state=/);
+  const form = await visitor.get(page.location ?? '');
+  assert.match(form.text, `You have an account as ${ADA}. Enter its password once`);
+  const wrong = await visitor.submit('/sso/link/', { password: 'not it' });
+  assert.match(wrong.text, 'Incorrect email address or password.');
+  const linked = await visitor.submit('/sso/link/', { password: DEMO_PASSWORD });
+  assert.equal([linked.status, linked.location], [303, '/']);
+  assert.is(await personOf(app, visitor), ADA);
+
+  const path = `/sso/${connection}/start/?next=/console/`;
+  const again = await logInWithSso(fixture, { subject: 'ada-1', path });
+  assert.is(again.page.location, '/console/');
+  assert.is(await personOf(app, again.visitor), ADA);
+  const actions = await actionsOf(app, { target: ADA });
+  assert.equal(
+    actions.slice(0, 4).map(({ action }) => action),
+    ['login.session', 'login.session', 'identity.link', 'login.fail'],
+  );
+  assert.equal(actions[0]?.details, { connection, name: 'Acme ID' });
+});
+
+logins('connects each identity once, in the browser that came back', async (fixture) => {
+  const { provider } = fixture;
+  provider.people.set('grace-1', { email: GRACE });
+  const { visitor, page } = await logInWithSso(fixture, { subject: 'grace-1' });
+  const path = page.location ?? '';
+  const stranger = createVisitor(fixture.app);
+
+  assert.match((await stranger.get(path)).text, 'was started in another browser');
+  await visitor.get(path);
+  assert.is((await visitor.submit('/sso/link/', { password: DEMO_PASSWORD })).status, 303);
+  assert.match((await visitor.get(path)).text, 'was already completed');
+});
+
+logins('connects a member without a password at once', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'new.member@acme.test';
+  await app.as(ACME).users.create({ email, first_name: 'New', last_name: 'Member' });
+  provider.people.set('new-member', { email });
+  const { visitor, page } = await logInWithSso(fixture, { subject: 'new-member' });
+
+  assert.equal([page.status, page.location], [303, '/']);
+  assert.is(await personOf(app, visitor), email);
+});
+
+logins('accepts the invitation of a new person, who needs no password', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'invited@acme.test';
+  const group = await addGroup(app, 'Invited people');
+  await app.as(ACME).invitations.create({ items: [{ email, client: ACME_ID, groups: [group] }] });
+  provider.people.set('invited', { email, given_name: 'Ines', family_name: 'Invited' });
+  const { visitor, page } = await logInWithSso(fixture, { subject: 'invited' });
+
+  assert.is(page.status, 303);
+  assert.is(await personOf(app, visitor), email);
+  const user = await app.as(ROOT).users.get({ email });
+  assert.equal([user.first_name, user.last_name], ['Ines', 'Invited']);
+  assert.equal(await clientsOf(app, email), [ACME_ID]);
+  assert.equal(await groupsOf(app, email), ['Invited people']);
+  const actions = (await actionsOf(app, { target: email })).map(({ action }) => action);
+  assert.equal(actions.slice(0, 4), ['login.session', 'identity.link', 'invitation.accept', 'user.create']);
+});
+
+logins('creates people with default groups, if the connection does', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const email = 'provisioned@acme.test';
+  const group = await addGroup(app, 'Everybody');
+  const settings = { provisions: true, default_groups: [group] };
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, ...settings });
+  provider.people.set('provisioned', { email, given_name: 'Paula' });
+
+  // Ten browsers at once.
+  const visits = await Promise.all(
+    Array.from({ length: 10 }, () => logInWithSso(fixture, { subject: 'provisioned' })),
+  );
+
+  assert.equal([...new Set(visits.map(({ page }) => page.status))], [303]);
+  assert.equal(await groupsOf(app, email), ['Everybody']);
+  const user = await app.as(ROOT).users.get({ email });
+  assert.equal([user.first_name, user.is_active], ['Paula', true]);
+  assert.equal(await clientsOf(app, email), [ACME_ID]);
+  const { rows } = await sql`select from external_identities where subject = 'provisioned'`.execute(app.db());
+  assert.is(rows.length, 1);
+});
+
+logins(
+  'adds people to mapped groups and takes them out at each login, and leaves others',
+  async (fixture) => {
+    const { app, provider, connection } = fixture;
+    const [sales, finance, own] = [
+      await addGroup(app, 'Sales team'),
+      await addGroup(app, 'Finance team'),
+      await addGroup(app, 'Chosen by hand'),
+    ];
+    const email = 'grouped@acme.test';
+    await app.as(ACME).users.create({ email });
+    await app.as(ROOT).groups.edit({ id: ACME_ID, group_id: own, added_members: [email] });
+    await app.as(ROOT).sso.update({
+      id: ACME_ID,
+      connection_id: connection,
+      groups_claim: 'groups',
+      group_mapping: [
+        { claim: 'idp-sales', group: sales },
+        { claim: 'idp-finance', group: finance },
+      ],
+    });
+    const logInAs = async (groups: unknown) => {
+      provider.people.set('grouped', { email, ...(groups !== undefined && { groups }) });
+      assert.is((await logInWithSso(fixture, { subject: 'grouped' })).page.status, 303);
+      return groupsOf(app, email);
+    };
+
+    assert.equal(await logInAs(['idp-sales', 'unknown']), ['Chosen by hand', 'Sales team']);
+    assert.equal(await logInAs(['idp-finance']), ['Chosen by hand', 'Finance team']);
+    assert.equal(await logInAs('idp-sales'), ['Chosen by hand', 'Sales team']);
+    assert.equal(await logInAs(undefined), ['Chosen by hand']);
+    const updates = await actionsOf(app, { target: 'Finance team', action: 'group.update' });
+    assert.equal(
+      updates.map(({ details }) => details),
+      [{ members: { added: [], removed: [email] } }, { members: { added: [email], removed: [] } }],
+    );
+  },
+);
+
+logins('asks for a second factor for which the provider has not asked', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'factor@acme.test';
+  await app.as(ACME).users.create({ email });
+  provider.people.set('factor', { email });
+  await logInWithSso(fixture, { subject: 'factor' });
+  const { secret } = await enroll(app, email);
+
+  const { visitor, page } = await logInWithSso(fixture, { subject: 'factor' });
+  assert.is(page.location, '/login/code/');
+  assert.is(await personOf(app, visitor), null);
+  await visitor.get('/login/code/');
+  assert.is((await visitor.submit('/login/code/', { code: nextCode(app, secret) })).status, 303);
+  assert.is(await personOf(app, visitor), email);
+
+  const strong = await logInWithSso(fixture, { subject: 'factor', amr: ['pwd', 'mfa'] });
+  assert.is(strong.page.location, '/');
+  assert.is(await personOf(app, strong.visitor), email);
+});
+
+logins('asks for the second factor when it connects an account', async (fixture) => {
+  const { app, provider } = fixture;
+  provider.people.set('ada-2', { email: ADA });
+  const { secret } = await enroll(app, ADA);
+  const { visitor, page } = await logInWithSso(fixture, { subject: 'ada-2' });
+  await visitor.get(page.location ?? '');
+
+  const missing = await visitor.submit('/sso/link/', { password: DEMO_PASSWORD, code: '' });
+  assert.match(missing.text, 'This account has a second factor.');
+  const linked = await visitor.submit('/sso/link/', { password: DEMO_PASSWORD, code: nextCode(app, secret) });
+  assert.is(linked.status, 303);
+  assert.is(await personOf(app, visitor), ADA);
+  await sql`delete from mfa_factors`.execute(app.db());
+});
+
+logins('goes on with another address than before, and notes it', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'maiden@acme.test';
+  await app.as(ACME).users.create({ email });
+  provider.people.set('renamed', { email });
+  await logInWithSso(fixture, { subject: 'renamed' });
+  provider.people.set('renamed', { email: 'married@elsewhere.test' });
+  const { visitor } = await logInWithSso(fixture, { subject: 'renamed' });
+  await logInWithSso(fixture, { subject: 'renamed' });
+
+  assert.is(await personOf(app, visitor), email);
+  const noted = await actionsOf(app, { target: email, action: 'identity.note-address' });
+  assert.equal(noted, [{ action: 'identity.note-address', details: { email: 'married@elsewhere.test' } }]);
+  assert.is((await app.as(ROOT).users.identities({ email }))[0]?.email, 'married@elsewhere.test');
+});
+
+logins('makes one session of 50 answers with the same state', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'once@acme.test';
+  await app.as(ACME).users.create({ email });
+  provider.people.set('once', { email });
+  const visitor = createVisitor(app);
+  const callback = await visitProvider(fixture, visitor, { subject: 'once' });
+  const pages = await Promise.all(Array.from({ length: 50 }, () => visitor.get(callback)));
+
+  assert.is(pages.filter(({ status }) => status === 303).length, 1);
+  assert.is(await sessionsOf(app, email), 1);
+});
+
+logins('lets people of another client in only by an invitation, after their password', async (fixture) => {
+  const { app, provider } = fixture;
+  // An address of Acme's domain that is a member of Globex only.
+  await sql`update users set email = 'edsger@acme.test' where email = ${EDSGER}`.execute(app.db());
+  const email = 'edsger@acme.test';
+  provider.people.set('edsger', { email });
+  const refused = await logInWithSso(fixture, { subject: 'edsger' });
+  assert.match(refused.page.text, 'Ask your administrator to invite you.');
+
+  await app.as(ACME).invitations.create({ items: [{ email, client: ACME_ID }] });
+  const { visitor, page } = await logInWithSso(fixture, { subject: 'edsger' });
+  assert.is((await visitor.get(page.location ?? '')).status, 200);
+  assert.is((await visitor.submit('/sso/link/', { password: DEMO_PASSWORD })).status, 303);
+  assert.equal(await clientsOf(app, email), [ACME_ID, 2]);
+  await sql`update users set email = ${EDSGER} where email = ${email}`.execute(app.db());
+});
+
+logins.run();

@@ -1,0 +1,261 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { DAY_MS } from '../../src/lib/clock.ts';
+import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
+import { countUnreadableConnections } from '../../src/services/sso/connections.ts';
+import { recheckDomains } from '../../src/services/sso/domains.ts';
+import { startProviderMetadata } from '../support/identity-provider.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import { actionsOf, activate } from '../support/sso.ts';
+import { ACME, ADA, appSuite, GLOBEX, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+
+const connections = appSuite('connections');
+const REGISTRATION = { name: 'Acme ID', issuer: 'https://login.acme.test', client_id: 'steward' };
+
+connections.before.each(async ({ app }) => {
+  await sql`delete from sso_connections`.execute(app.db());
+});
+
+const create = (app: TestApp, as = ACME) =>
+  app.as(as).sso.create({ id: 1, ...REGISTRATION, client_secret: 's3cr3t' });
+
+connections('are created inactive, with defaults, and never show their secret', async ({ app }) => {
+  const { id, created_at, ...created } = await create(app);
+  assert.equal(created, {
+    client: 1,
+    ...REGISTRATION,
+    has_secret: true,
+    scopes: 'openid email profile',
+    email_claim: 'email',
+    first_name_claim: 'given_name',
+    last_name_claim: 'family_name',
+    groups_claim: '',
+    is_active: false,
+    is_required: false,
+    provisions: false,
+    default_groups: [],
+    group_mapping: [],
+    people: 0,
+    tested_at: null,
+    redirect_uri: `http://localhost:8000/sso/${id}/callback/`,
+    backchannel_logout_uri: `http://localhost:8000/sso/${id}/backchannel-logout/`,
+    frontchannel_logout_uri: `http://localhost:8000/sso/${id}/frontchannel-logout/`,
+  });
+  assert.equal(created_at, app.clock.now());
+  const { rows } = await sql<{ text: string }>`select concat(c::text, encode(sealed_secret, 'escape'),
+    (select string_agg(e::text, ' ') from audit_entries e)) as text from sso_connections c`.execute(app.db());
+  assert.not.match(rows[0]?.text ?? '', 's3cr3t');
+});
+
+connections('are of admins of their client and superusers', async ({ app }) => {
+  const { id } = await create(app);
+  const change = { id: 1, connection_id: id, name: 'Stolen' };
+  await rejectsWith(app.as(GLOBEX).sso.list({ id: 1 }), 'not-found');
+  await rejectsWith(app.as(GLOBEX).sso.update(change), 'not-found');
+  await rejectsWith(app.as(GLOBEX).sso.remove({ id: 2, connection_id: id }), 'not-found');
+  await rejectsWith(app.as(GLOBEX).sso.test({ id: 2, connection_id: id }), 'not-found');
+  await rejectsWith(create(app, STAFF), 'forbidden');
+  await rejectsWith(create(app, ADA), 'forbidden');
+  assert.is((await app.as(STAFF).sso.list({ id: 1 })).length, 1);
+  assert.is((await app.as(ROOT).sso.update(change)).name, 'Stolen');
+});
+
+connections('are active after a test only, one of each client', async ({ app }) => {
+  const [first, second] = [await create(app), await create(app)];
+  const active = (id: number) => app.as(ACME).sso.update({ id: 1, connection_id: id, is_active: true });
+  const untested = await rejectsWith(active(first.id), 'invalid-input');
+  assert.equal(untested.fields, { is_active: ['Test the connection first.'] });
+  await activate(app, first.id);
+  const { fields } = await rejectsWith(activate(app, second.id), 'invalid-input');
+  assert.equal(fields, { is_active: ['A client has one active connection, and Acme ID is.'] });
+
+  const moved = { id: 1, connection_id: first.id, issuer: 'https://other.acme.test' };
+  const changed = await app.as(ACME).sso.update(moved);
+  assert.equal([changed.is_active, changed.tested_at], [false, null]);
+  await activate(app, second.id);
+});
+
+connections('stay active with another secret', async ({ app }) => {
+  const { id } = await create(app);
+  await activate(app, id);
+  const { is_active, has_secret } = await app
+    .as(ACME)
+    .sso.update({ id: 1, connection_id: id, client_secret: 'rotated' });
+  assert.equal([is_active, has_secret], [true, true]);
+  const [entry] = await actionsOf(app, { action: 'connection.update' });
+  assert.equal(entry?.details, { id, client_secret: { from: null, to: null } });
+});
+
+connections('refuse groups of other clients', async ({ app }) => {
+  const foreign = await app.as(GLOBEX).groups.create({ id: 2, name: 'Fleet' });
+  const own = await app.as(ACME).groups.create({ id: 1, name: 'Own group' });
+  const mapped = { default_groups: [foreign.id], group_mapping: [{ claim: 'a', group: foreign.id }] };
+  const { fields } = await rejectsWith(
+    app.as(ACME).sso.create({ id: 1, ...REGISTRATION, ...mapped }),
+    'invalid-input',
+  );
+  const message = `This client has no group ${foreign.id}.`;
+  assert.equal(fields, { default_groups: [message], group_mapping: [message] });
+
+  const group_mapping = [{ claim: 'a', group: own.id }];
+  const created = await app
+    .as(ACME)
+    .sso.create({ id: 1, ...REGISTRATION, default_groups: [own.id], group_mapping });
+  assert.equal([created.default_groups, created.group_mapping], [[own.id], group_mapping]);
+  await app.as(ACME).groups.remove({ id: 1, group_id: own.id });
+  const [left] = await app.as(ACME).sso.list({ id: 1 });
+  assert.equal([left?.default_groups, left?.group_mapping], [[], []]);
+});
+
+connections('are required only by admins who can log in with them', async ({ app }) => {
+  const { id } = await create(app);
+  const required = { id: 1, connection_id: id, is_required: true };
+  const inactive = await rejectsWith(app.as(ACME).sso.update(required), 'invalid-input');
+  assert.equal(inactive.fields, { is_required: ['Activate the connection first.'] });
+  await activate(app, id);
+  const domain = await app.as(ROOT).domains.add({ id: 1, domain: 'acme.test' });
+  await app.as(ROOT).domains.vouch({ id: 1, domain_id: domain.id });
+  await rejectsWith(app.as(ACME).sso.update(required), 'invalid-input');
+  await app.as(ROOT).sso.update(required);
+  await app.as(ROOT).domains.remove({ id: 1, domain_id: domain.id });
+});
+
+for (const [field, value, message] of [
+  ['issuer', 'ftp://login.acme.test', 'Must be an https:// address.'],
+  ['issuer', 'https://login.acme.test/?tenant=1', 'Must have no query and no fragment.'],
+  ['scopes', 'email profile', 'Must contain openid.'],
+  ['email_claim', ' ', 'Must not be empty.'],
+] as const)
+  connections(`refuse the ${field} ${JSON.stringify(value)}`, async ({ app }) => {
+    const input = { id: 1, ...REGISTRATION, [field]: value };
+    const { fields } = await rejectsWith(app.as(ACME).sso.create(input), 'invalid-input');
+    assert.equal(fields?.[field], [message]);
+  });
+
+connections('are tested by reading the metadata and keys of the provider', async ({ app }) => {
+  const issuer = await startProviderMetadata();
+  const { id } = await app.as(ACME).sso.create({ id: 1, ...REGISTRATION, issuer });
+  assert.equal(await app.as(ACME).sso.test({ id: 1, connection_id: id }), {
+    url: `http://localhost:8000/sso/${id}/start/?test=1`,
+  });
+  await app.as(ACME).sso.update({ id: 1, connection_id: id, issuer: `${issuer}/other` });
+  const refused = await rejectsWith(app.as(ACME).sso.test({ id: 1, connection_id: id }), 'sso-failed');
+  assert.match(refused.message, /The provider calls itself|does not match/);
+});
+
+connections('whose secret was stored with another key are counted', async ({ app }) => {
+  await create(app);
+  const em = app.orm.em.fork();
+  assert.is(await countUnreadableConnections(em, 'a secret key that only tests ever use'), 0);
+  assert.is(await countUnreadableConnections(em, 'another secret key of this installation'), 1);
+});
+
+connections.run();
+
+const domains = appSuite('domains');
+
+domains.before.each(async ({ app }) => {
+  await sql`delete from client_domains`.execute(app.db());
+  app.txtRecords.clear();
+});
+
+domains('are verified by their TXT record', async ({ app }) => {
+  const added = await app.as(ACME).domains.add({ id: 1, domain: ' @Acme.Test ' });
+  assert.equal(
+    [added.domain, added.record_name, added.verified_at],
+    ['acme.test', '_steward.acme.test', null],
+  );
+  assert.match(added.record_value, /^steward-verification=[\w-]{43}$/);
+  const verify = () => app.as(ACME).domains.verify({ id: 1, domain_id: added.id });
+  const missing = await rejectsWith(verify(), 'invalid-input');
+  assert.match(missing.fields?.domain?.[0] ?? '', 'There is no TXT record _steward.acme.test yet.');
+  app.txtRecords.set('_steward.acme.test', ['steward-verification=of-another']);
+  const other = await rejectsWith(verify(), 'invalid-input');
+  assert.match(other.fields?.domain?.[0] ?? '', 'has another value');
+  app.txtRecords.set('_steward.acme.test', ['v=spf1 -all', added.record_value]);
+
+  assert.equal((await verify()).verified_at, app.clock.now());
+});
+
+domains('are verified by one client', async ({ app }) => {
+  const mine = await app.as(ACME).domains.add({ id: 1, domain: 'shared.test' });
+  const theirs = await app.as(GLOBEX).domains.add({ id: 2, domain: 'shared.test' });
+  app.txtRecords.set(mine.record_name, [mine.record_value, theirs.record_value]);
+  const attempts = await Promise.allSettled([
+    app.as(ACME).domains.verify({ id: 1, domain_id: mine.id }),
+    app.as(GLOBEX).domains.verify({ id: 2, domain_id: theirs.id }),
+  ]);
+  assert.is(attempts.filter(({ status }) => status === 'fulfilled').length, 1);
+});
+
+domains('are vouched for by superusers only', async ({ app }) => {
+  const { id } = await app.as(ACME).domains.add({ id: 1, domain: 'acme.test' });
+  await rejectsWith(app.as(ACME).domains.vouch({ id: 1, domain_id: id }), 'forbidden');
+  await rejectsWith(app.as(GLOBEX).domains.verify({ id: 2, domain_id: id }), 'not-found');
+  assert.is((await app.as(ROOT).domains.vouch({ id: 1, domain_id: id })).vouched_by, ROOT);
+});
+
+for (const domain of ['localhost', '127.0.0.1', 'a b.test', 'erased.invalid', '-x.test', 'x..test'])
+  domains(`refuse ${domain}`, async ({ app }) => {
+    await rejectsWith(app.as(ACME).domains.add({ id: 1, domain }), 'invalid-input');
+  });
+
+domains('are stored in ASCII, once for each client', async ({ app }) => {
+  assert.is(
+    (await app.as(ACME).domains.add({ id: 1, domain: 'bücher.example' })).domain,
+    'xn--bcher-kva.example',
+  );
+  const again = await rejectsWith(
+    app.as(ACME).domains.add({ id: 1, domain: 'BÜCHER.example' }),
+    'invalid-input',
+  );
+  assert.equal(again.fields, { domain: ['This client has this domain already.'] });
+});
+
+domains('lapse when their record is gone, and come back with it', async ({ app }) => {
+  const added = await app.as(ACME).domains.add({ id: 1, domain: 'acme.test' });
+  app.txtRecords.set(added.record_name, [added.record_value]);
+  await app.as(ACME).domains.verify({ id: 1, domain_id: added.id });
+  const vouched = await app.as(ROOT).domains.add({ id: 1, domain: 'vouched.test' });
+  await app.as(ROOT).domains.vouch({ id: 1, domain_id: vouched.id });
+  const recheck = async (read: (name: string) => Promise<string[]>) => {
+    const now = app.clock.now();
+    const deps = { em: app.orm.em.fork(), now, audit: createAudit(NO_ORIGIN, app.clock) };
+    await recheckDomains(
+      { ...deps, readTxtRecords: read, logger: { warn: () => {} } },
+      AbortSignal.timeout(60_000),
+    );
+    return (await app.as(ACME).domains.list({ id: 1 })).map(({ lapsed_at }) => lapsed_at !== null);
+  };
+
+  // Not due yet.
+  assert.equal(await recheck(async () => []), [false, false]);
+  app.clock.advance(DAY_MS);
+  const unreachable = () => Promise.reject(new Error('no name server'));
+  assert.equal(await recheck(unreachable), [false, false]);
+  assert.equal(await recheck(async () => []), [true, false]);
+  app.clock.advance(DAY_MS);
+  assert.equal(await recheck(async () => [added.record_value]), [false, false]);
+  const actions = (await actionsOf(app, { target: 'acme.test' })).slice(0, 4).map(({ action }) => action);
+  assert.equal(actions, ['domain.verify', 'domain.lapse', 'domain.verify', 'domain.add']);
+});
+
+domains('lead to the provider of their client, whether an address has an account or not', async ({ app }) => {
+  const methods = (email: string) => app.as(null).sessions.methods({ email });
+  assert.equal(await methods(ADA), { sso: null });
+  const { id } = await create(app);
+  await activate(app, id);
+  const domain = await app.as(ACME).domains.add({ id: 1, domain: 'acme.test' });
+  assert.equal(await methods(ADA), { sso: null });
+  await app.as(ROOT).domains.vouch({ id: 1, domain_id: domain.id });
+  const url = `http://localhost:8000/sso/${id}/start/`;
+
+  for (const email of [ADA, 'ADA@ACME.TEST ', 'no.account@acme.test', 'x@acme.test'])
+    assert.equal(await methods(email), { sso: url });
+  for (const email of ['ada@globex.test', 'acme.test', 'ada@sub.acme.test'])
+    assert.equal(await methods(email), { sso: null });
+  await app.as(ROOT).sso.update({ id: 1, connection_id: id, is_active: false });
+  assert.equal(await methods(ADA), { sso: null });
+});
+
+domains.run();
