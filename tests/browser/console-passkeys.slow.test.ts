@@ -62,7 +62,7 @@ passkeys(
     await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.goto('/login/?next=/console/account');
     await authenticator.setPresent(true);
-    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByRole('button', { name: 'Log in with a passkey' }).click();
     await page.getByText(/^Passkey since .*, last used/).waitFor();
 
     app.clock.advance(16 * MINUTE_MS);

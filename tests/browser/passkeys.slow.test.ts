@@ -11,7 +11,7 @@ const passkeys = browserSuite('passkeys in Chromium');
 
 /** What Chromium says about a refusal that a test causes. */
 const REFUSED = /responded with a status of 4/;
-const SIGN_IN = 'Sign in with a passkey';
+const SIGN_IN = 'Log in with a passkey';
 const REFUSAL = 'This passkey was not accepted. Try again, or log in another way.';
 const NOT_USED = 'No passkey was used. Try again, or log in another way.';
 

@@ -106,7 +106,7 @@ const sendAddress = async (context: PageContext, target: LoginTarget, state: Log
 const passkeyButton = (target: LoginTarget): Html =>
   passkeyArea({
     purpose: 'login',
-    label: 'Sign in with a passkey',
+    label: 'Log in with a passkey',
     ...target,
     otherwise: 'Without it, log in with your password.',
   });
