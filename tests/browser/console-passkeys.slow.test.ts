@@ -85,7 +85,7 @@ passkeys(
     await fillLogin(page, ADA, DEMO_PASSWORD);
     await page.getByRole('link', { name: 'Use a recovery code' }).click();
     await page.getByLabel('Recovery code').fill(renewed[0] ?? '');
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await waitForHeading(page, 'Hello Ada');
   },
 );

@@ -28,7 +28,7 @@ const enterPassword = async (page: Page, email: string, path = '/login/'): Promi
 
 const enterCode = async (page: Page, code: string, label = 'Code'): Promise<void> => {
   await page.getByLabel(label, { exact: true }).fill(code);
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
 };
 
 const openAccount = async (page: Page, email: string): Promise<void> => {

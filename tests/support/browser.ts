@@ -124,7 +124,7 @@ const openPage = async (browser: Browser, expected?: RegExp) => {
 export const fillLogin = async (page: Page, email: string, password: string): Promise<void> => {
   await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
 };
 
 /** Waits for a page with this heading. */
