@@ -4,6 +4,7 @@ import { Problem } from '../../src/lib/problems.ts';
 import { resumeErasures } from '../../src/services/data-rights/erasure-work.ts';
 import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
+import { enrollPasskey } from './passkeys.ts';
 import { enroll } from './second-factors.ts';
 import { ACME, ADA, ROOT, STAFF, type TestApp } from './test-app.ts';
 import { SALES } from './usage.ts';
@@ -30,6 +31,7 @@ export const addPerson = async (app: TestApp, { entries = 10, audited = 10 } = {
   await self.tokens.createNamed({ name: 'Zephyrine’s export' });
   await enroll(app, PERSON, 'Phone of Zephyrine');
   await addIdentity(app);
+  await enrollPasskey(app, PERSON, 'Laptop of Zephyrine');
   await self.savedFilters.create({ stack_id: 'a0a91e46', hash: 'zephyrine', name: 'Zephyrine north' });
   await self.invitations.create({ items: [{ email: 'guest@guest.test', client: 1, extra: { by: PERSON } }] });
   await addRows(app);
