@@ -67,6 +67,12 @@ versions.before(async (context) => {
 });
 versions.after(({ closing }) => closing.disposeAsync());
 
+/** What a migration says about its locks is for previews, and not a part of what it does. */
+const withoutLocks = (migration: string): string =>
+  migration
+    .replace(/^import type \{ Locks \}.*\n/m, '')
+    .replace(/^ {2}static readonly locks: Locks = [^;]*;\n\n?/m, '');
+
 versions('have the same migrations, except for new ones', async ({ previous }) => {
   const names: string[] = [];
   for await (const name of glob('0*.ts', { cwd: previous.join('migrations') })) names.push(name);
@@ -74,8 +80,12 @@ versions('have the same migrations, except for new ones', async ({ previous }) =
   assert.ok(names.length > 0);
   for (const name of names) {
     const files = [previous.join('migrations', name), join(PROJECT, 'migrations', name)];
-    const [was, is] = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-    assert.is(is, was, `${name} is released: add a migration instead of changing it.`);
+    const [was = '', is = ''] = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+    assert.is(
+      withoutLocks(is),
+      withoutLocks(was),
+      `${name} is released: add a migration instead of changing it.`,
+    );
   }
 });
 

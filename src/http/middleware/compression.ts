@@ -102,7 +102,7 @@ const PROCEDURE_NAME = /^[\w.]+$/;
 export const isSecretProcedure = (procedure: string): boolean => SECRET_PROCEDURES.test(procedure);
 
 const SECRET_PROCEDURES =
-  /^(tokens|sessions|passwords|mfa|mail|accessViews|tickets)\.|^invitations\.(copyLink|accept)$|^apps\.(openTicket|launch)$|\.preview/;
+  /^(tokens|sessions|passwords|mfa|mail|accessViews|tickets)\.|^invitations\.(copyLink|accept)$|^apps\.(openTicket|launch)$|^sso\.test$|\.preview/;
 
 const secretPaths = new Set([
   '/api/v1/csrf/',
