@@ -64,9 +64,6 @@ const describe = (error) => {
 /** A browser waits for one passkey at a time: each attempt replaces the one before. */
 let current = new AbortController();
 
-/** Whether the service has the answer of a passkey: two attempts must not share the challenge. */
-let isAnswering = false;
-
 /** @returns `done` if another page follows; `replaced` or `expired` if no passkey was chosen; else `failed` or `refused` */
 const logIn = async (mediation) => {
   current.abort('replaced');
@@ -84,13 +81,11 @@ const logIn = async (mediation) => {
     if (signal.aborted) return signal.reason;
     return fail(error, mediation !== 'conditional', 'failed');
   }
-  isAnswering = true;
   try {
     await post(answerPath, { passkey: toJson(passkey) });
     location.assign(next);
     return 'done';
   } catch (error) {
-    isAnswering = false;
     return fail(error, true, 'refused');
   }
 };
@@ -117,7 +112,7 @@ let isBusy = false;
 
 // The button is never disabled, so that it keeps the focus.
 const useButton = async () => {
-  if (isBusy || isAnswering) return;
+  if (isBusy) return;
   isBusy = true;
   message.textContent = '';
   const outcome = await logIn('optional');
