@@ -1,0 +1,135 @@
+import * as assert from 'uvu/assert';
+import { createVisitor } from '../../support/http-clients.ts';
+import { actionsOf, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
+import { ACME } from '../../support/test-app.ts';
+
+const logouts = ssoSuite('logout by the provider');
+
+const EMAIL = 'leaver@acme.test';
+
+logouts.before(async ({ app, provider }) => {
+  await app.as(ACME).users.create({ email: EMAIL });
+  provider.people.set('leaver', { email: EMAIL });
+});
+
+type Fixture = Parameters<typeof logInWithSso>[0];
+
+/** Two browsers with a session each, and their ids at the provider. */
+const logInTwice = async (fixture: Fixture) => {
+  const first = await logInWithSso(fixture, { subject: 'leaver' });
+  const second = await logInWithSso(fixture, { subject: 'leaver' });
+  const rows = await fixture.app
+    .db()
+    .selectFrom('sessions')
+    .select('sid')
+    .where('connection_id', '=', fixture.connection)
+    .orderBy('id', 'desc')
+    .limit(2)
+    .execute();
+  const sids = rows.map(({ sid }) => sid ?? '').reverse();
+  return { browsers: [first.visitor, second.visitor], sids };
+};
+
+const send = ({ app, connection }: Fixture, logout_token: string) =>
+  app.server.inject({
+    method: 'POST',
+    url: `/sso/${connection}/backchannel-logout/`,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ logout_token }).toString(),
+  });
+
+const whoIn = (fixture: Fixture, browsers: Parameters<typeof personOf>[1][]) =>
+  Promise.all(browsers.map((browser) => personOf(fixture.app, browser)));
+
+logouts('ends the session that a token names, once', async (fixture) => {
+  const { browsers, sids } = await logInTwice(fixture);
+  assert.match(sids[0] ?? '', /.{8}/);
+  assert.not.equal(sids[0], sids[1]);
+  const token = await fixture.provider.logoutToken({ sid: sids[0], sub: 'leaver' });
+  assert.is((await send(fixture, token)).statusCode, 200);
+  assert.equal(await whoIn(fixture, browsers), [null, EMAIL]);
+
+  const replayed = await send(fixture, token);
+  assert.equal([replayed.statusCode, replayed.json().error], [400, 'invalid_request']);
+  assert.match(replayed.json().error_description, 'used before');
+  assert.is(replayed.headers['cache-control'], 'no-store');
+  const [entry] = await actionsOf(fixture.app, { target: EMAIL, action: 'session.end-by-provider' });
+  assert.equal(entry?.details, { connection: fixture.connection, name: 'Acme ID' });
+});
+
+logouts('ends all sessions of the person without a session', async (fixture) => {
+  const { browsers } = await logInTwice(fixture);
+  const tokens = await Promise.all([1, 2].map(() => fixture.provider.logoutToken({ sub: 'someone else' })));
+  for (const token of tokens) assert.is((await send(fixture, token)).statusCode, 200);
+  assert.equal(await whoIn(fixture, browsers), [EMAIL, EMAIL]);
+  assert.is((await send(fixture, await fixture.provider.logoutToken({ sub: 'leaver' }))).statusCode, 200);
+  assert.equal(await whoIn(fixture, browsers), [null, null]);
+});
+
+logouts('counts a token once of many at the same time', async (fixture) => {
+  const token = await fixture.provider.logoutToken({ sub: 'leaver' });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(fixture, token)));
+  assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+});
+
+const seconds = () => Math.floor(Date.now() / 1000);
+
+for (const [name, claims] of [
+  ['for another service', { aud: 'another-service' }],
+  ['of another issuer', { iss: 'https://evil.example' }],
+  ['that is old', { iat: seconds() - 3600, exp: undefined }],
+  ['that has expired', { exp: seconds() - 120 }],
+  ['without an event', { events: {} }],
+  ['of another event', { events: { 'http://schemas.openid.net/event/other': {} } }],
+  ['with a nonce, as an ID token has', { nonce: 'n' }],
+  ['without an id', { jti: undefined }],
+  ['that names nobody', { sub: undefined }],
+] as const)
+  logouts(`refuses a token ${name}`, async (fixture) => {
+    const { browsers } = await logInTwice(fixture);
+    const answer = await send(fixture, await fixture.provider.logoutToken({ sub: 'leaver', ...claims }));
+    assert.equal([answer.statusCode, answer.json().error], [400, 'invalid_request']);
+    assert.equal(await whoIn(fixture, browsers), [EMAIL, EMAIL]);
+  });
+
+logouts('refuses tokens that are none, are unsigned, or have another signature', async (fixture) => {
+  const token = await fixture.provider.logoutToken({ sub: 'leaver' });
+  const [, payload = ''] = token.split('.');
+  const header = Buffer.from('{"alg":"none","typ":"logout+jwt"}').toString('base64url');
+  for (const forged of ['', 'x', `${header}.${payload}.`, `${token.slice(0, -8)}AAAAAAAA`])
+    assert.is((await send(fixture, forged)).statusCode, 400, forged);
+});
+
+logouts('ends the session that the page in a frame names', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const { browsers, sids } = await logInTwice(fixture);
+  const visit = (query: Record<string, string>) =>
+    createVisitor(app).get(`/sso/${connection}/frontchannel-logout/?${new URLSearchParams(query)}`);
+  const { issuer: iss } = provider;
+  for (const query of [{}, { iss }, { iss, sid: '' }, { iss: 'https://evil.example', sid: sids[0] ?? '' }])
+    assert.is((await visit(query as Record<string, string>)).status, 403);
+  assert.equal(await whoIn(fixture, browsers), [EMAIL, EMAIL]);
+  const page = await visit({ iss, sid: sids[0] ?? '' });
+
+  assert.is(page.status, 200);
+  assert.match(String(page.headers['content-security-policy']), `frame-ancestors ${iss}`);
+  assert.equal(await whoIn(fixture, browsers), [null, EMAIL]);
+});
+
+logouts('ends nothing of another connection, or one that is gone', async (fixture) => {
+  const { browsers } = await logInTwice(fixture);
+  const token = await fixture.provider.logoutToken({ sub: 'leaver' });
+  const answer = await send({ ...fixture, connection: 999 }, token);
+  assert.is(answer.statusCode, 400);
+  assert.equal(await whoIn(fixture, browsers), [EMAIL, EMAIL]);
+});
+
+logouts('ends the sessions of an identity that an admin unlinks', async (fixture) => {
+  const { browsers } = await logInTwice(fixture);
+  const [identity] = await fixture.app.as(ACME).users.identities({ email: EMAIL });
+  await fixture.app.as(ACME).users.unlinkIdentity({ email: EMAIL, identity_id: identity?.id ?? 0 });
+  assert.equal(await whoIn(fixture, browsers), [null, null]);
+  assert.equal(await fixture.app.as(ACME).users.identities({ email: EMAIL }), []);
+});
+
+logouts.run();
