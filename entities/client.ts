@@ -58,6 +58,8 @@ export const Client = defineEntity({
     factorPolicy: p.enum(FACTOR_POLICIES).default('off'),
     /** Days that members have to set up a second factor, from `factorPolicySince` or when they join. */
     factorGraceDays: p.integer().default(14).check('factor_grace_days >= 0 and factor_grace_days <= 365'),
+    /** Whether members without a second factor are mailed about the policy. */
+    factorMails: p.boolean().default(true),
     /** When the policy began to demand what it demands; null while it demands nothing. */
     factorPolicySince: instant().nullable(),
     /** Null means the bucket of the setting `UPLOAD_BUCKET_NAME`. */

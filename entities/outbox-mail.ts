@@ -25,6 +25,8 @@ export const MAIL_KINDS = [
   'failed-codes',
   'passkey-added',
   'passkey-removed',
+  'second-factor-required',
+  'second-factor-reminder',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 

@@ -11,6 +11,8 @@ const FactorPolicyOutput = Output('FactorPolicy', {
   factor_policy: z.enum(POLICIES),
   /** Days that members have to set up a second factor. */
   factor_grace_days: z.int(),
+  /** Whether members without a second factor are mailed about it. */
+  factor_mails: z.boolean(),
   /** When the policy began to demand what it demands; null while it demands nothing. */
   factor_policy_since: Instant.nullable(),
 });
@@ -52,11 +54,19 @@ export const factorPolicyProcedures = {
   updateFactorPolicy: route(adminProcedure, 'PATCH', '/jb/clients/{id}/factor-policy/', {
     summary: 'Change who needs a second factor for a client',
     description:
-      '`off` demands nothing, `optional` recommends a second factor in the console, `required` demands one of every member: at each login after the days of grace, and for the apps of the client. No session ends. Admins without a second factor cannot demand it at once.',
+      '`off` demands nothing, `optional` recommends a second factor in the console, `required` demands one of every member: at each login after the days of grace, and for the apps of the client. No session ends. Unless `factor_mails` is false, members without one are mailed, and reminded three days before the grace ends. Admins without a second factor cannot demand it at once.',
+    problems: ['throttled'],
     resourceQuery: 'clients.factorPolicy',
     example: { factor_policy: 'required', factor_grace_days: 14 },
   })
-    .input(z.object({ id: IdKey, factor_policy: Policy.optional(), factor_grace_days: GraceDays.optional() }))
+    .input(
+      z.object({
+        id: IdKey,
+        factor_policy: Policy.optional(),
+        factor_grace_days: GraceDays.optional(),
+        factor_mails: z.boolean().optional(),
+      }),
+    )
     .output(FactorPolicyOutput)
     .mutation(({ ctx, input: { id, ...changes } }) =>
       ctx.services.factorPolicies.update(ctx.actor, id, changes),

@@ -27,6 +27,7 @@ import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
 import { createScheduler } from './server/scheduler.ts';
 import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
+import { enqueuePolicyReminders } from './services/auth/factor-notices.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { pruneRemovedUsage } from './services/clients/removals.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
@@ -249,6 +250,7 @@ const maintenanceTasks = ({
   removedUsage: (signal: AbortSignal) => pruneRemovedUsage(orm.em.fork(), signal),
   signingKeys: () => signingKeys.maintain(createAudit(NO_ORIGIN, clock)),
   tickets: () => pruneTickets(orm.em.fork()),
+  factorReminders: () => enqueuePolicyReminders(orm.em.fork(), clock.now()),
   grants: () => pruneGrants(orm.em.fork(), createAudit(NO_ORIGIN, clock)),
   domains: (signal: AbortSignal) => {
     const deps = { em: orm.em.fork(), now: clock.now(), audit: createAudit(NO_ORIGIN, clock) };

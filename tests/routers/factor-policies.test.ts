@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
+import { Client } from 'pg';
 import * as assert from 'uvu/assert';
+import type { MailKind } from '../../entities/outbox-mail.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { enqueuePolicyReminders } from '../../src/services/auth/factor-notices.ts';
 import { setFactorPolicy } from '../support/factor-policies.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { enroll } from '../support/second-factors.ts';
@@ -22,6 +25,7 @@ policies('begins when it demands more, and not when it demands less or the same'
   assert.equal(await update(app, { factor_policy: 'optional' }), {
     factor_policy: 'optional',
     factor_grace_days: 14,
+    factor_mails: true,
     factor_policy_since: null,
   });
   assert.equal((await update(app, { factor_policy: 'required' })).factor_policy_since, start);
@@ -105,5 +109,145 @@ preview('says that nothing is demanded by a policy that demands nothing', async 
   assert.is(found.required_from, null);
 });
 
+const mails = appSuite('mails about policies for second factors');
+
+mails.before.each(async ({ app }) => {
+  await sql`delete from mfa_factors`.execute(app.db());
+  await sql`delete from outbox_mails`.execute(app.db());
+  for (const id of [1, 2]) await setFactorPolicy(app, id, { policy: 'off' });
+  await sql`update clients set factor_policy_since = null, factor_grace_days = 14, factor_mails = true`.execute(
+    app.db(),
+  );
+});
+
+const sent = (app: TestApp) =>
+  app.db().updateTable('outbox_mails').set({ sent_at: app.clock.now() }).execute();
+
+const recipients = async (app: TestApp, kind: MailKind) => {
+  const rows = app.db().selectFrom('outbox_mails').select('recipient').where('kind', '=', kind);
+  return (await rows.orderBy('recipient').execute()).map(({ recipient }) => recipient);
+};
+
+const remind = (app: TestApp) => enqueuePolicyReminders(app.orm.em.fork(), app.clock.now());
+
+mails('inform active members without a second factor, with the date', async ({ app }) => {
+  await enroll(app, ADA);
+  await update(app, { factor_policy: 'required', factor_grace_days: 7 });
+  const told = await recipients(app, 'second-factor-required');
+  const [mail] = await app.as(ROOT).mail.list({ recipient: GRACE, status: 'all' });
+  const { text, subject } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
+
+  assert.ok(told.includes(GRACE) && !told.includes(ADA));
+  assert.is(subject, 'Acme Analytics requires a second factor');
+  assert.match(text, 'You lose no access.');
+  await enroll(app, GRACE);
+  const { status, last_error } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
+  assert.is.not(status, 'sent', last_error ?? '');
+});
+
+mails(
+  'are not sent if the client does not want them, nor for a policy that demands nothing',
+  async ({ app }) => {
+    await update(app, { factor_policy: 'optional' });
+    await update(app, { factor_policy: 'required', factor_mails: false });
+    app.clock.advance(12 * DAY_MS);
+    await remind(app);
+
+    assert.equal(await recipients(app, 'second-factor-required'), []);
+    assert.equal(await recipients(app, 'second-factor-reminder'), []);
+  },
+);
+
+mails('remind once, within three days before the end of the grace', async ({ app }) => {
+  await update(app, { factor_policy: 'required', factor_grace_days: 14 });
+  await sent(app);
+  app.clock.advance(10 * DAY_MS);
+  await remind(app);
+  assert.equal(await recipients(app, 'second-factor-reminder'), []);
+  await app.renewToken(ADA);
+  await enroll(app, ADA);
+  app.clock.advance(1.5 * DAY_MS);
+  await Promise.all([remind(app), remind(app), remind(app)]);
+  const reminded = await recipients(app, 'second-factor-reminder');
+  assert.ok(reminded.includes(GRACE) && !reminded.includes(ADA));
+  assert.is(new Set(reminded).size, reminded.length, 'once each, also by several instances');
+  await sent(app);
+  app.clock.advance(DAY_MS);
+  await remind(app);
+  assert.equal(await recipients(app, 'second-factor-reminder'), reminded);
+});
+
+mails(
+  'inform people of several clients in the name of the client, whose admins alone see it',
+  async ({ app }) => {
+    await sql`insert into memberships (client_id, user_id) select 2, id from users where email = ${GRACE} on conflict do nothing`.execute(
+      app.db(),
+    );
+    await app.renewToken(ACME);
+    await update(app, { factor_policy: 'required' });
+    const seenBy = async (email: string) =>
+      (await app.as(email).mail.list({ recipient: GRACE, status: 'all' })).map(({ kind }) => kind);
+
+    assert.ok((await seenBy(ACME)).includes('second-factor-required'));
+    assert.not.ok((await seenBy(GLOBEX)).includes('second-factor-required'));
+  },
+);
+
+mails('are five a day at most, if an admin changes the policy to and fro', async ({ app }) => {
+  for (let n = 0; n < 5; n += 1) {
+    await update(app, { factor_policy: 'required' });
+    await sent(app);
+    await update(app, { factor_policy: 'off' });
+  }
+  await rejectsWith(update(app, { factor_policy: 'required' }), 'throttled');
+  await update(app, { factor_policy: 'required' }, ROOT);
+});
+
+const large = appSuite('a policy for second factors of 1,000 people');
+
+/** Statements that the work sends to the database. */
+const countStatements = async (work: () => Promise<unknown>): Promise<number> => {
+  const { query } = Client.prototype;
+  let count = 0;
+  Client.prototype.query = function (this: Client, ...args: unknown[]) {
+    count += 1;
+    return Reflect.apply(query, this, args);
+  };
+  try {
+    await work();
+    return count;
+  } finally {
+    Client.prototype.query = query;
+  }
+};
+
+const addMembers = async (app: TestApp, from: number, to: number) =>
+  sql`with added as (
+    insert into users (email, handle, profile_color, date_joined, last_password_set)
+    select 'many' || n || '@acme.test', '@many' || n, '000000', now(), now()
+    from generate_series(${from}::int, ${to}::int) n returning id)
+    insert into memberships (client_id, user_id, joined_at) select 1, id, null from added`.execute(app.db());
+
+large('is previewed and mailed with as many statements as one of ten', async ({ app }) => {
+  const preview = () => app.as(ROOT).clients.previewFactorPolicy({ id: 1, limit: 1000 });
+  const turnOn = () => update(app, { factor_policy: 'required' }, ROOT);
+  await preview();
+  const few = [await countStatements(preview), await countStatements(turnOn)];
+  await update(app, { factor_policy: 'off' }, ROOT);
+  await sql`delete from outbox_mails`.execute(app.db());
+  await addMembers(app, 1, 1000);
+
+  assert.equal([await countStatements(preview), await countStatements(turnOn)], few);
+  const found = await preview();
+  assert.ok(found.members >= 1000);
+  assert.is((await recipients(app, 'second-factor-required')).length, found.without_factor);
+  app.clock.advance(12 * DAY_MS);
+  await sent(app);
+  assert.ok((await countStatements(() => remind(app))) <= 5);
+  assert.is((await recipients(app, 'second-factor-reminder')).length, found.without_factor);
+});
+
 policies.run();
 preview.run();
+mails.run();
+large.run();

@@ -168,6 +168,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   link_expires_at: NOON,
   invitation_days: INVITATION_DAYS,
   password_expires_at: null,
+  factor_due_at: null,
   app_labels: ['Sales', 'Churn'],
   ...changes,
 });

@@ -72,12 +72,14 @@ export const nextAppStep = (state: FactorState, methods: readonly string[], now:
   return needed === 2 ? 'passkey' : 'code';
 };
 
-/** SQL: the strength of the best second factor of a row of `users`; 0 without one. */
-export const ENROLLED = sql<Strength>`coalesce((
+/** SQL: the strength of the best second factor of a row of `users`, or of this alias; 0 without one. */
+export const enrolledOf = (user: 'users' | 'person') => sql<Strength>`coalesce((
   select max(case kind ${sql.join(
     FACTOR_KINDS.map((kind) => sql`when ${sql.lit(kind)} then ${sql.lit(STRENGTH_OF_KIND[kind])}`),
     sql` `,
-  )} end) from mfa_factors f where f.user_id = users.id and f.confirmed_at is not null), 0)`;
+  )} end) from mfa_factors f where f.user_id = ${sql.ref(`${user}.id`)} and f.confirmed_at is not null), 0)`;
+
+export const ENROLLED = enrolledOf('users');
 
 /** SQL: whether the policy of a row of `clients`, or of this alias, demands at least this strength. */
 export const demands = (strength: Strength, clients = 'c'): RawBuilder<boolean> => {
@@ -89,6 +91,10 @@ export const demands = (strength: Strength, clients = 'c'): RawBuilder<boolean> 
 export const graceEnd = (clients = 'c', memberships = 'm'): RawBuilder<Date> => sql`
   (greatest(${sql.ref(`${clients}.factor_policy_since`)}, ${sql.ref(`${memberships}.joined_at`)})
     + ${sql.ref(`${clients}.factor_grace_days`)} * interval '24 hours')`;
+
+/** SQL: when the grace of member `m` ends in client `c`, if its policy demands more than `user` has. Null: it does not. */
+export const lackingFrom = (user: 'users' | 'person'): RawBuilder<Date | null> => sql`
+  case when ${demands(2)} and ${enrolledOf(user)} < 2 or ${demands(1)} and ${enrolledOf(user)} < 1 then ${graceEnd()} end`;
 
 /** SQL: from when on the clients of which a row of `users` is an active member demand this strength. Null: never. */
 export const demandedFrom = (strength: Strength): RawBuilder<Date | null> => sql`

@@ -4,14 +4,21 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound } from '../../lib/problems.ts';
 import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
 import { isEmpty } from '../audit/audit.ts';
-import { demands, ENROLLED, graceEnd, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
+import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
+import { ENROLLED, lackingFrom, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
 import { editEntity } from '../edits.ts';
+import { requireFewNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockClient, readClient } from './clients.ts';
 
-type PolicyChanges = { factor_policy?: FactorPolicy | undefined; factor_grace_days?: number | undefined };
+type PolicyChanges = {
+  factor_policy?: FactorPolicy | undefined;
+  factor_grace_days?: number | undefined;
+  factor_mails?: boolean | undefined;
+};
 
 const OWN_LOCKOUT =
   'You have no second factor yet, and would need it at once. Set one up first, or give at least one day.';
@@ -22,34 +29,36 @@ export const createFactorPolicies = ({ em, clock, audit }: UnitOfWork) => ({
   get: (actor: Actor, id: number) =>
     kysely(em)
       .selectFrom('clients')
-      .select(['factor_policy', 'factor_grace_days', 'factor_policy_since'])
+      .select(['factor_policy', 'factor_grace_days', 'factor_mails', 'factor_policy_since'])
       .where('id', '=', id)
       .where(clientVisibleTo(actor, sql`clients.id`))
       .executeTakeFirstOrThrow(() => notFound('client')),
 
   /**
-   * Ends no session. A policy that demands more than before begins now, and so does its grace.
-   * @throws Problem `not-found`, `forbidden`; `invalid-input` on `factor_grace_days` if the actor would have to enrol at once
+   * Ends no session. A policy that demands more than before begins now, and so does its grace. Those who have to set up a second factor are
+   * mailed, unless the client does not want it.
+   * @throws Problem `not-found`, `forbidden`; `invalid-input` on `factor_grace_days` if the actor would have to enrol at once; `throttled`
    */
   update: (actor: Actor, id: number, changes: PolicyChanges) =>
     em.transactional(async (tx) => {
       const { client } = await lockClient(tx, actor, id);
-      const before = client.factorPolicy;
+      const { factorPolicy: before, factorGraceDays: daysBefore } = client;
+      const now = clock.now();
       const details = editEntity(tx, Client, client, changes);
-      const { factorPolicy, factorGraceDays } = client;
-      client.factorPolicySince = policySince(
-        client.factorPolicySince ?? null,
-        before,
-        factorPolicy,
-        clock.now(),
-      );
+      const { factorPolicy, factorGraceDays, factorMails } = client;
+      client.factorPolicySince = policySince(client.factorPolicySince ?? null, before, factorPolicy, now);
       await tx.flush();
-      await requireOwnFactor(tx, actor, id, clock.now());
+      await requireOwnFactor(tx, actor, id, now);
+      if (factorMails && (isStricter(before, factorPolicy) || factorGraceDays < daysBefore)) {
+        if (!can(actor, 'administer')) await requireFewNotices(tx, id, now, 'second-factor-required');
+        await enqueuePolicyNotices(tx, { clientIds: [id], userIds: null, now });
+      }
       const event = { actor, target: client.name, clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.change-factor-policy', ...event }]);
       return {
         factor_policy: factorPolicy,
         factor_grace_days: factorGraceDays,
+        factor_mails: factorMails,
         factor_policy_since: client.factorPolicySince,
       };
     }),
@@ -104,8 +113,11 @@ const policySince = (
   now: Date,
 ): Date | null => {
   if (STRENGTH_OF_POLICY[after] === 0) return null;
-  return STRENGTH_OF_POLICY[after] > STRENGTH_OF_POLICY[before] ? now : since;
+  return isStricter(before, after) ? now : since;
 };
+
+const isStricter = (before: FactorPolicy, after: FactorPolicy): boolean =>
+  STRENGTH_OF_POLICY[after] > STRENGTH_OF_POLICY[before];
 
 /** The active members of a client, with their membership `m`. */
 const activeMembers = (em: Em, clientId: number) =>
@@ -142,8 +154,7 @@ const requireOwnFactor = async (tx: Em, actor: Actor, clientId: number, now: Dat
     .where('c.id', '=', clientId)
     .where('users.id', '=', actor.id)
     .where('m.is_active_member', '=', true)
-    .where(condition`${graceEnd()} <= ${now}::timestamptz`)
-    .where(condition`(${demands(2)} and ${ENROLLED} < 2 or ${demands(1)} and ${ENROLLED} < 1)`)
+    .where(condition`${lackingFrom('users')} <= ${now}::timestamptz`)
     .executeTakeFirst();
   if (due) throw invalid({ factor_grace_days: [OWN_LOCKOUT] });
 };

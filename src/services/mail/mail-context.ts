@@ -4,6 +4,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
+import { lackingFrom } from '../auth/factor-policy.ts';
 import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
@@ -98,6 +99,11 @@ const firstNameToday = sql<
 const passwordExpiryToday = sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
   then ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} end`;
 
+/** SQL: of mails about the policy of a client: when its member needs a second factor, if they still have none. */
+const factorDueToday = sql<Date | null>`case when mail.kind in ('second-factor-required', 'second-factor-reminder')
+  and person.is_active then (select ${lackingFrom('person')} from memberships m join clients c on c.id = m.client_id
+    where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_active_member) end`;
+
 /** Mails with everything that their templates need. `is_as_sent`: whether a sent mail is read as it was written. */
 export const mailContexts = (em: Em, options: MailOptions) =>
   mailRows(em, options)
@@ -117,6 +123,7 @@ export const mailContexts = (em: Em, options: MailOptions) =>
         'link_expires_at',
       ),
       asWritten('password_expires_at', 'timestamptz', passwordExpiryToday).as('password_expires_at'),
+      asWritten('factor_due_at', 'timestamptz', factorDueToday).as('factor_due_at'),
       labelsAsWritten(appLabelsInvitedTo(sql`mail.invitation_id`)).as('app_labels'),
       requestAsWritten(requestToday).as('access_request'),
     ]);
@@ -159,6 +166,15 @@ const whyUntold = sql`case
   when ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} is null then 'The password does not expire any more.'
 end`;
 
+/** The reason not to tell a person of a policy for second factors. */
+const whyFactorIsFine = sql`case
+  ${HAS_LEFT}
+  when not person.is_active then 'The account has been deactivated.'
+  when ${factorDueToday} is null then 'A second factor has been set up, or is not required any more.'
+  when mail.kind = 'second-factor-reminder' and ${factorDueToday} <= mail.created_at
+    then 'The time to set up a second factor is over.'
+end`;
+
 /** A mail to an admin also stands for later requests for the same app. */
 const whyRequestIsOver = sql`case
   ${HAS_LEFT}
@@ -184,6 +200,7 @@ const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>
     else 'The invitation has expired.'
   end
   when mail.kind = 'password-expiry' then ${whyUntold}
+  when mail.kind in ('second-factor-required', 'second-factor-reminder') then ${whyFactorIsFine}
   when mail.kind = 'email-confirmation' then case
     when change.id is null or change.changed_at is not null then 'The link has been used or replaced.'
     when not person.is_active then 'The account has been deactivated.'

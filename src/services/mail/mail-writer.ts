@@ -166,6 +166,27 @@ const TEMPLATES: Record<MailKind, Template> = {
       closing: support(mail),
     }),
   },
+  'second-factor-required': {
+    subject: (mail) => `${senderNameOf(mail)} requires a second factor`,
+    content: (mail) => ({
+      opening: [
+        `From ${momentOf(mail.factor_due_at ?? mail.created_at)} on, ${senderNameOf(mail)} requires a second factor beside the password of ${mail.recipient}.`,
+        'Set one up before then: log in, open your account, and add an authenticator app. It takes two minutes.',
+        'If you do not, the login page asks you to set it up at your next login. You lose no access.',
+      ],
+      closing: support(mail),
+    }),
+  },
+  'second-factor-reminder': {
+    subject: (mail) => `Set up your second factor for ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `You have no second factor yet. ${senderNameOf(mail)} requires one for ${mail.recipient} from ${momentOf(mail.factor_due_at ?? mail.created_at)} on.`,
+        'Log in, open your account, and add an authenticator app. After that time, the login page asks you to set it up first.',
+      ],
+      closing: support(mail),
+    }),
+  },
   'password-changed': {
     subject: (mail) => `Your password for ${senderNameOf(mail)} was changed`,
     content: (mail) => ({

@@ -235,6 +235,7 @@ const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'
   first_name: null,
   request_address: null,
   password_expires_at: null,
+  factor_due_at: null,
   is_requested: false,
   change_id: null,
   change_user_id: null,

@@ -11,6 +11,10 @@ export const newMail = (now: Date) => ({
 /** SQL: the columns of `newMail`. */
 export const NEW_MAIL = sql`created_at, next_attempt_at, traceparent`;
 
+/** SQL: a wait of mails to many: one a second, or all within an hour. */
+export const SPREAD = sql`(row_number() over (order by user_id) - 1)
+  * least(interval '1 second', interval '1 hour' / count(*) over ())`;
+
 /** SQL: their values. @param wait an interval until the mail is due */
 export const newMailValues = (now: Date, wait: RawBuilder<unknown> = sql`interval '0'`) => sql`
   ${now}::timestamptz, ${now}::timestamptz + ${wait}, ${tracing.traceparent()}::varchar`;

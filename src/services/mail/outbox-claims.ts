@@ -24,7 +24,8 @@ export const claimDue = async (tx: Em, options: ClaimOptions): Promise<number[]>
 };
 
 /** No one waits for these mails. A change of a policy enqueues one for each member of a client. */
-const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes', 'access-requested', 'access-decided'))`;
+const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes', 'access-requested', 'access-decided',
+  'second-factor-required', 'second-factor-reminder'))`;
 
 /** Claims due mails in the order of their index. */
 const claimInOrder = async (tx: Em, options: ClaimOptions, condition = sql`true`): Promise<number[]> => {

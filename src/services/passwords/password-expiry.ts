@@ -2,7 +2,8 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
-import { NEW_MAIL, newMailValues } from '../mail/new-mail.ts';
+import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
+import { NEW_MAIL, newMailValues, SPREAD } from '../mail/new-mail.ts';
 
 /** Days between the mail about a policy that makes passwords expire sooner and the first expiry by it. */
 const NOTICE_DAYS = 7;
@@ -78,23 +79,29 @@ export const enqueueExpiryNotices = async (
     order by user_id`.execute(kysely(tx));
 };
 
-/** One mail a second, or all within an hour. */
-const SPREAD = sql`(row_number() over (order by user_id) - 1)
-  * least(interval '1 second', interval '1 hour' / count(*) over ())`;
-
 /** Mails about one policy to one person in a day that client admins may cause. */
 const NOTICES_PER_DAY = 5;
 
+const ABOUT = {
+  'password-expiry': 'their passwords expire sooner',
+  'second-factor-required': 'they need a second factor',
+} as const;
+
 /**
- * Call it before a client admin shortens the life of passwords: lengthening and shortening it in turn would mail all members each
- * time. The client must be locked.
+ * Call it before a client admin shortens the life of passwords, or demands second factors: changing it to and fro would mail all members
+ * each time. The client must be locked.
  * @throws Problem `throttled`
  */
-export const requireFewNotices = async (tx: Em, clientId: number, now: Date): Promise<void> => {
+export const requireFewNotices = async (
+  tx: Em,
+  clientId: number,
+  now: Date,
+  kind: keyof typeof ABOUT = 'password-expiry',
+): Promise<void> => {
   const mailed = await kysely(tx)
     .selectFrom('outbox_mails')
     .select('user_id')
-    .where('kind', '=', 'password-expiry')
+    .where('kind', '=', kind)
     .where('client_id', '=', clientId)
     .where('created_at', '>', new Date(now.getTime() - DAY_MS))
     .groupBy('user_id')
@@ -102,7 +109,7 @@ export const requireFewNotices = async (tx: Em, clientId: number, now: Date): Pr
     .limit(1)
     .executeTakeFirst();
   if (!mailed) return;
-  const detail = `Members of this client were mailed ${NOTICES_PER_DAY} times within a day that their passwords expire sooner. Try again tomorrow.`;
+  const detail = `Members of this client were mailed ${NOTICES_PER_DAY} times within a day that ${ABOUT[kind]}. Try again tomorrow.`;
   throw new Problem('throttled', { detail, retryAfterSeconds: DAY_MS / 1000 });
 };
 
@@ -115,6 +122,7 @@ export const enqueueJoinNotices = async (
 ): Promise<void> => {
   if (clientIds.length === 0 || userIds.length === 0) return;
   await enqueueExpiryNotices(tx, { clientIds, userIds, daysBefore: 0, givesNotice: true, now });
+  await enqueuePolicyNotices(tx, { clientIds, userIds, now });
 };
 
 /** Informs a user who was reactivated of what changed while they were inactive. */
