@@ -24,6 +24,8 @@ const PersonScreenOutput = z.object({
       pending_email: PendingEmail.nullable(),
       /** Of one from the time in another client, which the person has left, neither name nor times. */
       second_factors: z.array(SecondFactorOutput.extend({ confirmed_at: Instant.nullable() })),
+      /** From when on the person needs another second factor than they have; null if they have what is required. */
+      factor_required_from: Instant.nullable(),
       /** Unused ones. */
       recovery_codes: z.int().nullable(),
     })

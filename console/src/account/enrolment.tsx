@@ -25,7 +25,8 @@ export const Enrolment = ({ started, onClose }: Props) => {
       steward.api.mfa.confirmTotp.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } }),
     onSuccess: ({ recovery_codes: codes }) => {
       keys.forget();
-      for (const router of [trpc.mfa, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
+      for (const router of [trpc.mfa, trpc.audit, trpc.sessions.current])
+        void queryClient.invalidateQueries(router.pathFilter());
       notify('Authenticator app added.');
       if (codes.length === 0) onClose();
     },

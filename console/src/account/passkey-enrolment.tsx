@@ -73,7 +73,8 @@ const useAddition = (onClose: () => void) => {
       return steward.api.mfa.addPasskey.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } });
     },
     onSuccess: ({ recovery_codes: codes }) => {
-      for (const router of [trpc.mfa, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
+      for (const router of [trpc.mfa, trpc.audit, trpc.sessions.current])
+        void queryClient.invalidateQueries(router.pathFilter());
       notify('Passkey added.');
       if (codes.length === 0) onClose();
     },

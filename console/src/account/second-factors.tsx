@@ -8,6 +8,8 @@ import { usePasswordConfirmation, withoutConfirmation } from '../components/pass
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { type SecondFactor, SecondFactorList } from '../components/second-factor-list.tsx';
 import { notify } from '../components/toasts.ts';
+import { factorNoticeOf } from '../layout/factor-banner.tsx';
+import { useSession } from '../layout/use-session.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
 
 /** Loaded when it opens, with what draws the QR code. */
@@ -24,6 +26,7 @@ export const SecondFactors = () => {
   const [toRemove, setToRemove] = useState<SecondFactor | null>(null);
   const [isRenewing, setRenewing] = useState(false);
   const [isAddingPasskey, setAddingPasskey] = useState(false);
+  const notice = factorNoticeOf(useSession().second_factor);
   const factors = own.data?.factors ?? [];
   const hasApp = factors.some(({ kind }) => kind === 'totp');
   return (
@@ -35,6 +38,7 @@ export const SecondFactors = () => {
         A passkey logs you in without the password. With a passkey or an authenticator app, a login with the
         password asks for it, too. Scripts with an API token are not asked.
       </Text>
+      {notice !== null && <Text fw={600}>{notice}</Text>}
       <ProblemAlert error={own.error ?? error} />
       {own.isPending && <Skeleton height={40} />}
       {own.data && factors.length > 0 && (
@@ -133,7 +137,8 @@ const useFactorChanges = () => {
   const queryClient = useQueryClient();
   const { onError, prompt } = usePasswordConfirmation();
   const refresh = (): void => {
-    for (const router of [trpc.mfa, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
+    for (const router of [trpc.mfa, trpc.audit, trpc.sessions.current])
+      void queryClient.invalidateQueries(router.pathFilter());
   };
   const start = useMutation(
     trpc.mfa.startTotp.mutationOptions({

@@ -14,6 +14,7 @@ import { ClientGate } from './client-gate.tsx';
 import { ClientRemoval } from './client-removal.tsx';
 import { clientSearch, type Tab } from './client-search.ts';
 import { ClientTexts } from './client-texts.tsx';
+import { FactorPolicy } from './factor-policy.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
 
 const route = getRouteApi('/clients/$id');
@@ -30,6 +31,10 @@ export const ClientScreen = () => {
   const tabs: ScreenTab<Tab>[] = [
     { value: 'texts', label: 'General', panel: <ClientTexts {...props} />, isKept: true },
     { value: 'passwords', label: 'Passwords', panel: <PasswordPolicy {...props} />, isKept: true },
+    {
+      ...{ value: 'sign-in', label: 'Sign-in', isKept: true },
+      panel: <FactorPolicy id={id} isReadOnly={props.isReadOnly} />,
+    },
     { value: 'admins', label: 'Admins', panel: <ClientAdmins client={client} /> },
     {
       ...{ value: 'gate', label: 'Opening apps', isKept: true },

@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { Suspense } from 'react';
 import { ClientChooser } from './client-chooser.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
+import { FactorBanner } from './factor-banner.tsx';
 import { LeaveDialog } from './leave-dialog.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette, PaletteButton } from './palette.tsx';
@@ -59,6 +60,7 @@ const Frame = () => {
       </div>
       <main id="content" className={`content ${classes.main}`}>
         <ConnectionBanner />
+        <FactorBanner />
         <UndoBanner />
         <Suspense fallback={<ScreenSkeleton />}>
           <ScreenOutlet />

@@ -3,6 +3,7 @@ import { condition, kysely } from '../../db/kysely.ts';
 import { type Actor, userAdminRefusal } from '../access/actor.ts';
 import { globalRolesOf } from '../access/permissions.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
+import { insufficientFrom, readFactorState } from '../auth/factor-policy.ts';
 import { readFactorsFor } from '../auth/second-factors.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -12,7 +13,11 @@ import { readTarget } from './user-locks.ts';
 type ActiveDay = { day: string; apps: { id: string; label: string; actions: number }[] };
 
 /** What the console shows of a person beside their profile. */
-export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock'>) => {
+export const createPersonScreen = ({
+  em,
+  clock,
+  staffSecondFactor,
+}: Pick<UnitOfWork, 'em' | 'clock' | 'staffSecondFactor'>) => {
   /** The last day on which the person used an app, and the app used most on it, as far as the actor may see. */
   const readLastUse = async (actor: Actor, email: string) => {
     const { rows } = await sql<{ day: string; app: string }>`
@@ -31,7 +36,10 @@ export const createPersonScreen = ({ em, clock }: Pick<UnitOfWork, 'em' | 'clock
       .executeTakeFirstOrThrow();
     const pending_email = await readPendingChange(em, actor, userId, clock.now());
     const { factors: second_factors, recovery_codes } = await readFactorsFor(em, actor, userId);
-    return { ...account, pending_email, second_factors, recovery_codes };
+    const state = await readFactorState(em, userId, staffSecondFactor);
+    // Those who see the account administer all clients of the person.
+    const factor_required_from = insufficientFrom(state, state.enrolled);
+    return { ...account, pending_email, second_factors, factor_required_from, recovery_codes };
   };
 
   return {

@@ -1,0 +1,137 @@
+import { Checkbox, NumberInput, Radio, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDisclosure } from '@mantine/hooks';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type Outputs, trpc } from '../api.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { shortDateOf } from '../components/date-text.tsx';
+import { FormButtons } from '../components/form-buttons.tsx';
+import { asText, joined } from '../components/form-fields.ts';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { useUnsavedWork } from '../components/unsaved-work.ts';
+import { FactorPolicyPreview } from './factor-policy-preview.tsx';
+
+type Policy = Outputs['clients']['factorPolicy'];
+type Props = { id: number; isReadOnly: boolean };
+
+/** Who needs a second factor to log in and to open the apps of a client. */
+export const FactorPolicy = (props: Props) => {
+  const policy = useQuery(trpc.clients.factorPolicy.queryOptions({ id: props.id }));
+  return (
+    <>
+      <ProblemAlert error={policy.error} />
+      {policy.isPending && <Skeleton height={280} />}
+      {policy.data && <PolicyForm {...props} policy={policy.data} />}
+    </>
+  );
+};
+
+const CHOICES = [
+  { value: 'off', label: 'Members decide', description: 'A second factor is possible, and not mentioned.' },
+  { value: 'optional', label: 'Recommended', description: 'The console asks members to set one up.' },
+  {
+    value: 'required',
+    label: 'Required',
+    description: 'After the days of grace, logins and the apps of this client need one.',
+  },
+] as const;
+
+type Choice = (typeof CHOICES)[number]['value'];
+type Values = { policy: Choice; days: number; mails: boolean };
+
+/** A policy that cannot be chosen here is shown as the nearest one. */
+const valuesOf = ({
+  factor_policy: policy,
+  factor_grace_days: days,
+  factor_mails: mails,
+}: Policy): Values => ({
+  policy: policy === 'passkey' ? 'required' : policy,
+  days,
+  mails,
+});
+
+const PolicyForm = ({ id, isReadOnly, policy }: Props & { policy: Policy }) => {
+  const queryClient = useQueryClient();
+  const form = useForm({ initialValues: valuesOf(policy) });
+  const [isAsking, { open, close }] = useDisclosure();
+  useUnsavedWork(form.isDirty());
+  const update = useMutation(
+    trpc.clients.updateFactorPolicy.mutationOptions({
+      onSuccess: (saved) => {
+        form.setInitialValues(valuesOf(saved));
+        form.reset();
+        for (const router of [trpc.clients.factorPolicy, trpc.audit, trpc.sessions.current])
+          void queryClient.invalidateQueries(router.pathFilter());
+      },
+    }),
+  );
+  const { policy: choice, days, mails } = form.values;
+  const isRequired = choice === 'required';
+  const save = (): void =>
+    update.mutate({ id, factor_policy: choice, factor_grace_days: days, factor_mails: mails });
+  const wrong = joined(fieldErrors(update.error)).factor_grace_days;
+  return (
+    <form className="card" aria-label="Second factor" onSubmit={form.onSubmit(isRequired ? open : save)}>
+      <Stack maw={520}>
+        <Title order={2} size="h4">
+          Second factor
+        </Title>
+        {isReadOnly ? (
+          <Text>{CHOICES.find(({ value }) => value === choice)?.label}</Text>
+        ) : (
+          <Radio.Group label="Members log in with a second factor" {...form.getInputProps('policy')}>
+            <Stack gap="xs" mt="xs">
+              {CHOICES.map((each) => (
+                <Radio key={each.value} {...each} />
+              ))}
+            </Stack>
+          </Radio.Group>
+        )}
+        {isRequired && (
+          <>
+            <NumberInput
+              label="Days of grace"
+              description="From now on, or from the day a person joins."
+              min={0}
+              max={365}
+              {...asText(isReadOnly)}
+              {...form.getInputProps('days')}
+              error={wrong}
+            />
+            <Checkbox
+              label="Mail members who have none, and remind them three days before"
+              disabled={isReadOnly}
+              {...form.getInputProps('mails', { type: 'checkbox' })}
+            />
+          </>
+        )}
+        {policy.factor_policy_since && (
+          <Text size="sm" c="dimmed">
+            Required since {shortDateOf(policy.factor_policy_since)}.
+          </Text>
+        )}
+        {isReadOnly ? (
+          <Text c="dimmed">Client admins and superusers change this.</Text>
+        ) : (
+          <FormButtons
+            isDirty={form.isDirty()}
+            isSaving={update.isPending}
+            isSaved={update.isSuccess}
+            problem={wrong === undefined ? update.error : null}
+            onDiscard={form.reset}
+          />
+        )}
+      </Stack>
+      <ConfirmModal
+        isOpen={isAsking}
+        title="Require a second factor?"
+        action="Require it"
+        onConfirm={save}
+        onClose={close}
+      >
+        <FactorPolicyPreview clientId={id} days={days} sendsMails={mails} />
+      </ConfirmModal>
+    </form>
+  );
+};

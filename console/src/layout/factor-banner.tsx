@@ -1,0 +1,29 @@
+import { Anchor, Group, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { shortDateOf } from '../components/date-text.tsx';
+import { useSession } from './use-session.ts';
+
+/** Above the screen, for a user who needs a second factor. A recommendation is on the screen of the account only. */
+export const FactorBanner = () => {
+  const { second_factor: status } = useSession();
+  return (
+    status.required_from !== null && (
+      <Group className="card" role="status" px="md" py="xs" mb="md" gap="sm">
+        <Text size="sm">{factorNoticeOf(status)}</Text>
+        <Anchor component={Link} to="/account" size="sm">
+          Set one up
+        </Anchor>
+      </Group>
+    )
+  );
+};
+
+type Status = ReturnType<typeof useSession>['second_factor'];
+
+/** What a user without a sufficient second factor should know; null if there is nothing. */
+export const factorNoticeOf = ({ required_from: from, is_recommended, is_set_up }: Status): string | null => {
+  const what = is_set_up ? 'a passkey' : 'a second factor';
+  if (from && from > new Date()) return `You need ${what} from ${shortDateOf(from)} on.`;
+  if (from) return `Your next login needs ${what}.`;
+  return is_recommended ? 'Protect your account with a second factor.' : null;
+};
