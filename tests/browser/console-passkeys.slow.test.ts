@@ -7,7 +7,11 @@ import { openConsole, waitForData } from '../support/console.ts';
 import { enrollPasskey } from '../support/passkeys.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, STAFF, type TestApp } from '../support/test-app.ts';
-import { addVirtualAuthenticator, enrollInBrowser } from '../support/virtual-authenticator.ts';
+import {
+  addVirtualAuthenticator,
+  disableConditionalUi,
+  enrollInBrowser,
+} from '../support/virtual-authenticator.ts';
 
 const passkeys = browserSuite('passkeys in the console');
 
@@ -44,6 +48,7 @@ passkeys(
     await using visit = await browser.open(REFUSED);
     const { page } = visit;
     const authenticator = await addVirtualAuthenticator(page);
+    await disableConditionalUi(page);
     await openAccount(page, ADA);
     const dialog = await openDialog(page);
     assert.match(await dialog.getByLabel('Name').inputValue(), /^Chrome \d+ on Linux$/);
@@ -58,10 +63,8 @@ passkeys(
     assert.is(codes.length, 10);
 
     await page.goto('/');
-    await authenticator.setPresent(false);
     await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.goto('/login/?next=/console/account');
-    await authenticator.setPresent(true);
     await page.getByRole('button', { name: 'Log in with a passkey' }).click();
     await page.getByText(/^Passkey since .*, last used/).waitFor();
 

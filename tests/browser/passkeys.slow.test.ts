@@ -5,7 +5,11 @@ import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { enroll } from '../support/second-factors.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE } from '../support/test-app.ts';
-import { addVirtualAuthenticator, enrollInBrowser } from '../support/virtual-authenticator.ts';
+import {
+  addVirtualAuthenticator,
+  disableConditionalUi,
+  enrollInBrowser,
+} from '../support/virtual-authenticator.ts';
 
 const passkeys = browserSuite('passkeys in Chromium');
 
@@ -33,11 +37,10 @@ passkeys('log in alone, by the keyboard, and continue to `next`', async ({ app, 
   await using visit = await browser.open();
   const { page } = visit;
   const authenticator = await addVirtualAuthenticator(page);
+  await disableConditionalUi(page);
   await page.goto('/login/');
   await enrollInBrowser(page, app, ADA);
-  await authenticator.setPresent(false);
   await page.goto('/login/?next=/console/account');
-  await authenticator.setPresent(true);
   await page.getByRole('button', { name: SIGN_IN }).focus();
   await page.keyboard.press('Enter');
   await waitForHeading(page, 'Account');
@@ -55,6 +58,29 @@ passkeys('are offered by the browser in the field for the email address', async 
   await page.goto('/login/');
   // The virtual authenticator chooses the account at once.
   await waitForHeading(page, 'Hello Ada');
+});
+
+passkeys('ignore the button while the passkey from the field is being checked', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await addVirtualAuthenticator(page);
+  await page.goto('/login/');
+  await enrollInBrowser(page, app, ADA);
+  const { promise: isPressed, resolve: press } = Promise.withResolvers<void>();
+  let answers = 0;
+  await page.route('**/api/v1/session/passkey/', async (route) => {
+    answers += 1;
+    await isPressed;
+    await route.continue();
+  });
+  const answered = page.waitForRequest('**/api/v1/session/passkey/');
+  await page.goto('/login/');
+  await answered;
+  await page.getByRole('button', { name: SIGN_IN }).click();
+  press();
+  await waitForHeading(page, 'Hello Ada');
+
+  assert.is(answers, 1);
 });
 
 passkeys('follow the password, beside the code of an app', async ({ app, browser }) => {
@@ -88,11 +114,10 @@ passkeys('say in one sentence why they failed, and keep the focus', async ({ app
   await using visit = await browser.open(REFUSED);
   const { page } = visit;
   const authenticator = await addVirtualAuthenticator(page);
+  await disableConditionalUi(page);
   await page.goto('/login/');
   await enrollInBrowser(page, app, EDSGER);
-  await authenticator.setPresent(false);
   await page.goto('/login/');
-  await authenticator.setPresent(true);
   await authenticator.setVerified(false);
   const button = page.getByRole('button', { name: SIGN_IN });
   await button.click();
@@ -101,9 +126,7 @@ passkeys('say in one sentence why they failed, and keep the focus', async ({ app
 
   const [factor] = (await app.as(EDSGER).mfa.list({})).factors;
   await app.as(EDSGER).mfa.remove({ id: factor?.id ?? 0 });
-  await authenticator.setPresent(false);
   await page.goto('/login/');
-  await authenticator.setPresent(true);
   await authenticator.setVerified(true);
   await button.click();
   await page.getByRole('alert').getByText(REFUSAL).waitFor();

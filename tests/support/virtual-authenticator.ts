@@ -31,6 +31,10 @@ export const addVirtualAuthenticator = async (page: Page) => {
   };
 };
 
+/** Makes a browser that offers passkeys by the button only: with the field, a virtual authenticator would answer before the button is used. */
+export const disableConditionalUi = (page: Page): Promise<unknown> =>
+  page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false');
+
 /** Gives a user a passkey in the authenticator of the page, without the console. */
 export const enrollInBrowser = async (page: Page, app: TestApp, email: string): Promise<void> => {
   const options = JSON.stringify(await app.as(email).mfa.startPasskey({}));

@@ -64,6 +64,9 @@ const describe = (error) => {
 /** A browser waits for one passkey at a time: each attempt replaces the one before. */
 let current = new AbortController();
 
+/** Whether the service is checking a passkey: a second answer to the same challenge would be refused. */
+let isAnswering = false;
+
 /** @returns `done` if another page follows; `replaced` or `expired` if no passkey was chosen; else `failed` or `refused` */
 const logIn = async (mediation) => {
   current.abort('replaced');
@@ -81,11 +84,13 @@ const logIn = async (mediation) => {
     if (signal.aborted) return signal.reason;
     return fail(error, mediation !== 'conditional', 'failed');
   }
+  isAnswering = true;
   try {
     await post(answerPath, { passkey: toJson(passkey) });
     location.assign(next);
     return 'done';
   } catch (error) {
+    isAnswering = false;
     return fail(error, true, 'refused');
   }
 };
@@ -112,7 +117,7 @@ let isBusy = false;
 
 // The button is never disabled, so that it keeps the focus.
 const useButton = async () => {
-  if (isBusy) return;
+  if (isBusy || isAnswering) return;
   isBusy = true;
   message.textContent = '';
   const outcome = await logIn('optional');
