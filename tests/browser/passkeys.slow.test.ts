@@ -17,6 +17,8 @@ const passkeys = browserSuite('passkeys in Chromium');
 const REFUSED = /responded with a status of 4/;
 const SIGN_IN = 'Log in with a passkey';
 const REFUSAL = 'This passkey was not accepted. Try again, or log in another way.';
+/** A page that offers no passkeys: the login page would use one that is not saved yet. */
+const WITHOUT_OFFERS = '/password/reset/';
 const NOT_USED = 'No passkey was used. Try again, or log in another way.';
 
 const enterPassword = async (page: Page, email: string, path = '/login/'): Promise<void> => {
@@ -38,7 +40,7 @@ passkeys('log in alone, by the keyboard, and continue to `next`', async ({ app, 
   const { page } = visit;
   const authenticator = await addVirtualAuthenticator(page);
   await disableConditionalUi(page);
-  await page.goto('/login/');
+  await page.goto(WITHOUT_OFFERS);
   await enrollInBrowser(page, app, ADA);
   await page.goto('/login/?next=/console/account');
   await page.getByRole('button', { name: SIGN_IN }).focus();
@@ -53,7 +55,7 @@ passkeys('are offered by the browser in the field for the email address', async 
   await using visit = await browser.open();
   const { page } = visit;
   await addVirtualAuthenticator(page);
-  await page.goto('/login/');
+  await page.goto(WITHOUT_OFFERS);
   await enrollInBrowser(page, app, ADA);
   await page.goto('/login/');
   // The virtual authenticator chooses the account at once.
@@ -64,7 +66,7 @@ passkeys('ignore the button while the passkey from the field is being checked', 
   await using visit = await browser.open();
   const { page } = visit;
   await addVirtualAuthenticator(page);
-  await page.goto('/login/');
+  await page.goto(WITHOUT_OFFERS);
   await enrollInBrowser(page, app, ADA);
   const { promise: isPressed, resolve: press } = Promise.withResolvers<void>();
   let answers = 0;
@@ -87,7 +89,7 @@ passkeys('follow the password, beside the code of an app', async ({ app, browser
   await using visit = await browser.open();
   const { page } = visit;
   const authenticator = await addVirtualAuthenticator(page);
-  await page.goto('/login/');
+  await page.goto(WITHOUT_OFFERS);
   await enrollInBrowser(page, app, GRACE);
   await authenticator.setPresent(false);
   await enterPassword(page, GRACE, '/login/?next=/console/account');
@@ -115,7 +117,7 @@ passkeys('say in one sentence why they failed, and keep the focus', async ({ app
   const { page } = visit;
   const authenticator = await addVirtualAuthenticator(page);
   await disableConditionalUi(page);
-  await page.goto('/login/');
+  await page.goto(WITHOUT_OFFERS);
   await enrollInBrowser(page, app, EDSGER);
   await page.goto('/login/');
   await authenticator.setVerified(false);
