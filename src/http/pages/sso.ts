@@ -24,6 +24,10 @@ export const ssoPages: Pages = {
     answering(context, async () => {
       const kind = kindOf(context);
       const next = localPath(queryParameter(context, 'next'));
+      // A link on another site must not replace the person who is logged in by its author.
+      const isFromElsewhere = context.request.headers['sec-fetch-site'] === 'cross-site';
+      if (isFromElsewhere && kind !== 'test' && (await context.currentActor()))
+        return redirectTo(context.reply, next ?? (await homeOf(context)));
       return startLogin(context, { connectionId: connectionOf(context), kind, next, email: null });
     }),
 
@@ -122,9 +126,11 @@ const finish = async (context: PageContext, result: SsoResult): Promise<FastifyR
   }
   if (browser.session !== null) await context.openServices().sessions.replace(browser.session);
   browser.keepSession(result.session);
-  const { home_location } = await context.getBranding();
-  return redirectTo(reply, result.next ?? homeUrl(home_location));
+  return redirectTo(reply, result.next ?? (await homeOf(context)));
 };
+
+const homeOf = async (context: PageContext): Promise<string> =>
+  homeUrl((await context.getBranding()).home_location);
 
 /** Sends one page for each failure: what happened, and what to do. */
 export const answering = async (

@@ -9,12 +9,12 @@ import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { domainOf, isProved } from './domains.ts';
 import { failureOf, SsoFailure } from './failures.ts';
+import { endConnectionSessions } from './identities.ts';
+import { REQUIRES_SSO } from './requirement.ts';
 
 /** A group for those whose groups claim has the value. */
 type MappedGroup = { claim: string; group: number };
@@ -97,7 +97,8 @@ export const createConnections = (unit: UnitOfWork) => {
       }),
 
     /**
-     * Another issuer or `client_id` needs another test, before which the connection is not active.
+     * Another issuer or `client_id` needs another test, before which the connection is not active. Sessions that began with a connection
+     * end when it is not active any more.
      * @throws Problem as `create`, and `invalid-input` on `is_active`, `is_required`
      */
     update: (
@@ -120,8 +121,9 @@ export const createConnections = (unit: UnitOfWork) => {
         connection.isActive = changes.is_active ?? isActive;
         connection.isRequired = changes.is_required ?? isRequired;
         if (connection.isActive && !before.is_active) await requireActivatable(tx, connection);
-        if (connection.isRequired && !before.is_required) await requireRequirable(tx, actor, connection);
         await tx.flush();
+        if (connection.isRequired && !before.is_required) await requireRequirable(tx, actor, connection);
+        if (before.is_active && !connection.isActive) await endConnectionSessions(tx, id);
         if (secret !== undefined) await setSecret(tx, id, secret);
         await setGroups(tx, clientId, id, changes);
         const after = await readConnection(tx, clientId, id);
@@ -144,11 +146,12 @@ export const createConnections = (unit: UnitOfWork) => {
       });
     },
 
-    /** Ends the connection and the identities of its people, who log in with their passwords again. @throws as `create` */
+    /** Ends the connection, its sessions and the identities of its people, who log in with their passwords again. @throws as `create` */
     remove: (actor: Actor, clientId: number, id: number): Promise<void> =>
       em.transactional(async (tx) => {
         const connection = await lock(tx, actor, clientId, id);
         const row = await readConnection(tx, clientId, id);
+        await endConnectionSessions(tx, id);
         await tx.remove(connection).flush();
         await record(tx, 'connection.remove', actor, row);
       }),
@@ -200,20 +203,13 @@ type SsoConnectionRecord = Pick<
 >;
 
 /**
- * Actors who must not use their password afterwards need another way in.
+ * Call it when the connection is required: actors who must not use their password any more need another way in.
  * @throws Problem `invalid-input` on `is_required`
  */
-const requireRequirable = async (tx: Em, actor: Actor, { id, isActive, client }: SsoConnectionRecord) => {
+const requireRequirable = async (tx: Em, actor: Actor, { id, isActive }: SsoConnectionRecord) => {
   if (!isActive) throw invalid({ is_required: ['Activate the connection first.'] });
-  if (can(actor, 'administer')) return;
-  const domain = await kysely(tx)
-    .selectFrom('client_domains')
-    .select('id')
-    .where('client_id', '=', client.id)
-    .where('domain', '=', domainOf(actor.email))
-    .where(isProved)
-    .executeTakeFirst();
-  if (!domain) return;
+  const users = kysely(tx).selectFrom('users').select('id').where('id', '=', actor.id);
+  if (!(await users.where(REQUIRES_SSO).executeTakeFirst())) return;
   const own = kysely(tx).selectFrom('external_identities').select('id').where('user_id', '=', actor.id);
   if (!(await own.where('connection_id', '=', id).executeTakeFirst()))
     throw invalid({

@@ -22,7 +22,8 @@ const FAILURES = {
     'The proof that your organization owns the domain of your email address has lapsed. Ask your administrator.',
   'unknown-person': 'You have no access yet. Ask your administrator to invite you.',
   'inactive-person': 'Your access has been deactivated. Ask your administrator.',
-  'password-only': 'This account cannot use single sign-on. Log in with your email address and password.',
+  'password-only':
+    'This account cannot use single sign-on, because it does not belong to your organization alone. Log in with your email address and password.',
   'other-connection': 'You already log in with the connection of another organization.',
   'not-your-test': 'This test belongs to another administrator. Log in here, then start the test again.',
 } as const;

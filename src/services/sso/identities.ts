@@ -1,5 +1,5 @@
 import { type InferResult, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
@@ -33,7 +33,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
         .where('i.user_id', '=', user.id)
         .executeTakeFirstOrThrow(() => notFound('identity'));
       await kysely(tx).deleteFrom('external_identities').where('id', '=', id).execute();
-      await endProviderSessions(tx, user.id, row.connection);
+      await endConnectionSessions(tx, row.connection, user.id);
       const details = { connection: row.connection, name: row.connection_name };
       await audit.record(tx, [
         { action: 'identity.unlink', actor, target: user.email, clients: [row.client], details },
@@ -51,21 +51,56 @@ const identityRows = (em: Em) =>
 
 type IdentityRow = InferResult<ReturnType<typeof identityRows>>[number];
 
-/** Ends the sessions of a user that began with a connection, and the logins that wait for a second factor. */
-export const endProviderSessions = async (tx: Em, userId: number, connectionId: number): Promise<number> => {
-  const db = kysely(tx);
-  const ended = await db
-    .deleteFrom('sessions')
-    .where('user_id', '=', userId)
-    .where('connection_id', '=', connectionId)
-    .executeTakeFirst();
-  await db
-    .deleteFrom('login_challenges')
-    .where('user_id', '=', userId)
-    .where('connection_id', '=', connectionId)
-    .execute();
-  return Number(ended.numDeletedRows);
+/** Ends the sessions that began with a connection, of one user or all, and the logins that wait for a second factor. */
+export const endConnectionSessions = async (
+  tx: Em,
+  connectionId: number,
+  userId: number | null = null,
+): Promise<void> => {
+  for (const table of ['sessions', 'login_challenges'] as const) {
+    const rows = kysely(tx).deleteFrom(table).where('connection_id', '=', connectionId);
+    await (userId === null ? rows : rows.where('user_id', '=', userId)).execute();
+  }
 };
+
+/**
+ * Call it when locked users have joined a client, or got a role for all clients. A provider logs in people of its own client alone: all
+ * others are unlinked, and what their provider could have begun in their name since the first link ends, too. They keep their
+ * passwords, and what they did with them. Has no audit entry, which would tell the first client when they joined another.
+ */
+export const unlinkShared = async (tx: Em, userIds: readonly number[]): Promise<void> => {
+  if (userIds.length === 0) return;
+  const { rows } = await sql<{ user_id: number; since: Date }>`
+    with unlinked as (
+      delete from external_identities i using users
+      where ${isAnyOf('i.user_id', userIds, 'int')} and users.id = i.user_id
+        and (users.is_superuser or users.is_staff or exists (
+          select from memberships m, sso_connections c
+          where m.user_id = users.id and c.id = i.connection_id and m.client_id <> c.client_id))
+      returning i.user_id, i.created_at
+    )
+    select user_id, min(created_at) as since from unlinked group by user_id`.execute(kysely(tx));
+  for (const { user_id: userId, since } of rows) {
+    const db = kysely(tx);
+    const newer = (table: 'sessions' | 'api_tokens' | 'mfa_factors') =>
+      db.deleteFrom(table).where('user_id', '=', userId).where('created_at', '>=', since);
+    await newer('sessions').where(condition`not (connection_id is null and ${BY_OWN_PASSWORD})`).execute();
+    await newer('api_tokens').execute();
+    await newer('mfa_factors').execute();
+    await db.deleteFrom('recovery_codes').where('user_id', '=', userId).execute();
+    for (const table of ['login_challenges', 'sso_logins'] as const)
+      await db.deleteFrom(table).where('user_id', '=', userId).execute();
+    // Changes of the address that are not confirmed yet.
+    await db
+      .deleteFrom('email_changes')
+      .where('user_id', '=', userId)
+      .where('changed_at', 'is', null)
+      .execute();
+  }
+};
+
+/** No provider knows it. */
+const BY_OWN_PASSWORD = condition`'pwd' = any(methods)`;
 
 /** Unlinks a locked user from the connections of a client that they leave. */
 export const unlinkFromClient = (tx: Em, userId: number, clientId: number) =>

@@ -56,7 +56,7 @@ export type Decision =
   | { kind: 'log-in'; user: KnownUser; identityId: number }
   /** They have an account, and must show that it is theirs. `hasInvitation`: linking accepts it. */
   | { kind: 'link'; user: KnownUser; hasInvitation: boolean }
-  /** They are a member who has never had a password: no login could show more than the provider does. */
+  /** They are a member who has never had a password, nor another client: no login could show more than the provider does. */
   | { kind: 'adopt'; user: KnownUser }
   | { kind: 'accept-invitation'; email: string }
   | { kind: 'create'; email: string }
@@ -70,7 +70,10 @@ export type KnownUser = {
   hasSecondFactor: boolean;
 };
 
-/** Decides what a login with these claims does. Changes nothing. */
+/**
+ * Decides what a login with these claims does. Changes nothing. A client decides about logins of its own people only: what its provider
+ * states counts for nobody who belongs to another client, too, or has a role for all clients.
+ */
 export const decideLogin = async (
   em: Em,
   connection: ConnectionRow,
@@ -78,17 +81,25 @@ export const decideLogin = async (
   now: Date,
 ): Promise<Decision> => {
   const identity = await findIdentity(em, connection.issuer, stated.subject);
-  if (identity) {
-    if (identity.client !== connection.client) return refuse('other-connection');
+  if (identity?.client === connection.client) {
     const user = await findUser(em, connection.client, identity.userId);
-    const refusal = user && refusalOf(user);
-    if (!user?.isMember) return refuse(refusal ?? 'unknown-person');
+    if (!user?.isMember) return refuse('unknown-person');
+    const refusal = refusalOf(user);
     return refusal ? refuse(refusal) : { kind: 'log-in', user, identityId: identity.id };
   }
+  const decision = await decideByAddress(em, connection, stated, now);
+  // Only for those who would get in, so that it tells a provider of nobody else.
+  return identity && decision.kind !== 'refuse' ? refuse('other-connection') : decision;
+};
 
-  const { email } = stated;
+const decideByAddress = async (
+  em: Em,
+  connection: ConnectionRow,
+  { email, isUnverified }: Stated,
+  now: Date,
+): Promise<Decision> => {
   if (email === null) return refuse('no-address');
-  if (stated.isUnverified) return refuse('unverified-address');
+  if (isUnverified) return refuse('unverified-address');
   const domain = await findDomain(em, connection.client, email);
   if (!domain) return refuse('foreign-address');
   if (!domain.isProved) return refuse('lapsed-domain');
@@ -99,10 +110,10 @@ export const decideLogin = async (
     if (hasInvitation) return { kind: 'accept-invitation', email };
     return connection.provisions ? { kind: 'create', email } : refuse('unknown-person');
   }
+  if (!user.isMember && !hasInvitation) return refuse('unknown-person');
   // An invitation brings a suspended member back.
   const refusal = refusalOf({ ...user, isSuspended: user.isSuspended && !hasInvitation });
   if (refusal) return refuse(refusal);
-  if (!user.isMember && !hasInvitation) return refuse('unknown-person');
   if (user.isMember && !user.isSuspended && !user.hasLogin) return { kind: 'adopt', user };
   return { kind: 'link', user, hasInvitation };
 };
@@ -111,8 +122,8 @@ const refuse = (reason: SsoReason): Decision => ({ kind: 'refuse', reason });
 
 type FoundUser = NonNullable<Awaited<ReturnType<typeof findUser>>>;
 
-const refusalOf = ({ isOperator, isActive, isSuspended }: FoundUser): SsoReason | null => {
-  if (isOperator) return 'password-only';
+const refusalOf = ({ isOperator, isElsewhere, isActive, isSuspended }: FoundUser): SsoReason | null => {
+  if (isOperator || isElsewhere) return 'password-only';
   return isActive && !isSuspended ? null : 'inactive-person';
 };
 
@@ -137,9 +148,13 @@ const findUser = (em: Em, clientId: number, key: number | string) =>
     .select([
       condition`(users.is_superuser or users.is_staff)`.as('isOperator'),
       condition`own.user_id is not null`.as('isMember'),
+      condition`exists (select from memberships m where m.user_id = users.id and m.client_id <> ${clientId})`.as(
+        'isElsewhere',
+      ),
       condition`coalesce(not own.is_active_member, false)`.as('isSuspended'),
-      condition`(users.password_hash is not null or ${HAS_SECOND_FACTOR} or exists (
-        select from external_identities i where i.user_id = users.id))`.as('hasLogin'),
+      // Accounts of other clients of before may be more than the provider should show.
+      condition`(users.password_hash is not null or ${HAS_SECOND_FACTOR} or users.shared_since is not null
+        or exists (select from external_identities i where i.user_id = users.id))`.as('hasLogin'),
     ])
     .where(typeof key === 'number' ? 'users.id' : 'users.email', '=', key)
     .executeTakeFirst();

@@ -16,6 +16,7 @@ import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { supersedeClientRoles, supersedeEnded, supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
+import { unlinkShared } from '../sso/identities.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
@@ -51,6 +52,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       if (changes.is_staff || changes.is_superuser) await endUndo(tx, user.id);
       user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser }, clock.now());
       await tx.flush();
+      await unlinkShared(tx, [user.id]);
       await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
@@ -82,6 +84,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
         tx.create(Membership, { client: clientId, user: user.id, isAdmin, joinedAt: clock.now(), ...own });
       }
       await tx.flush();
+      await unlinkShared(tx, [user.id]);
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());

@@ -270,9 +270,14 @@ failures('refuses people whom another client has connected with the same provide
   assert.is((await logInWithSso(fixture, { subject: 'both' })).page.status, 303);
   const other = await addConnection(app, provider, 2);
   await activate(app, other, 2);
-  const { page } = await logInWithSso({ app, provider, connection: other }, { subject: 'both' });
+  await app.as(ROOT).sso.update({ id: 2, connection_id: other, provisions: true });
+  const domain = await verifyDomain(app, 2, 'globex.test');
+  const visitOther = () => logInWithSso({ app, provider, connection: other }, { subject: 'both' });
+  assert.match((await visitOther()).page.text, 'not in a domain that your organization has verified');
+  provider.people.set('both', { email: 'both@globex.test' });
 
-  assert.match(page.text, 'with the connection of another organization');
+  assert.match((await visitOther()).page.text, 'with the connection of another organization');
+  await app.as(ROOT).domains.remove({ id: 2, domain_id: domain });
   await app.as(ROOT).sso.remove({ id: 2, connection_id: other });
   assert.ok(connection);
 });

@@ -1,0 +1,170 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { createScript } from '../../support/http-clients.ts';
+import { rejectsWith } from '../../support/rejects.ts';
+import { enroll } from '../../support/second-factors.ts';
+import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
+import { ACME, DEMO_PASSWORD, EDSGER, ROOT, type TestApp } from '../../support/test-app.ts';
+
+const GLOBEX_ID = 2;
+const shared = ssoSuite('single sign-on and people of several clients');
+
+shared.before.each(({ provider }) => {
+  provider.people.clear();
+});
+
+type Fixture = Parameters<typeof logInWithSso>[0];
+
+/** A member of Acme alone, who has logged in with its provider. */
+const addConnected = async (fixture: Fixture, name: string) => {
+  const email = `${name}@acme.test`;
+  await fixture.app.as(ACME).users.create({ email });
+  fixture.provider.people.set(name, { email });
+  const { visitor } = await logInWithSso(fixture, { subject: name });
+  assert.is(await personOf(fixture.app, visitor), email);
+  return { email, visitor };
+};
+
+const joinGlobex = (app: TestApp, email: string) =>
+  app.as(ROOT).roles.setClientAdmin({ id: GLOBEX_ID, email, is_admin: true });
+
+const identitiesOf = async (app: TestApp, email: string): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from external_identities i
+    join users u on u.id = i.user_id where u.email = ${email}`.execute(app.db());
+  return rows[0]?.count ?? 0;
+};
+
+const setPasswordOf = async (app: TestApp, email: string): Promise<void> => {
+  await sql`update users set password_hash = (select password_hash from users where email = ${ACME})
+    where email = ${email}`.execute(app.db());
+};
+
+shared('a provider logs in nobody who belongs to another client, too', async (fixture) => {
+  const { app } = fixture;
+  const { email, visitor } = await addConnected(fixture, 'joins');
+  await joinGlobex(app, email);
+
+  assert.is(await personOf(app, visitor), null, 'the session of the provider has ended');
+  assert.is(await identitiesOf(app, email), 0);
+  const { visitor: again, page } = await logInWithSso(fixture, { subject: 'joins', amr: ['mfa'] });
+  assert.match(page.text, 'does not belong to your organization alone');
+  assert.is(await personOf(app, again), null);
+});
+
+shared('a member without a password who belongs to another client is not adopted', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'pending@acme.test';
+  await app.as(ACME).users.create({ email });
+  await joinGlobex(app, email);
+  provider.people.set('pending', { email });
+  const { page } = await logInWithSso(fixture, { subject: 'pending' });
+
+  assert.match(page.text, 'does not belong to your organization alone');
+});
+
+shared('a member who has left another client shows first that the account is theirs', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'returned@acme.test';
+  await app.as(ACME).users.create({ email });
+  await joinGlobex(app, email);
+  await app.as(ROOT).roles.setClientAdmin({ id: GLOBEX_ID, email, is_admin: false });
+  await app.as(ROOT).memberships.remove({ id: GLOBEX_ID, email });
+  provider.people.set('returned', { email });
+  const { page } = await logInWithSso(fixture, { subject: 'returned' });
+
+  assert.match(page.location ?? '', /^\/sso\/link\/\?state=/);
+});
+
+shared('who joins another client keeps what they began with their password alone', async (fixture) => {
+  const { app } = fixture;
+  const { email } = await addConnected(fixture, 'keeps');
+  await setPasswordOf(app, email);
+  const browser = createScript(app);
+  await browser.logIn(email, DEMO_PASSWORD);
+  const { token } = await app.as(email).tokens.createNamed({ name: 'made by the provider, perhaps' });
+  await enroll(app, email, 'made by the provider, perhaps');
+  await joinGlobex(app, email);
+
+  const withToken = await app.send('GET /session/', { headers: { authorization: `Token ${token}` } });
+  assert.is(withToken.statusCode, 401);
+  assert.is((await browser.send('GET /session/')).statusCode, 200);
+  const factors = sql`select from mfa_factors f join users u on u.id = f.user_id where u.email = ${email}`;
+  assert.is((await factors.execute(app.db())).rows.length, 0);
+  assert.ok(await app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }));
+});
+
+shared('who logs in with a provider while joining another client is not logged in there', async (fixture) => {
+  const { app } = fixture;
+  for (const round of [1, 2, 3, 4, 5]) {
+    const { email } = await addConnected(fixture, `races-${round}`);
+    const logins = [1, 2, 3].map(() => logInWithSso(fixture, { subject: `races-${round}` }));
+    const [visits] = await Promise.all([Promise.all(logins), joinGlobex(app, email)]);
+    for (const { visitor } of visits) assert.is(await personOf(app, visitor), null);
+    assert.is(await identitiesOf(app, email), 0);
+  }
+});
+
+shared('a client requires single sign-on of nobody who belongs to another, too', async (fixture) => {
+  const { app, connection } = fixture;
+  const email = 'required@acme.test';
+  await app.as(ACME).users.create({ email });
+  await setPasswordOf(app, email);
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, is_required: true });
+  const logIn = () => app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD });
+  await rejectsWith(logIn(), 'sso-required');
+  await joinGlobex(app, email);
+
+  assert.ok(await logIn());
+  await app.as(ROOT).sso.update({ ...about, is_required: false });
+});
+
+shared('a role for all clients ends the logins of a provider', async (fixture) => {
+  const { app } = fixture;
+  const { email, visitor } = await addConnected(fixture, 'promoted');
+  await app.as(ROOT).roles.update({ email, is_staff: true });
+
+  assert.is(await personOf(app, visitor), null);
+  assert.is(await identitiesOf(app, email), 0);
+});
+
+shared('a person of another client accepts an invitation with their password only', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'edsger@acme.test';
+  // An address of Acme's domain that is a member of Globex only.
+  await sql`update users set email = ${email} where email = ${EDSGER}`.execute(app.db());
+  provider.people.set('edsger', { email });
+  const visit = () => logInWithSso(fixture, { subject: 'edsger' });
+  const texts = [(await visit()).page.text];
+  for (const column of ['is_staff', 'is_active']) {
+    const set = (value: boolean) =>
+      sql`update users set ${sql.ref(column)} = ${value} where email = ${email}`;
+    await set(column === 'is_staff').execute(app.db());
+    texts.push((await visit()).page.text);
+    await set(column !== 'is_staff').execute(app.db());
+  }
+  for (const text of texts) assert.match(text, 'Ask your administrator to invite you.');
+
+  await app.as(ACME).invitations.create({ items: [{ email, client: ACME_ID }] });
+  const { visitor, page } = await visit();
+  assert.match(page.text, 'does not belong to your organization alone');
+  assert.is(await personOf(app, visitor), null);
+  await sql`update users set email = ${EDSGER} where email = ${email}`.execute(app.db());
+});
+
+shared('a connection that is not active any more ends its sessions', async (fixture) => {
+  const { app, connection } = fixture;
+  const first = await addConnected(fixture, 'first');
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, is_active: false });
+  assert.is(await personOf(app, first.visitor), null);
+  await app.as(ROOT).sso.update({ ...about, is_active: true });
+  const again = await logInWithSso(fixture, { subject: 'first' });
+  assert.is(await personOf(app, again.visitor), first.email);
+  await app.as(ROOT).sso.update({ ...about, client_id: 'another-registration' });
+
+  assert.is(await personOf(app, again.visitor), null);
+  await app.as(ROOT).sso.update({ ...about, client_id: fixture.provider.clientId });
+});
+
+shared.run();
