@@ -109,6 +109,7 @@ undo('ends the memberships that the operation began', async ({ app }) => {
     .as(ROOT)
     .users.bulkUpdate({ emails: [GRACE], action: 'grant-apps', apps: [FLEET] });
   assert.ok((await app.as(GLOBEX).users.list({ search: GRACE })).length > 0);
+  const { id: view } = await app.as(GLOBEX).accessViews.create({ app: 'fleet', user_email: GRACE });
 
   await app.as(ROOT).operations.undo({ id: operation });
 
@@ -116,6 +117,10 @@ undo('ends the memberships that the operation began', async ({ app }) => {
     await clientsOf(app, GRACE),
     before.filter((id) => id !== 2),
   );
+  const views = await sql<{
+    is_active: boolean;
+  }>`select is_active from access_views where id = ${view}`.execute(app.db());
+  assert.equal(views.rows, [{ is_active: false }], 'an access view that opens the app as the user');
   await rejectsWith(app.as(GLOBEX).users.get({ email: GRACE }), 'not-found');
 });
 

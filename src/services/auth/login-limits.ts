@@ -180,7 +180,7 @@ export const createAnonymousLimits = (pool: Pool) => {
       rejectAt([await hourly.add(accountKey('reset', email)), RESETS_PER_ACCOUNT + 1]);
     },
 
-    /** Counts a login that is started at an identity provider: each adds a row. */
+    /** Counts a login that is started at an identity provider, or fails: each adds a row. */
     addSsoLogin: async (address: string): Promise<void> => {
       rejectAt([await counter.add(networkKey('sso', address)), SSO_LOGINS_PER_NETWORK + 1]);
     },

@@ -12,7 +12,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressKnownTo } from '../users/addresses.ts';
 import { findGrantable } from '../users/app-grants.ts';
 import { leaveGroups, lockGroups } from '../users/group-joining.ts';
-import { type EndedMembership, forgetClients } from '../users/member-access.ts';
+import { type EndedMembership, forgetClients, leaveClient } from '../users/member-access.ts';
 import { giveBack, groupsAmong } from '../users/offboarding.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
@@ -77,7 +77,8 @@ export const createOperations = (unit: UnitOfWork) => {
       const left = await leaveGroups(joining, actor, user, groups);
       const undoing = { ...unitOfWork, parts: change.ended ?? [], endedAt: change.changedAt };
       const returned = await giveBack(undoing, actor, user);
-      const { rows: memberships } = await leaveClients(user, change).execute(kysely(tx));
+      const { rows: memberships } = await endMemberships(user, change).execute(kysely(tx));
+      for (const { client_id: clientId } of memberships) await leaveClient(tx, user.id, clientId);
       await forgetClients(tx, memberships, clock.now());
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
       await tagged.record(tx, closeEvents(actor, closed));
@@ -195,17 +196,11 @@ const isAsLeft = async (tx: Em, user: User, change: Change): Promise<boolean> =>
  * Ends the memberships that the operation began, except those that another app needs by now. `joined` has no client whose admin the
  * user has become: `supersedeOperations`.
  */
-const leaveClients = ({ id }: User, { joined }: Change) => sql<EndedMembership>`
-  with left_groups as (
-    delete from group_members gm using groups
-    where groups.id = gm.group_id and groups.client_id = any(${joined}::int[]) and gm.user_id = ${id}
-      and not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
-        where g.user_id = gm.user_id and a.client_id = groups.client_id)
-  )
+const endMemberships = ({ id }: User, { joined }: Change) => sql<EndedMembership & { client_id: number }>`
   delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[])
     and not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
       where g.user_id = m.user_id and a.client_id = m.client_id)
-  returning m.user_id, m.joined_at`;
+  returning m.user_id, m.client_id, m.joined_at`;
 
 const kindOf = (appId: string | null, groupId: number | null) => {
   if (appId !== null) return 'app' as const;

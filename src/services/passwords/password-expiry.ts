@@ -18,12 +18,12 @@ const TRUE = condition`true`;
 const expiryByClient = (user: RawBuilder<unknown>, days = sql`c.password_expiration_days`) => sql`
   greatest(${user}.last_password_set + ${days} * interval '24 hours', m.password_expiry_from)`;
 
-/** SQL: when the password of the user expires, by their clients, or those of them that meet the condition on `c`. Null if never. */
+/** SQL: when the password of the user expires, by their clients, or those of them that meet the condition on `c`. Null if never, or not before a reactivation. */
 export const passwordExpiresAt = (
   user: 'users' | 'person',
   condition: RawBuilder<boolean> = TRUE,
 ): RawBuilder<Date | null> => sql`
-  (select min(${expiryByClient(sql.table(user))}) from memberships m join clients c on c.id = m.client_id
+  (select nullif(min(${expiryByClient(sql.table(user))}), 'infinity') from memberships m join clients c on c.id = m.client_id
     where m.user_id = ${sql.table(user)}.id and c.password_expiration_days > 0 and ${condition})`;
 
 const endOfNotice = (now: Date): Date => new Date(now.getTime() + NOTICE_DAYS * DAY_MS);

@@ -77,7 +77,7 @@ export type TestedLogin = {
 /** Logs people in with the identity providers of their clients. */
 export const createSsoLogins = (unit: UnitOfWork) => {
   const { em, clock, audit, origin, logger, baseUrl, identityProvider } = unit;
-  const { passwordVerification, factorProofs, anonymousLimits } = unit;
+  const { passwordVerification, factorProofs, anonymousLimits, duplicateLimit } = unit;
   const opening = createLoginOpening(unit);
   const address = origin.address ?? '';
 
@@ -91,6 +91,8 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     const detail = cause instanceof ProviderError ? { detail: cause.message } : {};
     logger.warn({ connection: id, reason, ...detail }, 'Single sign-on failed');
     const details = { connection: id, name, reason, ...detail };
+    // Each adds a row, and needs no login that was started.
+    await anonymousLimits.addSsoLogin(address);
     await audit.record(em, [{ action: 'login.sso-fail', actor: null, target, clients: [client], details }]);
     throw failure;
   };
@@ -236,7 +238,11 @@ export const createSsoLogins = (unit: UnitOfWork) => {
         const stated = statedBy(connection, assertion);
         if (tester) {
           if (stated.email !== null) await recordTest(tester, connection);
+          await duplicateLimit.check(em, tester.id);
           const decision = await decideLogin(em, connection, stated, clock.now());
+          // Others would be created: it tells that the address has an account.
+          if (connection.provisions && decision.kind === 'refuse' && decision.reason === 'unknown-person')
+            await duplicateLimit.add(tester.id);
           const refusal = decision.kind === 'refuse' ? new SsoFailure(decision.reason).message : null;
           const { claims } = assertion;
           return { kind: 'test', test: { connection, claims, stated, decision, refusal } };

@@ -119,6 +119,17 @@ shared('a client requires single sign-on of nobody who belongs to another, too',
   await app.as(ROOT).sso.update({ ...about, is_required: false });
 });
 
+shared('a superuser who hands an account over unlinks it from the provider', async (fixture) => {
+  const { app } = fixture;
+  const { email } = await addConnected(fixture, 'earlier');
+  await app.as(ROOT).users.changeEmail({ email, new_email: 'later@acme.test' });
+  assert.is(await identitiesOf(app, 'later@acme.test'), 0);
+  const { page, visitor } = await logInWithSso(fixture, { subject: 'earlier' });
+
+  assert.match(page.text, 'You have no access yet.');
+  assert.is(await personOf(app, visitor), null);
+});
+
 shared('a role for all clients ends the logins of a provider', async (fixture) => {
   const { app } = fixture;
   const { email, visitor } = await addConnected(fixture, 'promoted');

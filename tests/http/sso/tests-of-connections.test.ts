@@ -10,7 +10,7 @@ import {
   ssoSuite,
   visitProvider,
 } from '../../support/sso.ts';
-import { ACME, ADA, DEMO_PASSWORD, ROOT, type TestApp } from '../../support/test-app.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, ROOT, type TestApp } from '../../support/test-app.ts';
 
 const tests = ssoSuite('test of a connection');
 
@@ -80,6 +80,25 @@ for (const [name, claims, text] of [
     const page = await visitor.get(await visitProvider(fixture, visitor, { path, subject: 'tested' }));
     assert.match(page.text, text);
   });
+
+tests('tell 20 times an hour that an address has an account elsewhere', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, provisions: true });
+  await sql`update users set email = 'edsger@acme.test' where email = ${EDSGER}`.execute(app.db());
+  const visitor = await logInAsAdmin(app);
+  const path = `/sso/${connection}/start/?test=1`;
+  const visit = async (email: string) => {
+    provider.people.set('tested', { email });
+    return (await visitor.get(await visitProvider(fixture, visitor, { path, subject: 'tested' }))).text;
+  };
+  for (const _ of Array.from({ length: 20 })) assert.match(await visit('edsger@acme.test'), 'no access yet');
+
+  assert.match(await visit('edsger@acme.test'), 'Too many attempts');
+  assert.match(await visit('nobody@acme.test'), 'Too many attempts');
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, provisions: false });
+  await sql`update users set email = ${EDSGER} where email = 'edsger@acme.test'`.execute(app.db());
+  await sql`delete from rate_limits`.execute(app.db());
+});
 
 tests('shows nothing to a browser in which another user is logged in by then', async (fixture) => {
   const { app, connection, provider } = fixture;
