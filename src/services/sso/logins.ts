@@ -210,7 +210,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
 
     /**
      * Completes the login to which this answer of a provider belongs, once.
-     * @throws SsoFailure
+     * @throws SsoFailure, Problem `throttled`
      */
     complete: async ({
       connectionId,

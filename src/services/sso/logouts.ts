@@ -12,7 +12,8 @@ type Logout = Pick<LogoutNotice, 'subject' | 'sid'>;
 
 /** Ends sessions that began with a connection when the person logs out at the provider. */
 export const createProviderLogouts = (unit: UnitOfWork) => {
-  const { em, clock, audit, logger, identityProvider } = unit;
+  const { em, clock, audit, logger, identityProvider, anonymousLimits, origin } = unit;
+  const address = origin.address ?? '';
 
   const endSessions = async (tx: Em, connection: ConnectionRow, { subject, sid }: Logout): Promise<void> => {
     const db = kysely(tx);
@@ -50,15 +51,19 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
   return {
     /**
      * Back-channel logout: the provider sends a signed token, which counts once.
-     * @throws Problem `sso-failed`, `provider-unavailable`
+     * @throws Problem `sso-failed`, `provider-unavailable`, `throttled`
      */
     byToken: async (connectionId: number, token: string): Promise<void> => {
+      await anonymousLimits.checkFailures('logout', address);
       const { connection, registration } = await openConnection(unit, connectionId);
-      const notice = await identityProvider.verifyLogout(registration, token).catch((error: unknown) => {
-        if (!(error instanceof ProviderError)) throw error;
-        logger.warn({ connection: connectionId, detail: error.message }, 'A logout token was refused');
-        throw failureOf(error);
-      });
+      const notice = await identityProvider
+        .verifyLogout(registration, token)
+        .catch(async (error: unknown) => {
+          await anonymousLimits.addFailure('logout', address);
+          if (!(error instanceof ProviderError)) throw error;
+          logger.warn({ connection: connectionId, detail: error.message }, 'A logout token was refused');
+          throw failureOf(error);
+        });
       await em.transactional(async (tx) => {
         const isNew = await kysely(tx)
           .insertInto('sso_logouts')

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createVisitor } from '../../support/http-clients.ts';
 import { actionsOf, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
@@ -130,6 +131,25 @@ logouts('ends the sessions of an identity that an admin unlinks', async (fixture
   await fixture.app.as(ACME).users.unlinkIdentity({ email: EMAIL, identity_id: identity?.id ?? 0 });
   assert.equal(await whoIn(fixture, browsers), [null, null]);
   assert.equal(await fixture.app.as(ACME).users.identities({ email: EMAIL }), []);
+});
+
+logouts('checks no more than 300 refused tokens of a network in 15 minutes', async (fixture) => {
+  const { app, provider } = fixture;
+  await sql`delete from rate_limits`.execute(app.db());
+  const statuses = new Map<number, number>();
+  for (let sent = 0; sent < 310; sent += 1) {
+    const { statusCode } = await send(fixture, 'made up');
+    statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1);
+  }
+  assert.equal([...statuses], [[400, 310]]);
+  const valid = await send(fixture, await provider.logoutToken({ sub: 'leaver' }));
+  assert.match(valid.json().error_description, 'Too many');
+  assert.is(
+    (await logInWithSso(fixture, { subject: 'leaver' })).page.status,
+    303,
+    'logins are counted apart',
+  );
+  await sql`delete from rate_limits`.execute(app.db());
 });
 
 logouts.run();
