@@ -171,14 +171,21 @@ export const invitationsRouter = router({
     .mutation(async ({ ctx, input }) => {
       const actor = await ctx.authenticate();
       const opened = await ctx.services.invitationAcceptance.open(input.key, input.signature, actor);
-      return { ...invitationPageOutput(opened), rules: passwordRules(opened.policy) };
+      return { ...invitationPageOutput(opened, ctx.baseUrl), rules: passwordRules(opened.policy) };
     }),
 
   accept: route(publicProcedure, 'POST', '/invitations/{key}/accept/', {
     summary: 'Accept an invitation',
     description:
       'New users set a password and are logged in. If the client gives them no time to set up a second factor, `needs_second_factor` is true: continue with `GET /api/v1/session/enrol/`. Users with an account must log in first.',
-    problems: ['invalid-link', 'invitation-closed', 'account-inactive', 'login-required', 'cross-site'],
+    problems: [
+      'invalid-link',
+      'invitation-closed',
+      'sso-required',
+      'account-inactive',
+      'login-required',
+      'cross-site',
+    ],
     example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
   })
     .input(MailedLink.extend({ ...inviteeNames, password: NewPassword.optional() }))

@@ -6,6 +6,7 @@ import type {
 import type { InvitationRow } from '../../src/services/invitations/invitation-rows.ts';
 import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.ts';
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
+import { startUrl } from '../../src/services/sso/connections.ts';
 import { AnyObject, IdCursor, Instant, Output, PersonName } from './fields.ts';
 import { pagingFields, Search } from './paging.ts';
 import { UserOutput, userOutput } from './users.ts';
@@ -98,17 +99,32 @@ export const InvitationPageOutput = Output('InvitationPage', {
   closed_at: Instant.nullable(),
   /** What the invitee needs in order to accept: a password (new users), a login, or activation of the account. */
   needs: z.enum(['password', 'login', 'nothing', 'activation']),
+  /** The identity provider with which new people can accept it instead of choosing a password, or have to. */
+  sso: z
+    .object({
+      name: z.string().meta({ examples: ['Acme ID'] }),
+      url: z.string().meta({ examples: ['http://localhost:8000/sso/3/start/'] }),
+      is_required: z.boolean(),
+    })
+    .nullable(),
   home_location: z.string(),
   rules: z.array(z.object({ rule: z.string(), message: z.string() })),
 });
 
-type Opened = { invitation: InvitationByLink; needs: AcceptanceRequirement };
+type Opened = {
+  invitation: InvitationByLink;
+  needs: AcceptanceRequirement;
+  connection: { id: number; name: string; is_required: boolean } | undefined;
+};
 
-export const invitationPageOutput = ({ invitation, needs }: Opened) => ({
+export const invitationPageOutput = ({ invitation, needs, connection }: Opened, baseUrl: string) => ({
   ...invitation,
   inviter_name: `${invitation.inviter_first_name} ${invitation.inviter_last_name}`.trim(),
   apps: invitation.app_labels,
   needs,
+  sso: connection
+    ? { name: connection.name, url: startUrl(baseUrl, connection.id), is_required: connection.is_required }
+    : null,
 });
 
 /**

@@ -102,8 +102,11 @@ reactivate it, then reload this page.</p>`;
 
 /** Proposes the names that the inviter stated. */
 const newUserForm = (context: PageContext, invitation: Invitation, problem: Problem | null): Html => {
-  const { email, rules } = invitation;
+  const { email, rules, sso } = invitation;
   const { request } = context;
+  const start = sso && html`<p><a class="button" href="${sso.url}">Continue with ${sso.name}</a></p>`;
+  if (sso?.is_required)
+    return html`<p>Your organization uses single sign-on, so you need no password here.</p>${start}`;
   const errors = problem?.fields;
   const focused = ['first_name', 'last_name', 'password'].find((name) => errors?.[name] !== undefined);
   const nameField = (name: 'first_name' | 'last_name', label: string, autocomplete: string) =>
@@ -117,7 +120,8 @@ const newUserForm = (context: PageContext, invitation: Invitation, problem: Prob
       isRequired: name === 'first_name',
       isFocused: focused === name,
     });
-  return html`<form method="post" action="${request.url}">
+  return html`${start && html`${start}<p>Or choose a password:</p>`}
+<form method="post" action="${request.url}">
 ${context.csrfField()}
 ${hiddenUsername(email)}
 <div class="pair">

@@ -18,6 +18,7 @@ import type { SignedLinks } from '../auth/signed-links.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
+import { findConnectionFor } from '../sso/connections.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
@@ -98,19 +99,22 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     open: async (key: string, signature: string, actor: Actor | null) => {
       const invitation = await findInvitationByLink(em, links, { key, signature }, clock.now());
       const policy = await readPolicyOfClient(em, invitation.client_id);
-      return { invitation, needs: requirementOf(invitation, actor), policy };
+      const connection = await findConnectionFor(em, invitation.client_id, invitation.email);
+      return { invitation, needs: requirementOf(invitation, actor), policy, connection };
     },
 
     /**
      * Creates the user and a session, or a challenge if a policy gives new members no time to set up a second factor; or adds the invited
      * access to the user who is logged in.
-     * @throws Problem `not-found`, `invitation-closed`, `login-required`, `account-inactive`, `invalid-input` on
+     * @throws Problem `not-found`, `invitation-closed`, `sso-required`, `login-required`, `account-inactive`, `invalid-input` on
      * `password`, `overloaded`
      */
     accept: async (input: Acceptance, actor: Actor | null) => {
       const invitation = await findInvitationByLink(em, links, input, clock.now());
       if (invitation.status !== 'pending') throw new Problem('invitation-closed');
       if (invitation.user_is_active === null) {
+        const connection = await findConnectionFor(em, invitation.client_id, invitation.email);
+        if (connection?.is_required) throw new Problem('sso-required');
         return { invitation, login: await acceptAsNew(invitation, input) };
       }
       if (!invitation.user_is_active) throw new Problem('account-inactive');

@@ -12,6 +12,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { domainOf, isProved } from './domains.ts';
 import { failureOf, SsoFailure } from './failures.ts';
 import { endConnectionSessions } from './identities.ts';
 import { REQUIRES_SSO } from './requirement.ts';
@@ -313,6 +314,18 @@ export const readConnection = (em: Em, clientId: number, id: number): Promise<Co
 
 /** The page that starts a login. */
 export const startUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/start/`;
+
+/** The active connection of a client to which this address leads; undefined without one. */
+export const findConnectionFor = (em: Em, clientId: number, email: string) =>
+  kysely(em)
+    .selectFrom('sso_connections as c')
+    .innerJoin('client_domains', 'client_domains.client_id', 'c.client_id')
+    .select(['c.id', 'c.name', 'c.is_required'])
+    .where('c.client_id', '=', clientId)
+    .where('c.is_active', '=', true)
+    .where('client_domains.domain', '=', domainOf(email))
+    .where(isProved)
+    .executeTakeFirst();
 
 /** What is entered at a provider. */
 export const providerPaths = (baseUrl: string, id: number) => ({

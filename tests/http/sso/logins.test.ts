@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createVisitor } from '../../support/http-clients.ts';
+import { rejectsWith } from '../../support/rejects.ts';
 import { enroll, nextCode } from '../../support/second-factors.ts';
 import { ACME_ID, actionsOf, logInWithSso, personOf, ssoSuite, visitProvider } from '../../support/sso.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
@@ -240,5 +241,32 @@ logins('makes one session of 50 answers with the same state', async (fixture) =>
   assert.is(pages.filter(({ status }) => status === 303).length, 1);
   assert.is(await sessionsOf(app, email), 1);
 });
+
+logins(
+  'offers the provider on the page of an invitation, and refuses a password if it is required',
+  async (fixture) => {
+    const { app, connection } = fixture;
+    const [created] = await app
+      .as(ACME)
+      .invitations.create({ items: [{ email: 'asked@acme.test', client: ACME_ID }] });
+    const { url = '' } = await app.as(ACME).invitations.copyLink({ id: created?.id ?? 0 });
+    const path = new URL(url).pathname + new URL(url).search;
+    const visitor = createVisitor(app);
+    const start = `http://localhost:8000/sso/${connection}/start/`;
+    const page = await visitor.get(path);
+    assert.match(page.body, `<a class="button" href="${start}">Continue with Acme ID</a>`);
+    assert.match(page.body, 'type="password"');
+
+    await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required: true });
+    const required = await visitor.get(path);
+    assert.match(required.body, start);
+    assert.not.match(required.body, 'type="password"');
+    const key = path.split('/')[2] ?? '';
+    const signature = new URL(url).searchParams.get('signature') ?? '';
+    const accepted = app.as(null).invitations.accept({ key, signature, password: 'Violet-harbor-92-kite' });
+    await rejectsWith(accepted, 'sso-required');
+    await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required: false });
+  },
+);
 
 logins.run();
