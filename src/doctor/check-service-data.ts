@@ -9,6 +9,7 @@ import { formatCount } from '../lib/operator-text.ts';
 import { countUnreadableFactors } from '../services/auth/factor-codes.ts';
 import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
 import { readOperationalState } from '../services/operational-state.ts';
+import { countUnreadableConnections } from '../services/sso/connections.ts';
 import { judgeStoredTimes } from './database-findings.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -56,9 +57,11 @@ const checkSecrets = async (em: Em, config: Config, now: Date): Promise<Finding[
   if (secretKey === null) return [];
   const keys = rateKeys(await readSigningKeys(em, secretKey), now);
   const unreadableFactors = await countUnreadableFactors(em, secretKey);
+  const unreadableConnections = await countUnreadableConnections(em, secretKey);
   return [
     judgeSigningKeys(keys, now, config.signingKeyDays),
     ...(unreadableFactors > 0 ? [judgeSecondFactors(unreadableFactors)] : []),
+    ...(unreadableConnections > 0 ? [judgeConnections(unreadableConnections)] : []),
   ];
 };
 
@@ -66,6 +69,12 @@ const judgeSecondFactors = (unreadable: number): Finding =>
   findingsOf('second factors').warning(
     `Second factors that SECRET_KEY does not decrypt: ${unreadable}.`,
     'Restore the SECRET_KEY that they were stored with. If it is lost, their owners log in with a recovery code, or an admin resets them.',
+  );
+
+const judgeConnections = (unreadable: number): Finding =>
+  findingsOf('single sign-on').warning(
+    `Connections whose secret SECRET_KEY does not decrypt: ${unreadable}.`,
+    'Restore the SECRET_KEY that they were stored with, or enter their secrets again.',
   );
 
 /** Null if it is missing or cannot be used, which the check of the secret key reports. */
