@@ -41,6 +41,12 @@ const FactorStatusOutput = z.object({
   is_recommended: z.boolean(),
 });
 
+/** Of a session that began at an identity provider: where to log in again, to confirm it. */
+const SsoOutput = z.object({
+  name: z.string().meta({ examples: ['Acme ID'] }),
+  confirm_url: z.string().meta({ examples: ['http://localhost:8000/sso/3/start/?confirm=1'] }),
+});
+
 const LoginOutput = z.object({
   user: UserOutput,
   csrf_token: z.string().meta({ examples: ['pTq0cVd2Y8Qn7mFzJ1s5wR'] }),
@@ -277,12 +283,14 @@ export const sessionsRouter = router({
         sends_mail: z.boolean(),
         methods: z.array(z.string()),
         second_factor: FactorStatusOutput,
+        sso: SsoOutput.nullable(),
       }),
     )
     .query(async ({ ctx: { actor, services, baseUrl, appUrl } }) => {
-      const [user, second_factor] = await Promise.all([
+      const [user, second_factor, connection] = await Promise.all([
         services.users.get(actor, actor.email),
         services.secondFactors.status(actor),
+        services.ssoLogins.findOwn(actor),
       ]);
       return {
         user: userOutput(user, baseUrl),
@@ -295,6 +303,10 @@ export const sessionsRouter = router({
         sends_mail: services.mails.isSending(),
         methods: [...(proofOf(actor)?.methods ?? [])],
         second_factor,
+        sso: connection && {
+          name: connection.name,
+          confirm_url: `${startUrl(baseUrl, connection.id)}?confirm=1`,
+        },
       };
     }),
 

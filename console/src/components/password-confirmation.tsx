@@ -3,6 +3,7 @@ import { fieldErrors, isProblem } from '@steward/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useCallback, useState } from 'react';
 import { type Outputs, steward, trpc } from '../api.ts';
+import { useSession } from '../layout/use-session.ts';
 import { Dialog } from './dialog.tsx';
 import { CODE_INPUT, joined } from './form-fields.ts';
 import { hasPasskeys, signWithPasskey } from './passkey-browser.ts';
@@ -59,6 +60,8 @@ const Prompt = ({ onConfirmed, onClose }: Props) => {
   const kinds = own.data?.factors.map((factor) => factor.kind) ?? [];
   const kind = kinds.includes('totp') ? 'totp' : (kinds[0] ?? 'password');
   const isKnown = !own.isFetching;
+  const { sso } = useSession();
+  if (isKnown && sso && kinds.length === 0) return <ProviderPrompt sso={sso} onClose={onClose} />;
   return (
     <Dialog isOpen onClose={onClose} title={TITLES[isKnown ? kind : 'password']}>
       {isKnown ? (
@@ -71,6 +74,28 @@ const Prompt = ({ onConfirmed, onClose }: Props) => {
       ) : (
         <Skeleton height={120} />
       )}
+    </Dialog>
+  );
+};
+
+type ProviderProps = { sso: NonNullable<Outputs['sessions']['current']['sso']>; onClose: () => void };
+
+/** People who log in with an identity provider may have no password here. */
+const ProviderPrompt = ({ sso, onClose }: ProviderProps) => {
+  const next = location.pathname + location.search;
+  return (
+    <Dialog isOpen onClose={onClose} title="Confirm your login">
+      <Stack>
+        <Text>You logged in a while ago. Log in with {sso.name} again, then repeat this action.</Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button component="a" href={`${sso.confirm_url}&${new URLSearchParams({ next })}`} data-autofocus>
+            Log in with {sso.name}
+          </Button>
+        </Group>
+      </Stack>
     </Dialog>
   );
 };

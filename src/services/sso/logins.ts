@@ -182,6 +182,23 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     },
 
     /**
+     * The connection with which the session of the actor began, where they can confirm it by another login. Null without one, or if it is
+     * not active any more.
+     */
+    findOwn: async ({ credential }: Actor): Promise<{ id: number; name: string } | null> => {
+      // Most sessions began with a password: they need no query.
+      if (credential?.kind !== 'session' || !credential.proof?.methods.includes('sso')) return null;
+      const own = await kysely(em)
+        .selectFrom('sessions')
+        .innerJoin('sso_connections as c', 'c.id', 'sessions.connection_id')
+        .select(['c.id', 'c.name'])
+        .where('sessions.id', '=', credential.id)
+        .where('c.is_active', '=', true)
+        .executeTakeFirst();
+      return own ?? null;
+    },
+
+    /**
      * Starts a login.
      * @returns where to send the browser, and the cookie that it must keep
      * @throws SsoFailure, Problem `throttled`

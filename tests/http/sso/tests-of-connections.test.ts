@@ -118,12 +118,17 @@ tests('is not what confirms a session: for that, people log in at the provider a
   const { visitor } = await logInWithSso(fixture, { subject: 'confirms' });
   await sql`update sessions set authenticated_at = 'epoch'
     where user_id = (select id from users where email = ${email})`.execute(app.db());
-  const create = () => {
-    const cookie = [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ');
-    const headers = { cookie, 'x-csrftoken': visitor.jar.get('csrftoken') };
-    return app.send('POST /jb/tokens/', { payload: { name: 'new' }, headers });
-  };
+  const headersOf = () => ({
+    cookie: [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; '),
+    'x-csrftoken': visitor.jar.get('csrftoken'),
+  });
+  const create = () => app.send('POST /jb/tokens/', { payload: { name: 'new' }, headers: headersOf() });
   assert.is((await create()).json().type, 'urn:steward:problem:reauthentication-required');
+  const { sso } = (await app.send('GET /session/', { headers: headersOf() })).json();
+  assert.equal(sso, {
+    name: 'Acme ID',
+    confirm_url: `${app.config.baseUrl}/sso/${connection}/start/?confirm=1`,
+  });
   const path = `/sso/${connection}/start/?confirm=1`;
   assert.match(String((await visitor.get(path)).location), /prompt=login&max_age=0/);
   await visitor.get(await visitProvider(fixture, visitor, { path, subject: 'confirms' }));
