@@ -8,13 +8,13 @@ import { type ScreenTab, ScreenTabs } from '../components/screen-tabs.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
+import { SignInTab } from '../sso/sign-in-tab.tsx';
 import { ClientAdmins } from './client-admins.tsx';
 import { ClientClosing } from './client-closing.tsx';
 import { ClientGate } from './client-gate.tsx';
 import { ClientRemoval } from './client-removal.tsx';
 import { clientSearch, type Tab } from './client-search.ts';
 import { ClientTexts } from './client-texts.tsx';
-import { FactorPolicy } from './factor-policy.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
 
 const route = getRouteApi('/clients/$id');
@@ -33,7 +33,7 @@ export const ClientScreen = () => {
     { value: 'passwords', label: 'Passwords', panel: <PasswordPolicy {...props} />, isKept: true },
     {
       ...{ value: 'sign-in', label: 'Sign-in', isKept: true },
-      panel: <FactorPolicy id={id} isReadOnly={props.isReadOnly} />,
+      panel: <SignInTab client={id} isReadOnly={props.isReadOnly} />,
     },
     { value: 'admins', label: 'Admins', panel: <ClientAdmins client={client} /> },
     {

@@ -16,7 +16,8 @@ export const SecretField = ({ label, value, isSecondary = false }: Props) => (
       readOnly
       flex={1}
       data-autofocus
-      styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+      // At 14 px, Chromium on Linux cuts off underscores of DejaVu Sans Mono.
+      styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
       onFocus={({ currentTarget }) => currentTarget.select()}
     />
     <CopyButton value={value}>

@@ -6,6 +6,7 @@ import { LogOutDialog } from './log-out-dialog.tsx';
 import { PasswordLinkDialog } from './password-link-dialog.tsx';
 import { PersonCredentials } from './person-credentials.tsx';
 import { PersonFactors } from './person-factors.tsx';
+import { PersonIdentities } from './person-identities.tsx';
 import { PersonRoles } from './person-roles.tsx';
 import type { PersonData } from './use-person.ts';
 
@@ -25,6 +26,7 @@ export const SecurityTab = ({ data, isActive }: { data: PersonData; isActive: bo
         {roles.is_superuser ? <Stack>{login}</Stack> : login}
         {roles.is_superuser && <PersonRoles email={person.email} />}
       </SimpleGrid>
+      {screen.account && <PersonIdentities email={person.email} mayUnlink={may.can_revoke} />}
       {may.can_revoke && <PersonCredentials email={person.email} />}
     </Stack>
   );

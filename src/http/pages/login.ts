@@ -98,8 +98,8 @@ const sendAddress = async (context: PageContext, target: LoginTarget, state: Log
     otherWay: hasPasskeys && passkeyButton(target),
     problem: null,
     aside: html`<a href="${passwordPath(target)}">Log in with a password</a>`,
-    // Chromium checks the redirect to the provider, too.
-    formAction: context.isSecure ? "'self' https:" : "'self' http: https:",
+    // Chromium checks the redirect to the provider, too. In private networks, providers may have `http://`.
+    formAction: "'self' http: https:",
   });
 };
 

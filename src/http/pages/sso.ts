@@ -215,7 +215,7 @@ const sendTest = async (
 <p>${refusal === null ? outcomeOf(decision) : `Refuse the login. ${refusal}`}</p>
 ${groups !== null && html`<p>${groups}</p>`}
 ${stated.email === null && html`<p>The claim <code>${connection.email_claim}</code> has no email address, so the connection cannot be used yet.</p>`}
-<p><a class="button" href="/console/clients/${connection.client}/sign-in">Back to the settings</a></p>
+<p><a class="button" href="/console/clients/${connection.client}?tab=sign-in">Back to the settings</a></p>
 </div>
 <h2>Claims</h2>
 <dl class="card">${rows}</dl>`;

@@ -1,0 +1,202 @@
+import { Button, Group, Menu, Stack, Text, Title } from '@mantine/core';
+import { fieldErrors } from '@steward/client';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Inputs, type Outputs, trpc } from '../api.ts';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { dateOf } from '../components/date-text.tsx';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { RowMenu } from '../components/row-menu.tsx';
+import { SecretField } from '../components/secret-field.tsx';
+import { StatusText } from '../components/status-text.tsx';
+import { notify } from '../components/toasts.ts';
+import { ConnectionDialog } from './connection-dialog.tsx';
+
+export type Connection = Outputs['sso']['list'][number];
+type Props = { client: number; isReadOnly: boolean };
+
+/** The connections of a client to its identity providers. */
+export const Connections = ({ client, isReadOnly }: Props) => {
+  const connections = useQuery(trpc.sso.list.queryOptions({ id: client }));
+  const [isCreating, setCreating] = useState(false);
+  return (
+    <Stack className="card" component="section" aria-labelledby="connections" align="flex-start">
+      <Title order={2} size="h4" id="connections">
+        Single sign-on
+      </Title>
+      <Text c="dimmed">Members log in with an identity provider that speaks OpenID Connect.</Text>
+      <ProblemAlert error={connections.error} />
+      {connections.data?.length === 0 && <Text>No identity provider is connected.</Text>}
+      <Stack component="ul" className="plain-list" gap="lg" w="100%">
+        {connections.data?.map((connection) => (
+          <ConnectionRow key={connection.id} connection={connection} isReadOnly={isReadOnly} />
+        ))}
+      </Stack>
+      {!isReadOnly && (
+        <Button variant="default" onClick={() => setCreating(true)}>
+          Connect a provider
+        </Button>
+      )}
+      <ConnectionDialog client={client} isOpen={isCreating} onClose={() => setCreating(false)} />
+    </Stack>
+  );
+};
+
+type Changes = Omit<Inputs['sso']['update'], 'id' | 'connection_id'>;
+
+const useConnectionChanges = ({ id: connection_id, client: id, name }: Connection) => {
+  const queryClient = useQueryClient();
+  const refresh = (message: string): void => {
+    for (const router of [trpc.sso, trpc.audit]) void queryClient.invalidateQueries(router.pathFilter());
+    notify(message);
+  };
+  const { onError, prompt } = usePasswordConfirmation();
+  const ids = { id, connection_id };
+  const update = useMutation(
+    trpc.sso.update.mutationOptions({
+      onSuccess: () => refresh(`${name} was changed.`),
+      onError: (error, input) => onError(error, () => update.mutate(input)),
+    }),
+  );
+  const remove = useMutation(
+    trpc.sso.remove.mutationOptions({
+      onSuccess: () => refresh(`${name} was removed.`),
+      onError: (error) => onError(error, () => remove.mutate(ids)),
+    }),
+  );
+  const test = useMutation(trpc.sso.test.mutationOptions({ onSuccess: ({ url }) => location.assign(url) }));
+  return {
+    change: (changes: Changes) => update.mutate({ ...ids, ...changes }),
+    remove: () => remove.mutate(ids),
+    test: () => test.mutate(ids),
+    isTesting: test.isPending || test.isSuccess,
+    error: update.error ?? remove.error ?? test.error,
+    prompt,
+  };
+};
+
+const ConnectionRow = ({ connection, isReadOnly }: { connection: Connection; isReadOnly: boolean }) => {
+  const [opened, setOpened] = useState<'edit' | 'remove' | 'require' | 'deactivate' | null>(null);
+  const { change, remove, test, isTesting, error, prompt } = useConnectionChanges(connection);
+  const { name, is_active: isActive, is_required: isRequired, tested_at: testedAt } = connection;
+  const close = (): void => setOpened(null);
+  const invalid = Object.values(fieldErrors(error)).flat().join(' ');
+  return (
+    <Stack component="li" gap="xs" maw="40rem">
+      <Group justify="space-between" wrap="nowrap" align="flex-start">
+        <div>
+          <Group gap="xs">
+            <Text fw={600} className="break-words">
+              {name}
+            </Text>
+            <StatusText label={stateOf(connection)} color={isActive ? 'green' : 'gray'} />
+          </Group>
+          <Text size="sm" c="dimmed" className="break-words">
+            {connection.issuer}
+          </Text>
+          <Text size="sm" c="dimmed">
+            {testedAt ? `Tested on ${dateOf(testedAt)}.` : 'Not tested yet: test it before you activate it.'}{' '}
+            {peopleText(connection.people)}
+          </Text>
+        </div>
+        {!isReadOnly && (
+          <Group gap="xs" wrap="nowrap">
+            {testedAt && !isActive ? (
+              <Button onClick={() => change({ is_active: true })}>Activate</Button>
+            ) : (
+              <Button variant="default" loading={isTesting} onClick={test}>
+                Test
+              </Button>
+            )}
+            <RowMenu label={`Actions for ${name}`}>
+              <Menu.Item onClick={() => setOpened('edit')}>Edit</Menu.Item>
+              {testedAt && !isActive && <Menu.Item onClick={test}>Test again</Menu.Item>}
+              {isActive && !isRequired && (
+                <Menu.Item onClick={() => setOpened('require')}>Require it</Menu.Item>
+              )}
+              {isRequired && (
+                <Menu.Item onClick={() => change({ is_required: false })}>Allow passwords</Menu.Item>
+              )}
+              {isActive && <Menu.Item onClick={() => setOpened('deactivate')}>Deactivate</Menu.Item>}
+              <Menu.Item onClick={() => setOpened('remove')}>Remove</Menu.Item>
+            </RowMenu>
+          </Group>
+        )}
+      </Group>
+      {invalid !== '' && (
+        <Text size="sm" role="alert">
+          {invalid}
+        </Text>
+      )}
+      {invalid === '' && <ProblemAlert error={withoutConfirmation(error)} />}
+      {!isActive && !isReadOnly && (
+        <>
+          <SecretField
+            label="Redirect URI, to be entered at the provider"
+            value={connection.redirect_uri}
+            isSecondary
+          />
+          <SecretField
+            label="Back-channel logout URI, optional"
+            value={connection.backchannel_logout_uri}
+            isSecondary
+          />
+        </>
+      )}
+      {prompt}
+      <ConnectionDialog
+        client={connection.client}
+        connection={connection}
+        isOpen={opened === 'edit'}
+        onClose={close}
+      />
+      <ConfirmModal
+        isOpen={opened === 'require'}
+        title="Require single sign-on?"
+        action="Require"
+        onConfirm={() => change({ is_required: true })}
+        onClose={close}
+      >
+        <Text>
+          Members whose address is in a verified domain cannot log in with a password any more, nor reset it.
+          Tokens and sessions go on.
+        </Text>
+      </ConfirmModal>
+      <ConfirmModal
+        isOpen={opened === 'deactivate'}
+        title={`Deactivate ${name}?`}
+        action="Deactivate"
+        onConfirm={() => change({ is_active: false })}
+        onClose={close}
+      >
+        <Text>
+          Sessions that began with it end. People log in with their passwords until it is active again.
+        </Text>
+      </ConfirmModal>
+      <ConfirmModal
+        isOpen={opened === 'remove'}
+        title={`Remove ${name}?`}
+        action="Remove"
+        isDanger
+        onConfirm={remove}
+        onClose={close}
+      >
+        <Text>
+          Sessions that began with it end. The people who log in with it use their passwords again, or reset
+          them.
+        </Text>
+      </ConfirmModal>
+    </Stack>
+  );
+};
+
+const stateOf = ({ is_active: isActive, is_required: isRequired }: Connection): string => {
+  if (!isActive) return 'Not active';
+  return isRequired ? 'Required' : 'Active';
+};
+
+const peopleText = (people: number): string => {
+  if (people === 0) return 'Nobody has logged in with it.';
+  return people === 1 ? '1 person logs in with it.' : `${people.toLocaleString()} people log in with it.`;
+};

@@ -1,0 +1,136 @@
+import * as assert from 'uvu/assert';
+import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { openConsole, showing, waitForData } from '../support/console.ts';
+import { startIdentityProvider, type TestProvider } from '../support/identity-provider.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME_ID } from '../support/sso.ts';
+import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+
+const sso = browserSuite('single sign-on in a browser');
+
+const TAB = '/console/clients/1?tab=sign-in';
+const EMAIL = 'browser@acme.test';
+let provider: TestProvider;
+
+sso.before(async ({ app }) => {
+  provider = await startIdentityProvider(app.config.baseUrl);
+  provider.people.set('browser', { email: EMAIL, email_verified: true, given_name: 'Bea' });
+});
+sso.after(() => provider.close());
+
+const connectionsOf = (app: TestApp) => app.as(ROOT).sso.list({ id: ACME_ID });
+
+sso('an admin connects a provider, tests it, and activates it', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, TAB, ACME);
+  await page.getByRole('button', { name: 'Connect a provider' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('Acme ID');
+  await dialog.getByLabel('Issuer').fill(provider.issuer);
+  await dialog.getByLabel('Client ID').fill(provider.clientId);
+  await dialog.getByLabel('Client secret').fill(provider.clientSecret);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Not tested yet').waitFor();
+  const uri = page.getByLabel('Redirect URI, to be entered at the provider');
+  assert.match(await uri.inputValue(), /\/sso\/\d+\/callback\/$/);
+
+  provider.state.subject = 'browser';
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await waitForHeading(page, 'Test of Acme ID');
+  await page.getByText('Your email address is not in a domain').waitFor();
+  await page.getByRole('link', { name: 'Back to the settings' }).click();
+  await page.getByRole('button', { name: 'Activate' }).click();
+  await page.getByText('Active', { exact: true }).waitFor();
+
+  assert.is((await connectionsOf(app))[0]?.is_active, true);
+});
+
+sso('an admin adds a domain, and verifies it by its record', async ({ app, browser }) => {
+  await using visit = await browser.open(/status of 400/);
+  const { page } = visit;
+  await openConsole(page, TAB, ACME);
+  await page.getByLabel('New domain').fill('acme.test');
+  await page.getByRole('button', { name: 'Add domain' }).click();
+  const value = page.getByLabel('Value of the record for acme.test');
+  await page.getByRole('button', { name: 'Check now' }).click();
+  await page.getByText('There is no TXT record _steward.acme.test yet.').waitFor();
+
+  app.txtRecords.set('_steward.acme.test', [await value.inputValue()]);
+  await page.getByRole('button', { name: 'Check now' }).click();
+  await page.getByText('Verified, last checked on').waitFor();
+});
+
+sso('a member logs in by their address, at their provider', async ({ app, browser }) => {
+  await app.as(ACME).users.create({ email: EMAIL });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await page.goto('/login/?next=/console/account');
+  await page.getByLabel('Email address').fill(EMAIL);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await waitForHeading(page, 'Account');
+
+  assert.is(new URL(page.url()).pathname, '/console/account');
+  await waitForData(page);
+});
+
+sso('an admin sees at which provider a person logs in, and unlinks it', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/people/${EMAIL}?tab=security`, ACME);
+  await page.getByRole('button', { name: 'Unlink Acme ID' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Unlink' }).click();
+  await page.getByText('The account was unlinked.').waitFor();
+
+  assert.equal(await app.as(ACME).users.identities({ email: EMAIL }), []);
+});
+
+sso('the keyboard opens the form of a connection, and returns to its button', async ({ browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, TAB, ACME);
+  const button = page.getByRole('button', { name: 'Connect a provider' });
+  await button.press('Enter');
+  const name = page.getByRole('textbox', { name: 'Name', exact: true });
+  await name.and(page.locator(':focus')).waitFor();
+  await page.keyboard.type('Other ID');
+  assert.is(await name.inputValue(), 'Other ID');
+  await page.keyboard.press('Escape');
+  await button.and(page.locator(':focus')).waitFor();
+});
+
+sso('an admin deactivates a connection after a confirmation', async ({ app, browser }) => {
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, TAB, ACME);
+  await page.getByRole('button', { name: 'Actions for Acme ID' }).click();
+  await page.getByRole('menuitem', { name: 'Deactivate' }).click();
+  await page.getByRole('dialog').getByText('Sessions that began with it end.').waitFor();
+  assert.is((await connectionsOf(app))[0]?.is_active, true);
+  await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+  await page.getByText('Not active', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Activate', exact: true }).click();
+  await page.getByText('Active', { exact: true }).waitFor();
+});
+
+testAppearance(sso, {
+  'console-sign-in': async (page, app) => {
+    const pending = await app.as(ROOT).domains.list({ id: ACME_ID });
+    if (!pending.some(({ domain }) => domain === 'acme.example'))
+      await app.as(ACME).domains.add({ id: ACME_ID, domain: 'acme.example' });
+    await showing(TAB, 'Acme Analytics', ACME)(page, app);
+    await page.getByLabel('Value of the record for acme.example').waitFor();
+  },
+  'console-connection': async (page, app) => {
+    await showing(TAB, 'Acme Analytics', ACME)(page, app);
+    await page.getByRole('button', { name: 'Connect a provider' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Add a group' }).click();
+    await page.getByRole('combobox', { name: 'Group 1 here' }).waitFor();
+  },
+  'login-address': async (page) => {
+    await page.goto('/login/');
+    await page.getByRole('button', { name: 'Continue' }).waitFor();
+  },
+});
+
+sso.run();
