@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { countUnreadableConnections } from '../../../src/services/sso/connections.ts';
 import { createVisitor } from '../../support/http-clients.ts';
 import {
   ACME_ID,
@@ -133,6 +134,11 @@ tests('is not what confirms a session: for that, people log in at the provider a
   assert.match(String((await visitor.get(path)).location), /prompt=login&max_age=0/);
   await visitor.get(await visitProvider(fixture, visitor, { path, subject: 'confirms' }));
   assert.is((await create()).statusCode, 201);
+});
+
+tests('counts the connections whose secret was stored with another secret key', async ({ app }) => {
+  const em = app.orm.em.fork();
+  assert.is(await countUnreadableConnections(em, 'another secret key'), 1);
 });
 
 tests.run();
