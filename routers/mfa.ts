@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { DEFAULT_FACTOR_NAME, FACTOR_KINDS } from '../src/services/auth/second-factors.ts';
+import { FACTOR_KINDS } from '../src/services/auth/factor-enrolment.ts';
+import { DEFAULT_FACTOR_NAME } from '../src/services/auth/totp-enrolment.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   EmailKey,
@@ -48,7 +49,7 @@ export const mfaRouter = router({
   })
     .input(z.object({ name: Name(100).default(DEFAULT_FACTOR_NAME) }).prefault({}))
     .output(EnrolmentOutput)
-    .mutation(({ ctx, input }) => ctx.services.secondFactors.startTotp(ctx.actor, input.name, ctx.host)),
+    .mutation(({ ctx, input }) => ctx.services.totpEnrolment.start(ctx.actor, input.name, ctx.host)),
 
   confirmTotp: route(protectedProcedure, 'POST', '/mfa/totp/confirm/', {
     summary: 'Complete the enrolment of an authenticator app',
@@ -60,7 +61,7 @@ export const mfaRouter = router({
     .input(z.object({ code: OneTimeCode }))
     .output(RecoveryCodesOutput)
     .mutation(async ({ ctx, input }) => ({
-      recovery_codes: await ctx.services.secondFactors.confirmTotp(ctx.actor, input.code),
+      recovery_codes: await ctx.services.totpEnrolment.confirm(ctx.actor, input.code),
     })),
 
   startPasskey: route(protectedProcedure, 'POST', '/mfa/passkeys/options/', {

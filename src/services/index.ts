@@ -15,6 +15,7 @@ import { createPasskeys } from './auth/passkeys.ts';
 import { createPasswordVerification } from './auth/password-verification.ts';
 import { createSecondFactors } from './auth/second-factors.ts';
 import { createSessions } from './auth/sessions.ts';
+import { createTotpEnrolment } from './auth/totp-enrolment.ts';
 import { createClients } from './clients/clients.ts';
 import { createFactorPolicies } from './clients/factor-policies.ts';
 import { createRemovals } from './clients/removals.ts';
@@ -89,6 +90,7 @@ const factories = {
   apiTokens: createApiTokens,
   tokenRefresh: createTokenRefresh,
   secondFactors: createSecondFactors,
+  totpEnrolment: createTotpEnrolment,
   passkeyEnrolment: createPasskeyEnrolment,
   passkeys: ({ passkeys }: UnitOfWork) => passkeys,
   connections: createConnections,

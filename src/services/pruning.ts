@@ -3,8 +3,8 @@ import type { Database } from '../../entities/index.ts';
 import { condition, type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isTokenUnexpired } from './auth/credentials.ts';
-import { ENROLMENT_MS } from './auth/second-factors.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
+import { ENROLMENT_MS } from './auth/totp-enrolment.ts';
 
 /** Rows per statement, few enough that their locks are held only briefly. */
 const BATCH = 1_000n;

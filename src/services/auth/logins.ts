@@ -13,7 +13,7 @@ import { createLoginOpening, type OpenedLogin } from './login-opening.ts';
 import { type AuthMethod, addMethods, BY_BOTH, BY_CODE, BY_PASSWORD } from './methods.ts';
 import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
-import { addFirstFactor, enrolmentUrl } from './second-factors.ts';
+import { addFirstApp, enrolmentUrl } from './totp-enrolment.ts';
 import { invalidPasskey } from './webauthn.ts';
 
 type Password = { username: string; password: string; entry: PasswordEntry };
@@ -218,7 +218,7 @@ export const createLogins = (unit: UnitOfWork) => {
           const now = clock.now();
           if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
           await completeChallenge(tx, id, now);
-          const codes = await addFirstFactor(unit, tx, { user, sealedSecret, code, now });
+          const codes = await addFirstApp(unit, tx, { user, sealedSecret, code, now });
           const methods = addMethods(provider?.methods ?? BY_PASSWORD, BY_CODE);
           return { login: await opening.open(tx, user, { methods, userAgent, provider }), codes };
         });

@@ -5,15 +5,15 @@ import { Problem } from '../../lib/problems.ts';
 import { describeUserAgent } from '../../lib/user-agent.ts';
 import type { Actor } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { byPasskey } from './methods.ts';
-import { PASSKEY_MINUTES, readDescriptors } from './passkeys.ts';
 import {
   changeOwnFactors,
   completeEnrolment,
   findEnrolment,
   readServiceName,
   startEnrolment,
-} from './second-factors.ts';
+} from './factor-enrolment.ts';
+import { byPasskey } from './methods.ts';
+import { PASSKEY_MINUTES, readDescriptors } from './passkeys.ts';
 import {
   creationOptions,
   invalidPasskey,

@@ -1,49 +1,29 @@
-import { type Insertable, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
-import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
-import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
-import { HOUR_MS } from '../../lib/clock.ts';
-import { invalid, invalidInput, notFound, Problem } from '../../lib/problems.ts';
+import { sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { notFound, Problem } from '../../lib/problems.ts';
 import {
   type Actor,
   canViewAll,
-  requireConfirmation,
   requireRecentPassword,
   requireUserAdmin,
   type TargetRoles,
 } from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import type { Audit } from '../audit/audit.ts';
-import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockActiveUser, lockUser } from '../users/user-locks.ts';
+import { lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
-import { type CodeOwner, deleteRecoveryCodes, replaceRecoveryCodes } from './factor-codes.ts';
+import { deleteRecoveryCodes, replaceRecoveryCodes } from './factor-codes.ts';
+import { changeOwnFactors, FACTOR_MAILS, recordOwn } from './factor-enrolment.ts';
 import { insufficientFrom, readFactorState } from './factor-policy.ts';
 import { deleteChallenges } from './login-challenges.ts';
-import { type AuthMethod, addMethods, BY_CODE } from './methods.ts';
-import { matchTotpStep, newTotpSecret, otpauthUrl } from './totp.ts';
-
-export { FACTOR_KINDS };
-
-/** How many of each kind a user can have. */
-const MAX_FACTORS: Record<FactorKind, number> = { totp: 5, passkey: 10 };
-
-/** Time to scan the QR code and to enter the first code. */
-export const ENROLMENT_MS = HOUR_MS;
-
-const SERVICE_NAME = 'Steward';
-
-const NOT_STARTED = {
-  detail: 'No second factor waits for its first code. Start again with POST /api/v1/mfa/totp/.',
-};
 
 const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v1/mfa/{id}/.' };
 
 /** Second factors of the actor, and their reset by others. */
 export const createSecondFactors = (unit: UnitOfWork) => {
-  const { em, clock, audit, origin, factorSecrets, staffSecondFactor } = unit;
+  const { em, clock, audit, origin, staffSecondFactor } = unit;
 
   return {
     /** The actor's second factors, and how many of their recovery codes are unused. */
@@ -59,47 +39,6 @@ export const createSecondFactors = (unit: UnitOfWork) => {
         is_recommended: enrolled === 0 && is_recommended,
       };
     },
-
-    /**
-     * Starts the enrolment of an authenticator app. It counts after `confirmTotp`; another start replaces it.
-     * @param host names the client, which the app shows
-     * @throws Problem `reauthentication-required`, `invalid-input` on `name`
-     */
-    startTotp: (actor: Actor, name: string, host: string) =>
-      changeOwnFactors(unit, actor, async (tx, { now }) => {
-        const secret = await newTotpSecret();
-        const sealed_secret = factorSecrets.seal(actor.id, secret);
-        await startEnrolment(tx, { user_id: actor.id, kind: 'totp', name, sealed_secret, created_at: now });
-        return { secret, otpauth_url: await enrolmentUrl(tx, host, actor.email, secret) };
-      }),
-
-    /**
-     * Confirms the started enrolment by a code of the app. Other sessions of the actor then have to be confirmed with a code.
-     * @returns ten recovery codes with the first factor, else none
-     * @throws Problem `reauthentication-required`, `not-found`, `invalid-otp`
-     */
-    confirmTotp: (actor: Actor, code: string): Promise<string[]> =>
-      changeOwnFactors(unit, actor, async (tx, change) => {
-        const now = change.now;
-        const started = await findEnrolment(tx, actor.id, 'totp', new Date(now.getTime() - ENROLMENT_MS));
-        if (!started) throw new Problem('not-found', NOT_STARTED);
-        const secret = factorSecrets.open(actor.id, started.sealed_secret);
-        const digits = code.replaceAll(/\s/g, '');
-        const step = secret === null ? null : await matchTotpStep(secret, digits, { now, lastStep: null });
-        if (step === null) throw new Problem('invalid-otp');
-        await kysely(tx)
-          .updateTable('mfa_factors')
-          .set({ last_step: step })
-          .where('id', '=', started.id)
-          .execute();
-        const { id, name } = started;
-        return completeEnrolment(
-          unit,
-          tx,
-          { actor, ...change },
-          { id, kind: 'totp', name, methods: BY_CODE },
-        );
-      }),
 
     /**
      * Renames a second factor of the actor.
@@ -134,7 +73,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
           .executeTakeFirstOrThrow(() => notFound('second factor'));
         if (!(await hasSecondFactor(tx, actor.id))) await deleteFactors(tx, actor.id);
         const notice = { userId: actor.id, now, address: origin.address };
-        await enqueueFactorNotice(tx, MAILS[kind].removed, notice);
+        await enqueueFactorNotice(tx, FACTOR_MAILS[kind].removed, notice);
         await recordOwn(unit, tx, actor, 'mfa.remove', { id, kind, name });
       }),
 
@@ -161,161 +100,6 @@ export const createSecondFactors = (unit: UnitOfWork) => {
         await resetFactors({ tx, audit, now: clock.now() }, actor, owner, reason);
       }),
   };
-};
-
-/** When the actor changes their factors, and whether they had none. */
-type Change = { now: Date; isFirst: boolean };
-
-/**
- * Runs a change of the actor's own factors. Changes of one user run one after another. A token of a user who has a factor must be
- * confirmed, or one that was stolen could remove it, or add another one.
- * @throws Problem `reauthentication-required`, `unauthenticated`
- */
-export const changeOwnFactors = <T>(
-  { em, clock }: Pick<UnitOfWork, 'em' | 'clock'>,
-  actor: Actor,
-  work: (tx: Em, change: Change) => Promise<T>,
-): Promise<T> =>
-  em.transactional(async (tx) => {
-    const now = clock.now();
-    requireRecentPassword(actor, now);
-    if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-    const isFirst = !(await hasSecondFactor(tx, actor.id));
-    if (!isFirst) requireConfirmation(actor, now);
-    return work(tx, { now, isFirst });
-  });
-
-type OwnAction = 'mfa.enroll' | 'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes';
-
-const recordOwn = async (
-  { audit }: Pick<UnitOfWork, 'audit'>,
-  tx: Em,
-  actor: Actor,
-  action: OwnAction,
-  details: Record<string, unknown> = {},
-) =>
-  audit.record(tx, [
-    { action, actor, target: actor.email, clients: await clientIdsOf(tx, actor.id), details },
-  ]);
-
-const MAILS = {
-  totp: { added: 'second-factor-added', removed: 'second-factor-removed' },
-  passkey: { added: 'passkey-added', removed: 'passkey-removed' },
-} as const satisfies Record<FactorKind, unknown>;
-
-/** The name of the client of this host, which apps and authenticators show. */
-export const readServiceName = async (em: Em, host: string): Promise<string> => {
-  const site = await findClientByHost(em, host).catch(() => null);
-  return site?.client_name ?? SERVICE_NAME;
-};
-
-/**
- * Adds a factor that does not count yet to a locked user. It replaces an earlier one that was not completed.
- * @throws Problem `invalid-input`
- */
-export const startEnrolment = async (tx: Em, factor: Insertable<Database['mfa_factors']>): Promise<void> => {
-  const { user_id: userId, kind } = factor;
-  const confirmed = await kysely(tx)
-    .selectFrom('mfa_factors')
-    .select('id')
-    .where('user_id', '=', userId)
-    .where('kind', '=', kind)
-    .where('confirmed_at', 'is not', null)
-    .execute();
-  if (confirmed.length >= MAX_FACTORS[kind])
-    throw kind === 'totp'
-      ? invalid({ name: [`You already have ${MAX_FACTORS.totp} authenticator apps. Remove one first.`] })
-      : invalidInput(`You already have ${MAX_FACTORS.passkey} passkeys. Remove one first.`);
-  await deleteUnconfirmed(tx, userId);
-  await kysely(tx).insertInto('mfa_factors').values(factor).execute();
-};
-
-/** The factor of a locked user that was started after `since` and does not count yet. */
-export const findEnrolment = (tx: Em, userId: number, kind: FactorKind, since: Date) =>
-  kysely(tx)
-    .selectFrom('mfa_factors')
-    .select(['id', 'name', 'sealed_secret', 'challenge'])
-    .where('user_id', '=', userId)
-    .where('kind', '=', kind)
-    .where('confirmed_at', 'is', null)
-    .where('created_at', '>', since)
-    .executeTakeFirst();
-
-type Completed = { id: number; kind: FactorKind; name: string; methods: readonly AuthMethod[] };
-
-/**
- * Lets a started factor of the locked actor count, also as proven in the actor's session. Other sessions of the actor then have to be
- * confirmed with a second factor.
- * @returns ten recovery codes with the first factor, else none
- */
-export const completeEnrolment = async (
-  unit: Pick<UnitOfWork, 'audit' | 'origin'>,
-  tx: Em,
-  { actor, now, isFirst }: Change & { actor: Actor },
-  { id, kind, name, methods }: Completed,
-): Promise<string[]> => {
-  await kysely(tx)
-    .updateTable('mfa_factors')
-    .set({ name, confirmed_at: now, challenge: null })
-    .where('id', '=', id)
-    .execute();
-  await recordFirstProof(tx, actor, methods);
-  const notice = { userId: actor.id, now, address: unit.origin.address };
-  await enqueueFactorNotice(tx, MAILS[kind].added, notice);
-  await recordOwn(unit, tx, actor, 'mfa.enroll', { id, kind, name });
-  return isFirst ? replaceRecoveryCodes(tx, actor.id) : [];
-};
-
-/** What the QR code for an authenticator app holds. The app shows the client whose site the host is. */
-export const enrolmentUrl = async (em: Em, host: string, email: string, secret: string): Promise<string> => {
-  return otpauthUrl(await readServiceName(em, host), email, secret);
-};
-
-export const DEFAULT_FACTOR_NAME = 'Authenticator app';
-
-type FirstFactor = {
-  user: CodeOwner;
-  sealedSecret: Uint8Array;
-  code: string;
-  now: Date;
-};
-
-/**
- * Adds the first second factor of a locked user, who logs in with it.
- * @returns ten recovery codes
- * @throws Problem `invalid-otp`; `invalid-challenge` if the user has one by now, or its secret cannot be read
- */
-export const addFirstFactor = async (
-  { factorSecrets, audit, origin }: Pick<UnitOfWork, 'factorSecrets' | 'audit' | 'origin'>,
-  tx: Em,
-  { user, sealedSecret, code, now }: FirstFactor,
-): Promise<string[]> => {
-  const secret = factorSecrets.open(user.id, sealedSecret);
-  if (secret === null || (await hasSecondFactor(tx, user.id))) throw new Problem('invalid-challenge');
-  const step = await matchTotpStep(secret, code.replaceAll(/\s/g, ''), { now, lastStep: null });
-  if (step === null) throw new Problem('invalid-otp');
-  const name = DEFAULT_FACTOR_NAME;
-  const { id } = await kysely(tx)
-    .insertInto('mfa_factors')
-    .values({
-      user_id: user.id,
-      kind: 'totp',
-      name,
-      sealed_secret: Buffer.from(sealedSecret),
-      ...{ created_at: now, confirmed_at: now, last_step: step },
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  await recordFirstProof(tx, { id: user.id, credential: null }, BY_CODE);
-  await enqueueFactorNotice(tx, 'second-factor-added', { userId: user.id, now, address: origin.address });
-  const event = {
-    actor: user,
-    target: user.email,
-    clients: user.clientIds,
-    details: { id, kind: 'totp', name },
-  };
-  await audit.record(tx, [{ action: 'mfa.enroll', ...event }]);
-  return replaceRecoveryCodes(tx, user.id);
 };
 
 /** Confirmed factors have it. */
@@ -400,32 +184,4 @@ export const deleteFactors = async (tx: Em, userId: number): Promise<void> => {
   await kysely(tx).deleteFrom('mfa_factors').where('user_id', '=', userId).execute();
   await deleteRecoveryCodes(tx, userId);
   await deleteChallenges(tx, userId);
-};
-
-const deleteUnconfirmed = (tx: Em, userId: number) =>
-  kysely(tx)
-    .deleteFrom('mfa_factors')
-    .where('user_id', '=', userId)
-    .where('confirmed_at', 'is', null)
-    .execute();
-
-/** A new factor counts in the session in which it was added. Those in other browsers were confirmed by the password alone. */
-const recordFirstProof = async (
-  tx: Em,
-  { id, credential }: Pick<Actor, 'id' | 'credential'>,
-  methods: readonly AuthMethod[],
-): Promise<void> => {
-  const session = credential?.kind === 'session' ? credential : null;
-  await kysely(tx)
-    .updateTable('sessions')
-    .set({ authenticated_at: new Date(0) })
-    .where('user_id', '=', id)
-    .where('id', '<>', session?.id ?? 0)
-    .execute();
-  if (session)
-    await kysely(tx)
-      .updateTable('sessions')
-      .set({ methods: addMethods(session.proof.methods, methods) })
-      .where('id', '=', session.id)
-      .execute();
 };

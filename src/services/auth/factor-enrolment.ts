@@ -1,0 +1,182 @@
+import type { Insertable } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
+import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
+import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
+import { type Actor, requireConfirmation, requireRecentPassword } from '../access/actor.ts';
+import { findClientByHost } from '../clients/sites.ts';
+import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { lockActiveUser } from '../users/user-locks.ts';
+import { hasSecondFactor } from './credentials.ts';
+import { type CodeOwner, replaceRecoveryCodes } from './factor-codes.ts';
+import { type AuthMethod, addMethods } from './methods.ts';
+
+export { FACTOR_KINDS };
+
+/** How many of each kind a user can have. */
+const MAX_FACTORS: Record<FactorKind, number> = { totp: 5, passkey: 10 };
+
+const SERVICE_NAME = 'Steward';
+
+/** When the actor changes their factors, and whether they had none. */
+type Change = { now: Date; isFirst: boolean };
+
+/**
+ * Runs a change of the actor's own factors. Changes of one user run one after another. A token of a user who has a factor must be
+ * confirmed, or one that was stolen could remove it, or add another one.
+ * @throws Problem `reauthentication-required`, `unauthenticated`
+ */
+export const changeOwnFactors = <T>(
+  { em, clock }: Pick<UnitOfWork, 'em' | 'clock'>,
+  actor: Actor,
+  work: (tx: Em, change: Change) => Promise<T>,
+): Promise<T> =>
+  em.transactional(async (tx) => {
+    const now = clock.now();
+    requireRecentPassword(actor, now);
+    if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
+    const isFirst = !(await hasSecondFactor(tx, actor.id));
+    if (!isFirst) requireConfirmation(actor, now);
+    return work(tx, { now, isFirst });
+  });
+
+type OwnAction = 'mfa.enroll' | 'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes';
+
+/** Records a change of the actor's own factors. */
+export const recordOwn = async (
+  { audit }: Pick<UnitOfWork, 'audit'>,
+  tx: Em,
+  actor: Actor,
+  action: OwnAction,
+  details: Record<string, unknown> = {},
+) =>
+  audit.record(tx, [
+    { action, actor, target: actor.email, clients: await clientIdsOf(tx, actor.id), details },
+  ]);
+
+/** Mails to the user about a change of theirs. */
+export const FACTOR_MAILS = {
+  totp: { added: 'second-factor-added', removed: 'second-factor-removed' },
+  passkey: { added: 'passkey-added', removed: 'passkey-removed' },
+} as const satisfies Record<FactorKind, unknown>;
+
+/** The name of the client of this host, which apps and authenticators show. */
+export const readServiceName = async (em: Em, host: string): Promise<string> => {
+  const site = await findClientByHost(em, host).catch(() => null);
+  return site?.client_name ?? SERVICE_NAME;
+};
+
+/**
+ * Adds a factor that does not count yet to a locked user. It replaces an earlier one that was not completed.
+ * @throws Problem `invalid-input`
+ */
+export const startEnrolment = async (tx: Em, factor: Insertable<Database['mfa_factors']>): Promise<void> => {
+  const { user_id: userId, kind } = factor;
+  const confirmed = await kysely(tx)
+    .selectFrom('mfa_factors')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('kind', '=', kind)
+    .where('confirmed_at', 'is not', null)
+    .execute();
+  if (confirmed.length >= MAX_FACTORS[kind])
+    throw kind === 'totp'
+      ? invalid({ name: [`You already have ${MAX_FACTORS.totp} authenticator apps. Remove one first.`] })
+      : invalidInput(`You already have ${MAX_FACTORS.passkey} passkeys. Remove one first.`);
+  await deleteUnconfirmed(tx, userId);
+  await kysely(tx).insertInto('mfa_factors').values(factor).execute();
+};
+
+/** The factor of a locked user that was started after `since` and does not count yet. */
+export const findEnrolment = (tx: Em, userId: number, kind: FactorKind, since: Date) =>
+  kysely(tx)
+    .selectFrom('mfa_factors')
+    .select(['id', 'name', 'sealed_secret', 'challenge'])
+    .where('user_id', '=', userId)
+    .where('kind', '=', kind)
+    .where('confirmed_at', 'is', null)
+    .where('created_at', '>', since)
+    .executeTakeFirst();
+
+type Completed = { id: number; kind: FactorKind; name: string; methods: readonly AuthMethod[] };
+
+/**
+ * Lets a started factor of the locked actor count, also as proven in the actor's session. Other sessions of the actor then have to be
+ * confirmed with a second factor.
+ * @returns ten recovery codes with the first factor, else none
+ */
+export const completeEnrolment = async (
+  unit: Pick<UnitOfWork, 'audit' | 'origin'>,
+  tx: Em,
+  { actor, now, isFirst }: Change & { actor: Actor },
+  { id, kind, name, methods }: Completed,
+): Promise<string[]> => {
+  await kysely(tx)
+    .updateTable('mfa_factors')
+    .set({ name, confirmed_at: now, challenge: null })
+    .where('id', '=', id)
+    .execute();
+  await recordFirstProof(tx, actor, methods);
+  const notice = { userId: actor.id, now, address: unit.origin.address };
+  await enqueueFactorNotice(tx, FACTOR_MAILS[kind].added, notice);
+  await recordOwn(unit, tx, actor, 'mfa.enroll', { id, kind, name });
+  return isFirst ? replaceRecoveryCodes(tx, actor.id) : [];
+};
+
+type LoginFactor = {
+  user: CodeOwner;
+  now: Date;
+  factor: Omit<Insertable<Database['mfa_factors']>, 'user_id' | 'created_at' | 'confirmed_at'>;
+};
+
+/**
+ * Adds a second factor of a locked user, who logs in with it.
+ * @returns its id, and ten recovery codes with the first factor, else none
+ */
+export const addFactorAtLogin = async (
+  { audit, origin }: Pick<UnitOfWork, 'audit' | 'origin'>,
+  tx: Em,
+  { user, now, factor }: LoginFactor,
+): Promise<{ id: number; codes: string[] }> => {
+  const isFirst = !(await hasSecondFactor(tx, user.id));
+  const { id } = await kysely(tx)
+    .insertInto('mfa_factors')
+    .values({ ...factor, user_id: user.id, created_at: now, confirmed_at: now })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await recordFirstProof(tx, { id: user.id, credential: null }, []);
+  const { kind, name } = factor;
+  await enqueueFactorNotice(tx, FACTOR_MAILS[kind].added, { userId: user.id, now, address: origin.address });
+  const event = { actor: user, target: user.email, clients: user.clientIds, details: { id, kind, name } };
+  await audit.record(tx, [{ action: 'mfa.enroll', ...event }]);
+  return { id, codes: isFirst ? await replaceRecoveryCodes(tx, user.id) : [] };
+};
+
+const deleteUnconfirmed = (tx: Em, userId: number) =>
+  kysely(tx)
+    .deleteFrom('mfa_factors')
+    .where('user_id', '=', userId)
+    .where('confirmed_at', 'is', null)
+    .execute();
+
+/** A new factor counts in the session in which it was added. Those in other browsers were confirmed by the password alone. */
+const recordFirstProof = async (
+  tx: Em,
+  { id, credential }: Pick<Actor, 'id' | 'credential'>,
+  methods: readonly AuthMethod[],
+): Promise<void> => {
+  const session = credential?.kind === 'session' ? credential : null;
+  await kysely(tx)
+    .updateTable('sessions')
+    .set({ authenticated_at: new Date(0) })
+    .where('user_id', '=', id)
+    .where('id', '<>', session?.id ?? 0)
+    .execute();
+  if (session)
+    await kysely(tx)
+      .updateTable('sessions')
+      .set({ methods: addMethods(session.proof.methods, methods) })
+      .where('id', '=', session.id)
+      .execute();
+};
