@@ -89,14 +89,15 @@ export const LoginChallenge = defineEntity({
     user: () => p.manyToOne(User).index().deleteRule('cascade').updateRule('no action'),
     /** SHA-256 of the token, 64 hexadecimal characters. */
     digest: p.string().length(64).unique().hidden(),
-    /** What completes the login: a code of a second factor, or the enrolment of one, which a policy demands. */
-    step: p.enum(['code', 'enrol']).default('code'),
-    /** Of an enrolment: the secret of the app, encrypted for this user. Another browser gets another one. */
+    /** What completes the login: a second factor, or what a policy demands: an app that is set up, or a passkey that is added. */
+    step: p.enum(['code', 'enrol', 'passkey']).default('code'),
+    /** Of an app that is set up: the secret of the app, encrypted for this user. Another browser gets another one. */
     sealedSecret: p.blob().nullable().hidden(),
     firstStep: p.enum(['password', 'sso']),
     /** Of a login by single sign-on, for its session. */
     connection: () => p.manyToOne(SsoConnection).nullable().deleteRule('cascade').updateRule('no action'),
     sid: p.string().length(255).nullable(),
+    /** What was proven so far; null: the password alone. */
     methods: p.array().columnType('text[]').nullable(),
     createdAt: instant(),
     expiresAt: instant().index(),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-
-import { OFFERED_POLICIES, POLICIES } from '../src/services/auth/factor-policy.ts';
+import { POLICIES } from '../src/services/auth/factor-policy.ts';
 import { routesOf } from './procedure-meta.ts';
 import { IdKey, Instant, Output } from './schemas/fields.ts';
 import { adminProcedure, viewerProcedure } from './trpc.ts';
@@ -17,7 +16,7 @@ const FactorPolicyOutput = Output('FactorPolicy', {
   factor_policy_since: Instant.nullable(),
 });
 
-const Policy = z.enum(OFFERED_POLICIES);
+const Policy = z.enum(POLICIES);
 const GraceDays = z.int().min(0).max(365);
 const MAX_PREVIEW_LIMIT = 1_000;
 
@@ -54,8 +53,8 @@ export const factorPolicyProcedures = {
   updateFactorPolicy: route(adminProcedure, 'PATCH', '/jb/clients/{id}/factor-policy/', {
     summary: 'Change who needs a second factor for a client',
     description:
-      '`off` demands nothing, `optional` recommends a second factor in the console, `required` demands one of every member: at each login after the days of grace, and for the apps of the client. No session ends. Unless `factor_mails` is false, members without one are mailed, and reminded three days before the grace ends. Admins without a second factor cannot demand it at once.',
-    problems: ['throttled'],
+      '`off` demands nothing, `optional` recommends a second factor in the console, `required` demands one of every member: at each login after the days of grace, and for the apps of the client. `passkey` demands that it is a passkey. No session ends. Unless `factor_mails` is false, members without one are mailed, and reminded three days before the grace ends. Admins without a second factor cannot demand it at once.',
+    problems: ['throttled', 'passkeys-unavailable'],
     resourceQuery: 'clients.factorPolicy',
     example: { factor_policy: 'required', factor_grace_days: 14 },
   })

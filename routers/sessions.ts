@@ -8,11 +8,16 @@ import { PASSKEY_MINUTES, type PasskeyAnswer, type PasskeyPurpose } from '../src
 import type { Services } from '../src/services/index.ts';
 import { startUrl } from '../src/services/sso/connections.ts';
 import type { Browser, Context } from './context.ts';
-import { EnrolmentOutput } from './mfa.ts';
 import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput, OneTimeCode, Output } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
-import { Assertion, Purpose, RequestOptionsOutput } from './schemas/passkeys.ts';
+import {
+  Assertion,
+  CreationOptionsOutput,
+  NewCredential,
+  Purpose,
+  RequestOptionsOutput,
+} from './schemas/passkeys.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
@@ -34,10 +39,11 @@ const RolesOutput = z.object({
   ...clientRoleFields(() => z.array(z.int())),
 });
 
-/** `required_from`: null if the user has what is required; in the past if the next login requires it. */
+/** `required_from`: null if the user has what is required; in the past if the next login requires it. `needs_passkey`: whether it is a passkey. */
 const FactorStatusOutput = z.object({
   is_set_up: z.boolean(),
   required_from: Instant.nullable(),
+  needs_passkey: z.boolean(),
   is_recommended: z.boolean(),
 });
 
@@ -107,7 +113,7 @@ const openSession = async (ctx: Context & { services: Services }, secret: string
 
 const NEEDS_FACTOR = {
   detail:
-    'This account needs a second factor. Get the secret for an authenticator app with GET /api/v1/session/enrol/, and send its first code with POST /api/v1/session/enrol/.',
+    'This account needs a second factor. Get what sets up an authenticator app or a passkey with GET /api/v1/session/enrol/, and send its first code or the passkey with POST /api/v1/session/enrol/.',
   status: 400,
 } as const;
 
@@ -183,6 +189,7 @@ export const sessionsRouter = router({
       'invalid-passkey',
       'invalid-challenge',
       'passkeys-unavailable',
+      'second-factor-required',
       'throttled',
       'unauthenticated',
       'cross-site',
@@ -240,27 +247,44 @@ export const sessionsRouter = router({
     }),
 
   enrolment: route(publicProcedure, 'GET', '/session/enrol/', {
-    summary: 'Get what sets up an authenticator app during a login',
+    summary: 'Get what sets up a second factor during a login',
     description:
-      'For a login that got `second-factor-required`, within half an hour and with its cookie: the secret, and the address for a QR code.',
-    problems: ['invalid-challenge'],
+      'For a login that got `second-factor-required`, within half an hour and with its cookie: the secret of an authenticator app, and the address for a QR code; or, if a policy requires a passkey, what a browser needs to create it, for `PublicKeyCredential.parseCreationOptionsFromJSON()`.',
+    problems: ['invalid-challenge', 'passkeys-unavailable'],
   })
     .input(NoInput)
-    .output(EnrolmentOutput)
+    .output(
+      Output('LoginEnrolment', {
+        secret: z.string().nullable(),
+        otpauth_url: z.string().nullable(),
+        passkey: CreationOptionsOutput.nullable(),
+      }),
+    )
     .query(({ ctx }) => ctx.services.logins.readEnrolment(challengeOf(ctx), ctx.host)),
 
   enrol: route(publicProcedure, 'POST', '/session/enrol/', {
-    summary: 'Set up an authenticator app and complete the login',
+    summary: 'Set up a second factor and complete the login',
     description:
-      'Takes the first code of the app. Sets the session cookie, as `POST /api/v1/session/` does. Only this response contains the ten recovery codes.',
-    problems: ['invalid-otp', 'invalid-challenge', 'unauthenticated', 'cross-site'],
+      'Takes the first `code` of the app, or the `passkey`, as `PublicKeyCredential.toJSON()` returns it. Sets the session cookie, as `POST /api/v1/session/` does. Only this response contains the ten recovery codes; they come with the first factor.',
+    problems: [
+      'invalid-otp',
+      'invalid-passkey',
+      'invalid-challenge',
+      'passkeys-unavailable',
+      'second-factor-required',
+      'unauthenticated',
+      'cross-site',
+    ],
     example: { code: '492039' },
   })
-    .input(z.object({ code: OneTimeCode }))
+    .input(z.object({ code: OneTimeCode.optional(), passkey: NewCredential.optional() }).prefault({}))
     .output(LoginOutput.extend({ recovery_codes: z.array(z.string()) }))
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
-      const { login, codes } = await ctx.services.logins.enrol(challengeOf(ctx), input.code, ctx.browser);
+      const { code, passkey } = input;
+      if (!passkey && code === undefined) throw invalid({ code: ['This field is required.'] });
+      const added = passkey ? { credential: passkey } : { code: code ?? '' };
+      const { login, codes } = await ctx.services.logins.enrol(challengeOf(ctx), added, ctx.browser);
       ctx.browser.forgetChallenge();
       return { ...(await finishLogin(ctx, login)), recovery_codes: codes };
     }),

@@ -22,7 +22,7 @@ policies('a client admin requires a second factor after a preview in words', asy
   await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, '/console/clients/1?tab=sign-in', ACME);
-  await page.getByRole('radio', { name: 'Required' }).check();
+  await page.getByRole('radio', { name: 'Required', exact: true }).check();
   await page.getByLabel('Days of grace').fill('7');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Require a second factor?' });
@@ -37,11 +37,29 @@ policies('a client admin requires a second factor after a preview in words', asy
   await page.getByRole('status').getByText('You need a second factor from').waitFor();
 });
 
+policies(
+  'a client admin requires a passkey, of which the preview says what it needs',
+  async ({ app, browser }) => {
+    await using visit = await browser.open();
+    const { page } = visit;
+    await openConsole(page, '/console/clients/1?tab=sign-in', ACME);
+    await page.getByRole('radio', { name: 'A passkey is required' }).check();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Require a passkey?' });
+    await dialog.getByText(/already have a passkey/).waitFor();
+    await dialog.getByText('That needs a browser with JavaScript').waitFor();
+    await dialog.getByRole('button', { name: 'Require it' }).click();
+    await page.getByRole('status').getByText('You need a passkey from').waitFor();
+
+    assert.is((await app.as(ACME).clients.factorPolicy({ id: 1 })).factor_policy, 'passkey');
+  },
+);
+
 policies('an admin who has none is refused to require it at once', async ({ browser }) => {
   await using visit = await browser.open(/status of 400/);
   const { page } = visit;
   await openConsole(page, '/console/clients/1?tab=sign-in', ACME);
-  await page.getByRole('radio', { name: 'Required' }).check();
+  await page.getByRole('radio', { name: 'Required', exact: true }).check();
   await page.getByLabel('Days of grace').fill('0');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('button', { name: 'Require it' }).click();
@@ -74,7 +92,7 @@ policies('fit a phone', async ({ app, browser }) => {
   await openConsole(page, '/console/clients/1?tab=sign-in', ACME);
   await page.setViewportSize({ width: 390, height: 844 });
   await waitForData(page);
-  await page.getByRole('radio', { name: 'Required' }).waitFor();
+  await page.getByRole('radio', { name: 'Required', exact: true }).waitFor();
 
   assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 390);
 });

@@ -4,6 +4,7 @@ import type { FactorPolicy } from '../../entities/client.ts';
 import { setApp, usedView } from '../support/access-views.ts';
 import { setFactorPolicy } from '../support/factor-policies.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
+import { enrollPasskey } from '../support/passkeys.ts';
 import { enroll, forgetAttempts, nextCode, problemIn } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
@@ -17,7 +18,7 @@ type Case = {
   isMember: boolean;
   policy: FactorPolicy;
   isGraceOver: boolean;
-  hasFactor: boolean;
+  factor: 'none' | 'app' | 'passkey';
 };
 
 const PEOPLE = [
@@ -28,9 +29,9 @@ const PEOPLE = [
 ];
 
 const CASES: Case[] = PEOPLE.flatMap((person) =>
-  (['off', 'optional', 'required'] as const).flatMap((policy) =>
+  (['off', 'optional', 'required', 'passkey'] as const).flatMap((policy) =>
     [false, true].flatMap((isGraceOver) =>
-      [false, true].map((hasFactor) => ({ ...person, policy, isGraceOver, hasFactor })),
+      (['none', 'app', 'passkey'] as const).map((factor) => ({ ...person, policy, isGraceOver, factor })),
     ),
   ),
 );
@@ -176,14 +177,27 @@ const viewOf = async (app: TestApp, email: string, isOneTime = false) => {
   return { key };
 };
 
+/** If the factor has to be a passkey, the page asks for it. */
+const PASSKEY_TOO_LATE: Partial<Record<string, unknown>> = {
+  ...WITH_FACTOR_TOO_LATE,
+  'launch page': '/login/code/?next=%2Flaunch%2Fsales%2F&passkey=1',
+  gate: [303, 'http://localhost:8000/login/code/?next=%2Flaunch%2Fsales%2F&passkey=1'],
+};
+
 const expectedOf = (name: string, { expected, isApp = false }: Way, state: Case): unknown => {
-  const isConcerned = state.policy === 'required' && state.isGraceOver && (isApp || state.isMember);
-  if (!state.hasFactor) return expected[isConcerned ? 2 : 1];
-  return isConcerned && name in WITH_FACTOR_TOO_LATE ? WITH_FACTOR_TOO_LATE[name] : expected[0];
+  const { policy, isGraceOver, isMember, factor } = state;
+  const isConcerned = (policy === 'required' || policy === 'passkey') && isGraceOver && (isApp || isMember);
+  if (factor === 'none') return expected[isConcerned ? 2 : 1];
+  if (name === 'token endpoint with a code') {
+    if (factor === 'passkey') return '400 invalid-otp';
+    return isConcerned && policy === 'passkey' ? '400 second-factor-required' : expected[0];
+  }
+  const late = policy === 'passkey' ? PASSKEY_TOO_LATE : WITH_FACTOR_TOO_LATE;
+  return isConcerned && name in late ? late[name] : expected[0];
 };
 
 const prepare = async (app: TestApp, each: Case): Promise<State> => {
-  const { email, policy, isGraceOver, hasFactor } = each;
+  const { email, policy, isGraceOver, factor } = each;
   await sql`delete from mfa_factors`.execute(app.db());
   await sql`delete from api_tokens where name <> ''`.execute(app.db());
   await forgetAttempts(app);
@@ -192,7 +206,8 @@ const prepare = async (app: TestApp, each: Case): Promise<State> => {
   const session = createScript(app);
   assert.is((await session.logIn(email, DEMO_PASSWORD)).statusCode, 200);
   const { token: named } = await app.as(email).tokens.createNamed({ name: 'script' });
-  const secret = hasFactor ? (await enroll(app, email)).secret : null;
+  const secret = factor === 'app' ? (await enroll(app, email)).secret : null;
+  if (factor === 'passkey') await enrollPasskey(app, email);
   await setFactorPolicy(app, 1, { policy, daysAgo: 10, graceDays: isGraceOver ? 5 : 30 });
   return { ...each, token: await app.tokenOf(email), named, secret, session };
 };
@@ -203,9 +218,11 @@ matrix.before(async ({ app }) => {
     where email = any(${PEOPLE.map(({ email }) => email)}) on conflict do nothing`.execute(app.db());
 });
 
+const WITH = { none: 'none', app: 'an app', passkey: 'a passkey' };
+
 for (const each of CASES) {
-  const { person, policy, isGraceOver, hasFactor } = each;
-  const title = `${person} ${hasFactor ? 'with' : 'without'} one, if it is ${policy}, ${isGraceOver ? 'after' : 'during'} the grace`;
+  const { person, policy, isGraceOver, factor } = each;
+  const title = `${person} with ${WITH[factor]}, if it is ${policy}, ${isGraceOver ? 'after' : 'during'} the grace`;
   matrix(title, async ({ app }) => {
     const state = await prepare(app, each);
     for (const [name, way] of Object.entries(WAYS))
@@ -220,7 +237,7 @@ matrix('lets a session in once the code is entered by page, or over REST', async
     isMember: true,
     policy: 'required',
     isGraceOver: true,
-    hasFactor: true,
+    factor: 'app',
   });
   const code = nextCode(app, state.secret ?? '');
   assert.is((await state.session.send('POST /session/confirm/', { payload: { code } })).statusCode, 204);
@@ -252,7 +269,7 @@ matrix(
       isMember: true,
       policy: 'required',
       isGraceOver: true,
-      hasFactor: true,
+      factor: 'app',
     });
     const { key } = await viewOf(app, ADA);
     const { session } = state;
@@ -271,7 +288,7 @@ matrix('counts no use of a link that is refused', async ({ app }) => {
     isMember: true,
     policy: 'required',
     isGraceOver: true,
-    hasFactor: false,
+    factor: 'none',
   });
   const { key } = await viewOf(app, ADA);
   const uses = async () =>
@@ -298,7 +315,7 @@ matrix('ends tickets of sessions that are not enough, and none of tokens', async
     isMember: true,
     policy: 'off',
     isGraceOver: true,
-    hasFactor: false,
+    factor: 'none',
   });
   const bySession = (await state.session.send(`POST /jb/apps/${SALES}/ticket/`)).json().ticket;
   const byToken = (await app.send(`POST /jb/apps/${SALES}/ticket/`, { as: ADA })).json().ticket;

@@ -4,6 +4,7 @@ import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { enterPassword, setFactorPolicy } from '../support/factor-policies.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
 import { inviteByLink } from '../support/mails.ts';
+import { createAuthenticator, enrollPasskey, requested } from '../support/passkeys.ts';
 import {
   codeAt,
   enroll,
@@ -75,13 +76,35 @@ enrolment('goes on within the grace, which the session knows', async ({ app }) =
   const due = new Date(app.clock.now().getTime() + 6 * 24 * 60 * MINUTE_MS).toISOString();
 
   assert.is(response.statusCode, 200);
-  assert.equal(second_factor, { is_set_up: false, required_from: due, is_recommended: true });
+  assert.equal(second_factor, {
+    is_set_up: false,
+    required_from: due,
+    needs_passkey: false,
+    is_recommended: true,
+  });
   await enroll(app, ADA);
   assert.equal((await browser.send('GET /session/')).json().second_factor, {
     is_set_up: true,
     required_from: null,
+    needs_passkey: false,
     is_recommended: false,
   });
+});
+
+enrolment('says that a passkey is what it needs, also with an app', async ({ app }) => {
+  await setFactorPolicy(app, 1, { policy: 'passkey', graceDays: 7 });
+  const { browser } = await begin(app);
+  const status = async () => (await browser.send('GET /session/')).json().second_factor;
+  const without = await status();
+  await enroll(app, ADA);
+  const withApp = await status();
+  await enrollPasskey(app, ADA);
+
+  assert.equal(
+    [without, withApp, await status()].map(({ needs_passkey }) => needs_passkey),
+    [true, true, false],
+  );
+  assert.is(withApp.required_from, without.required_from);
 });
 
 enrolment('makes one session and one factor of 50 first codes at the same time', async ({ app }) => {
@@ -199,6 +222,117 @@ enrolment('is decided by the policy at the moment of the login', async ({ app })
 
   assert.ok(outcomes.every(Boolean));
   assert.is(problemIn((await begin(app)).response), 'second-factor-required');
+});
+
+const beginPasskey = async (app: TestApp) => {
+  await setFactorPolicy(app, 1, { policy: 'passkey', daysAgo: 1 });
+  const { browser, response, read } = await begin(app);
+  const add = (passkey: unknown) => browser.send('POST /session/enrol/', { payload: { passkey } });
+  return { browser, response, read, add };
+};
+
+enrolment('adds a passkey if the policy requires one', async ({ app }) => {
+  const { browser, response, read, add } = await beginPasskey(app);
+  assert.is(problemIn(response), 'second-factor-required');
+  const { secret, otpauth_url, passkey: options } = await read();
+  assert.equal([secret, otpauth_url], [null, null]);
+  assert.equal((await read()).passkey.challenge, options.challenge, 'the same when the page is loaded again');
+  const code = await browser.send('POST /session/enrol/', { payload: { code: '123456' } });
+  assert.is(problemIn(code), 'invalid-challenge');
+  const authenticator = createAuthenticator();
+  const foreign = authenticator.create(options, { challenge: 'b3RoZXI' });
+  assert.is(problemIn(await add(foreign)), 'invalid-passkey');
+  const added = await add(authenticator.create(options));
+
+  assert.is(added.statusCode, 200, added.body);
+  assert.is(added.json().recovery_codes.length, 10);
+  assert.equal((await browser.send('GET /session/')).json().methods, ['pwd', 'hwk', 'mfa']);
+  assert.equal(
+    (await app.as(ADA).mfa.list({})).factors.map(({ kind }) => kind),
+    ['passkey'],
+  );
+  const login = await requested(app);
+  assert.is((await login.answer(authenticator.get(login.options))).statusCode, 200);
+});
+
+enrolment(
+  'adds one after the code of a person who has an app, without new recovery codes',
+  async ({ app }) => {
+    const { secret } = await enroll(app, ADA);
+    const { browser, response, read, add } = await beginPasskey(app);
+    assert.is(problemIn(response), 'otp-required');
+    assert.is(
+      problemIn(await browser.send('GET /session/enrol/')),
+      'invalid-challenge',
+      'not before the code',
+    );
+    const payload = { code: nextCode(app, secret) };
+    assert.is(problemIn(await browser.send('POST /session/otp/', { payload })), 'second-factor-required');
+    assert.is((await browser.send('GET /session/')).statusCode, 401);
+    const added = await add(createAuthenticator().create((await read()).passkey));
+
+    assert.is(added.statusCode, 200, added.body);
+    assert.equal(added.json().recovery_codes, []);
+    assert.equal((await browser.send('GET /session/')).json().methods, ['pwd', 'otp', 'mfa', 'hwk']);
+  },
+);
+
+enrolment('adds none by the password of a person who has a second factor by now', async ({ app }) => {
+  const { read, add } = await beginPasskey(app);
+  const { passkey } = await read();
+  await enroll(app, ADA);
+
+  assert.is(problemIn(await add(createAuthenticator().create(passkey))), 'invalid-challenge');
+  assert.is((await app.as(ADA).mfa.list({})).factors.length, 1);
+});
+
+enrolment('adds no passkey that another user has', async ({ app }) => {
+  await app.renewToken(GRACE);
+  const { authenticator } = await enrollPasskey(app, GRACE);
+  const { read, add } = await beginPasskey(app);
+  const before = await sessionsOf(app, ADA);
+
+  assert.is(problemIn(await add(authenticator.create((await read()).passkey))), 'invalid-passkey');
+  assert.is(await sessionsOf(app, ADA), before);
+  assert.is((await app.as(ADA).mfa.list({})).factors.length, 0);
+});
+
+enrolment('adds one passkey and one session of 20 answers at the same time', async ({ app }) => {
+  const { read, add } = await beginPasskey(app);
+  const { passkey } = await read();
+  const created = Array.from({ length: 20 }, () => createAuthenticator().create(passkey));
+  const answers = await Promise.all(created.map(add));
+
+  assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+  assert.is((await app.as(ADA).mfa.list({})).factors.length, 1);
+});
+
+enrolment('has a page for passkeys that needs scripts, and says so', async ({ app }) => {
+  await setFactorPolicy(app, 1, { policy: 'passkey', daysAgo: 1 });
+  const visitor = createVisitor(app, 'localhost:8000');
+  await visitor.get('/login/?next=/docs/');
+  const login = await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  const page = await visitor.get(login.location ?? '');
+  assert.match(page.text, 'Add a passkey');
+  assert.match(page.body, '<noscript><p>Passkeys need JavaScript.');
+  assert.match((await visitor.submit('/login/enrol/', { passkey: '{"id":' })).text, 'Add a passkey');
+
+  const options = JSON.parse(/data-options="([^"]+)"/.exec(page.body)?.[1]?.replaceAll('&quot;', '"') ?? '');
+  const passkey = JSON.stringify(createAuthenticator().create(options));
+  const done = await visitor.submit('/login/enrol/', { passkey });
+  assert.match(done.text, 'Without the passkey, each of these codes logs you in once.');
+  assert.match(done.body, 'href="/docs/"');
+});
+
+enrolment('leads to the address of the service, where passkeys work', async ({ app }) => {
+  await setFactorPolicy(app, 1, { policy: 'passkey', daysAgo: 1 });
+  const visitor = createVisitor(app, 'sites.acme.test');
+  await visitor.get('/login/?next=/docs/');
+  const login = await visitor.submit('/login/', { username: ADA, password: DEMO_PASSWORD });
+  const page = await visitor.get(login.location ?? '');
+
+  assert.match(page.body, 'href="http://localhost:8000/login/?next=%2Fdocs%2F"');
+  assert.not.match(page.body, '<script');
 });
 
 enrolment('can be chosen by a person who need not, at a login', async ({ app }) => {

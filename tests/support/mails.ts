@@ -169,6 +169,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   invitation_days: INVITATION_DAYS,
   password_expires_at: null,
   factor_due_at: null,
+  needs_passkey: false,
   app_labels: ['Sales', 'Churn'],
   ...changes,
 });

@@ -6,13 +6,13 @@ import { ProblemAlert } from '../components/problem-alert.tsx';
 
 const SHOWN = 5;
 
-type Props = { clientId: number; days: number; sendsMails: boolean };
+type Props = { clientId: number; policy: 'required' | 'passkey'; days: number; sendsMails: boolean };
 
 /** Whom a required second factor concerns, in words. */
-export const FactorPolicyPreview = ({ clientId, days, sendsMails }: Props) => {
+export const FactorPolicyPreview = ({ clientId, policy, days, sendsMails }: Props) => {
   const preview = useQuery(
     trpc.clients.previewFactorPolicy.queryOptions({
-      ...{ id: clientId, policy: 'required', grace_days: days, limit: SHOWN },
+      ...{ id: clientId, policy, grace_days: days, limit: SHOWN },
     }),
   );
   if (preview.isPending) return <Skeleton height={120} />;
@@ -22,8 +22,8 @@ export const FactorPolicyPreview = ({ clientId, days, sendsMails }: Props) => {
   return (
     <Stack gap="sm">
       <Text>
-        {with_factor.toLocaleString()} of {countOf(members, 'member', 'members')} already have a second
-        factor.
+        {with_factor.toLocaleString()} of {countOf(members, 'member', 'members')} already have{' '}
+        {policy === 'passkey' ? 'a passkey' : 'a second factor'}.
       </Text>
       <List spacing="xs">
         {without_factor > 0 && (
@@ -37,6 +37,12 @@ export const FactorPolicyPreview = ({ clientId, days, sendsMails }: Props) => {
         <List.Item>
           No one is locked out: the login page sets it up for those who have none by then.
         </List.Item>
+        {policy === 'passkey' && (
+          <List.Item>
+            That needs a browser with JavaScript, and a device, security key or password manager that keeps
+            passkeys.
+          </List.Item>
+        )}
         {shared > 0 && (
           <List.Item>
             {countOf(shared, 'of them belongs', 'of them belong')} to other clients, too, and will be asked at

@@ -35,18 +35,22 @@ const CHOICES = [
     label: 'Required',
     description: 'After the days of grace, logins and the apps of this client need one.',
   },
+  {
+    value: 'passkey',
+    label: 'A passkey is required',
+    description: 'The same, and codes of apps are not enough. Passkeys cannot be entered on a false page.',
+  },
 ] as const;
 
 type Choice = (typeof CHOICES)[number]['value'];
 type Values = { policy: Choice; days: number; mails: boolean };
 
-/** A policy that cannot be chosen here is shown as the nearest one. */
 const valuesOf = ({
   factor_policy: policy,
   factor_grace_days: days,
   factor_mails: mails,
 }: Policy): Values => ({
-  policy: policy === 'passkey' ? 'required' : policy,
+  policy,
   days,
   mails,
 });
@@ -67,7 +71,7 @@ const PolicyForm = ({ id, isReadOnly, policy }: Props & { policy: Policy }) => {
     }),
   );
   const { policy: choice, days, mails } = form.values;
-  const isRequired = choice === 'required';
+  const isRequired = choice === 'required' || choice === 'passkey';
   const save = (): void =>
     update.mutate({ id, factor_policy: choice, factor_grace_days: days, factor_mails: mails });
   const wrong = joined(fieldErrors(update.error)).factor_grace_days;
@@ -125,12 +129,12 @@ const PolicyForm = ({ id, isReadOnly, policy }: Props & { policy: Policy }) => {
       </Stack>
       <ConfirmModal
         isOpen={isAsking}
-        title="Require a second factor?"
+        title={choice === 'passkey' ? 'Require a passkey?' : 'Require a second factor?'}
         action="Require it"
         onConfirm={save}
         onClose={close}
       >
-        <FactorPolicyPreview clientId={id} days={days} sendsMails={mails} />
+        {isRequired && <FactorPolicyPreview clientId={id} policy={choice} days={days} sendsMails={mails} />}
       </ConfirmModal>
     </form>
   );

@@ -21,8 +21,12 @@ export const FactorBanner = () => {
 type Status = ReturnType<typeof useSession>['second_factor'];
 
 /** What a user without a sufficient second factor should know; null if there is nothing. */
-export const factorNoticeOf = ({ required_from: from, is_recommended, is_set_up }: Status): string | null => {
-  const what = is_set_up ? 'a passkey' : 'a second factor';
+export const factorNoticeOf = ({
+  required_from: from,
+  needs_passkey,
+  is_recommended,
+}: Status): string | null => {
+  const what = needs_passkey ? 'a passkey' : 'a second factor';
   if (from && from > new Date()) return `You need ${what} from ${shortDateOf(from)} on.`;
   if (from) return `Your next login needs ${what}.`;
   return is_recommended ? 'Protect your account with a second factor.' : null;

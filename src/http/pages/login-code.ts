@@ -2,7 +2,7 @@ import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { loginTarget } from './login.ts';
 import { formField, isFormRejected, type PageContext, type Pages, queryParameter } from './page-context.ts';
-import { codePath, formActionSources, loginPath, redirectTo } from './page-layout.ts';
+import { codePath, enrolPath, formActionSources, loginPath, redirectTo } from './page-layout.ts';
 import { alertBox, hiddenField, inputField } from './parts.ts';
 import { passkeyArea, passkeysElsewhere } from './passkeys.ts';
 
@@ -29,6 +29,7 @@ export const loginCodePages: Pages = {
       isStepUp ? caller.sessions.confirm({ code }) : caller.sessions.answerChallenge({ code }),
     );
     if (!problem) return redirectTo(context.reply, target.destination);
+    if (problem.code === 'second-factor-required') return redirectTo(context.reply, enrolPath(target.next));
     const isOver = problem.code === 'invalid-challenge';
     // The user has completed the login with another tab.
     const isLoggedIn = (isOver || isFormRejected(problem)) && !isStepUp && (await context.currentUser());
@@ -65,6 +66,7 @@ type State = { kinds: Kinds; isRecovery: boolean; isStepUp: boolean; problem?: P
 const sendForm = (context: PageContext, target: Target, state: State) => {
   if (state.isRecovery) return sendRecovery(context, target, state);
   const needsPasskey = state.isStepUp && queryParameter(context, 'passkey') !== undefined;
+  if (needsPasskey && !state.kinds.includes('passkey')) return sendNoPasskey(context, target);
   return state.kinds.includes('totp') && !needsPasskey
     ? sendCode(context, target, state)
     : sendPasskey(context, target, state);
@@ -117,6 +119,17 @@ ${
 <p class="aside"><a href="${codePath(target.next, 'recovery')}">Use a recovery code</a></p>`,
   });
 };
+
+/** For a user who opens what needs a passkey, and has none. */
+const sendNoPasskey = (context: PageContext, { branding, next }: Target) =>
+  context.sendCard({
+    title: 'You need a passkey',
+    body: html`<p>${branding.client_name} requires a passkey here, and your account has none yet. Add one in your account: your device, your
+phone, a security key or your password manager keeps it. Then come back to this page.</p>
+<p><a class="button" href="/console/account">Add a passkey</a></p>
+<p class="aside"><a href="${next ?? '/'}">I have added one: continue</a></p>
+<p class="aside">If none of your devices can keep one, ask your administrator.</p>`,
+  });
 
 const sendRecovery = (context: PageContext, target: Target, { kinds, isStepUp, problem = null }: State) => {
   const usual = kinds.includes('totp') ? 'authenticator app' : 'passkey';

@@ -1,3 +1,4 @@
+import { NewCredential } from '../../../routers/schemas/passkeys.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { loginTarget } from './login.ts';
@@ -12,10 +13,11 @@ import {
 } from './page-context.ts';
 import { formActionSources, loginPath, redirectTo } from './page-layout.ts';
 import { alertBox, hiddenField, inputField } from './parts.ts';
+import { passkeyCreation, passkeysElsewhere } from './passkeys.ts';
 
 type Target = Awaited<ReturnType<typeof loginTarget>>;
 
-/** `/login/enrol/` sets up an authenticator app, after `/login/` has asked for the password, if a policy demands it. */
+/** `/login/enrol/` sets up an authenticator app or a passkey, after `/login/` has asked for the password, if a policy demands it. */
 export const loginEnrolPages: Pages = {
   'GET /login/enrol/': async (context) => {
     const target = await loginTarget(context, queryParameter(context, 'next'));
@@ -24,9 +26,11 @@ export const loginEnrolPages: Pages = {
 
   'POST /login/enrol/': async (context) => {
     const target = await loginTarget(context, formField(context, 'next'));
-    const code = formField(context, 'code');
-    const { value, problem } = await context.submit((caller) => caller.sessions.enrol({ code }));
-    if (value) return sendRecoveryCodes(context, target, value.recovery_codes);
+    const passkey = readCredential(formField(context, 'passkey'));
+    const added = passkey ? { passkey } : { code: formField(context, 'code') };
+    const { value, problem } = await context.submit((caller) => caller.sessions.enrol(added));
+    if (value?.recovery_codes.length === 0) return redirectTo(context.reply, target.destination);
+    if (value) return sendRecoveryCodes(context, target, value.recovery_codes, passkey ? 'passkey' : 'app');
     const isOver = problem.code === 'invalid-challenge';
     // The user has completed the login with another tab.
     const isLoggedIn = (isOver || isFormRejected(problem)) && (await context.currentUser());
@@ -36,30 +40,35 @@ export const loginEnrolPages: Pages = {
 };
 
 const sendEnrolment = async (context: PageContext, target: Target, problem: Problem | null = null) => {
-  const { value: enrolment } = await attempt(() => context.reader.sessions.enrolment({}));
-  if (enrolment) return sendForm(context, target, enrolment, problem);
+  const { value: enrolment, problem: refusal } = await attempt(() => context.reader.sessions.enrolment({}));
+  if (enrolment)
+    return sendForm(context, target, problem, await partsOf(context, target, enrolment, problem));
+  if (refusal.code === 'passkeys-unavailable') throw refusal;
   if (await context.currentUser()) return redirectTo(context.reply, target.destination);
   return redirectTo(context.reply, loginPath(target.next ?? '/', problem ? 'late' : undefined));
 };
 
 type Enrolment = Awaited<ReturnType<Caller['sessions']['enrolment']>>;
+type Parts = { title: string; lead: string; body: Html; hasScript?: boolean };
 
-const sendForm = async (
+const partsOf = async (
   context: PageContext,
-  { branding, next, destination }: Target,
-  { secret, otpauth_url }: Enrolment,
+  target: Target,
+  { secret, otpauth_url, passkey }: Enrolment,
   problem: Problem | null,
-) => {
-  const title = 'Set up a second factor';
-  const content = html`
-<h1>${title}</h1>
-<p class="lead">To log in to ${branding.client_name}, you need an authenticator app beside your password, such as the one of
-your password manager or phone.</p>
-<form class="card" method="post" action="/login/enrol/">
-${alertBox(problem)}
-${context.csrfField()}
-${next !== null && hiddenField('next', next)}
-<ol class="steps">
+): Promise<Parts> =>
+  secret === null || otpauth_url === null
+    ? passkeyParts(context, target, passkey)
+    : appParts(target, { secret, otpauth_url }, problem);
+
+const appParts = async (
+  { branding }: Target,
+  { secret, otpauth_url }: { secret: string; otpauth_url: string },
+  problem: Problem | null,
+): Promise<Parts> => ({
+  title: 'Set up a second factor',
+  lead: `To log in to ${branding.client_name}, you need an authenticator app beside your password, such as the one of your password manager or phone.`,
+  body: html`<ol class="steps">
 <li><p>Scan this with the app, or <a href="${otpauth_url}">open it in the app</a> on this device.</p>
 ${await qrCode(otpauth_url)}
 <p class="aside">If you cannot scan it, type this secret: <strong class="secret">${inGroups(secret)}</strong></p></li>
@@ -73,16 +82,65 @@ ${await qrCode(otpauth_url)}
     isFocused: problem !== null,
   })}</li>
 </ol>
-<button>Set up and log in</button>
+<button>Set up and log in</button>`,
+});
+
+const passkeyParts = (
+  context: PageContext,
+  { branding, next }: Target,
+  options: Enrolment['passkey'],
+): Parts => ({
+  title: 'Add a passkey',
+  lead: `To log in to ${branding.client_name}, you need a passkey. Your device, your phone, a security key or your password manager keeps it, and asks for your finger, your face or a PIN.`,
+  hasScript: context.passkeysWork(),
+  body: context.passkeysWork() ? passkeyCreation(options) : passkeysElsewhere(context, next),
+});
+
+const sendForm = (
+  context: PageContext,
+  { next, destination }: Target,
+  problem: Problem | null,
+  { title, lead, body, hasScript = false }: Parts,
+) => {
+  const content = html`
+<h1>${title}</h1>
+<p class="lead">${lead}</p>
+<form class="card" method="post" action="/login/enrol/">
+${alertBox(problem)}
+${context.csrfField()}
+${next !== null && hiddenField('next', next)}
+${body}
 <p class="aside"><a href="${loginPath(next ?? '/')}">Back to login</a></p>
 </form>`;
-  return context.sendPage({ title, content, problem, formAction: formActionSources(destination) });
+  return context.sendPage({
+    title,
+    content,
+    problem,
+    formAction: formActionSources(destination),
+    hasScript,
+  });
 };
 
-const sendRecoveryCodes = (context: PageContext, { destination }: Target, codes: readonly string[]) =>
+/** What the script of the page has written into the form; undefined if that is no new passkey. */
+const readCredential = (text: string) => {
+  if (text === '') return undefined;
+  try {
+    return NewCredential.safeParse(JSON.parse(text)).data;
+  } catch {
+    // No JSON.
+    return undefined;
+  }
+};
+
+const sendRecoveryCodes = (
+  context: PageContext,
+  { destination }: Target,
+  codes: readonly string[],
+  factor: 'app' | 'passkey',
+) =>
   context.sendCard({
     title: 'Save your recovery codes',
-    body: html`<p>You are logged in. Without the app, each of these codes logs you in once. They are shown only now: save them in your
+    body: html`<p>You are logged in. Without the ${factor}, each of these codes logs you in once. They are shown only now: save them in your
 password manager, or print them.</p>
 <ul class="codes">${codes.map((code) => html`<li>${code}</li>`)}</ul>
 <p><a class="button" href="${destination}">I have saved them: continue</a></p>`,

@@ -5,6 +5,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { refuseOtherMethods } from '../rest/methods.ts';
 import type { PageContext } from './page-context.ts';
 import { loginPath } from './page-layout.ts';
+import { hiddenField } from './parts.ts';
 
 const SCRIPT = readFileSync(new URL('browser/passkeys.js', import.meta.url));
 
@@ -58,8 +59,22 @@ data-late="${loginPath(next ?? '/', 'late')}">
 </div>
 <script type="module" src="${SCRIPT_PATH}"></script>`;
 
-/** Where the passkeys of this service work, on a page of another host. */
-export const passkeysElsewhere = ({ baseUrl }: PageContext): Html => {
-  const { origin } = new URL(baseUrl);
-  return html`<p>Your passkey works at <a href="${origin}/login/">${new URL(origin).host}</a> only. Log in there, or use a recovery code.</p>`;
+/** A button that creates a passkey with these options and sends it with the form around it, and the script behind it. */
+export const passkeyCreation = (options: unknown): Html => html`
+<div class="passkey" data-passkey="creation" data-options="${JSON.stringify(options)}">
+${hiddenField('passkey', '')}
+<button type="button" hidden autofocus>Create a passkey</button>
+<p class="alert" role="alert"></p>
+<noscript><p>Passkeys need JavaScript. Allow it for this site, and reload the page.</p></noscript>
+<p class="aside">If none of your devices can keep one, ask your administrator.</p>
+</div>
+<script type="module" src="${SCRIPT_PATH}"></script>`;
+
+/** Where the passkeys of this service work, on a page of another host: to use one, or to add one that `next` needs. */
+export const passkeysElsewhere = ({ baseUrl }: PageContext, next?: string | null): Html => {
+  const { origin, host } = new URL(baseUrl);
+  const where = html`at <a href="${origin}${loginPath(next ?? '/')}">${host}</a>`;
+  return next === undefined
+    ? html`<p>Your passkey works ${where} only. Log in there, or use a recovery code.</p>`
+    : html`<p>Passkeys can be added ${where} only. Log in there.</p>`;
 };

@@ -50,7 +50,7 @@ type NewSession = {
 };
 
 /** The session at an identity provider with which a session here began. */
-export type ProviderSession = { connectionId: number; sid: string | null; methods: readonly string[] };
+export type ProviderSession = { connectionId: number; sid: string | null };
 
 /** SHA-256 of a token or session secret; only the digest is stored. The secrets are too long for rainbow tables. */
 export const tokenDigest = (secret: string): string => digest('sha256', secret);

@@ -21,9 +21,6 @@ export const STRENGTH_OF_POLICY: Record<FactorPolicy, Strength> = {
 /** From the weakest to the strictest. */
 export const POLICIES = FACTOR_POLICIES;
 
-/** Policies that admins can choose: no page asks for a passkey yet, so that people could not meet the strictest one. */
-export const OFFERED_POLICIES = ['off', 'optional', 'required'] as const satisfies readonly FactorPolicy[];
-
 /** What a login has proven, by its methods of RFC 8176. */
 export const strengthOf = (methods: readonly string[]): Strength => {
   if (methods.includes('hwk') || methods.includes('swk')) return 2;
@@ -44,25 +41,30 @@ export const insufficientFrom = ({ factor_from, passkey_from }: Demand, strength
   return strength === 1 ? passkey_from : factor_from;
 };
 
-/** What a login still needs: a second factor that the person has, or one that they have to set up. */
-export type LoginStep = 'code' | 'enrol';
+/** What a login still needs: a second factor that the person has, an app that they have to set up, or a passkey that they have to add. */
+export type LoginStep = 'code' | 'enrol' | 'passkey';
 
 /** A person's second factors, and what policies demand of them. */
 export type FactorState = Demand & { enrolled: Strength };
 
-/** What a login of a person needs beyond its methods: always the second factor of those who have one. */
+/**
+ * What a login of a person needs beyond its methods: always the second factor of those who have one. Who has a passkey can log in with a code,
+ * as after the loss of it: apps then ask for the passkey.
+ */
 export const nextLoginStep = (
   state: FactorState,
   methods: readonly string[],
   now: Date,
 ): LoginStep | null => {
   const proven = strengthOf(methods);
+  const needed = neededStrength(state, now);
   if (state.enrolled > 0 && proven === 0) return 'code';
-  return state.enrolled === 0 && neededStrength(state, now) > proven ? 'enrol' : null;
+  if (needed <= Math.max(proven, state.enrolled)) return null;
+  return needed === 2 ? 'passkey' : 'enrol';
 };
 
-/** What a session needs to open an app: as `LoginStep`, or a passkey, which the person may have to add. */
-export type AppStep = LoginStep | 'passkey';
+/** What a session needs to open an app: as `LoginStep`, but those who have a passkey use it. */
+export type AppStep = LoginStep;
 
 /** Of those who have a second factor, the session may be older, or made without it. */
 export const nextAppStep = (state: FactorState, methods: readonly string[], now: Date): AppStep | null => {

@@ -7,6 +7,7 @@ import { Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { type ProviderSession, tokenDigest } from './credentials.ts';
 import type { LoginStep } from './factor-policy.ts';
+import { BY_PASSWORD } from './methods.ts';
 
 /** Minutes between the password and the second factor. */
 export const CHALLENGE_MINUTES = 5;
@@ -16,20 +17,21 @@ export const ENROLMENT_MINUTES = 30;
 
 /**
  * Codes and passkeys that may be tried for one challenge; then the password is asked for again. Codes of an enrolment cannot be guessed, because
- * its browser knows the secret.
+ * its browser knows the secret, and a passkey that is added proves nothing about the person.
  */
-const ATTEMPTS = { code: 5, enrol: 30 };
+const ATTEMPTS: Record<LoginStep, number> = { code: 5, enrol: 30, passkey: 30 };
 
 /** Unfinished logins that a user may have; the oldest are deleted. */
 const CHALLENGES_PER_USER = 20;
 
 const TOKEN_PATTERN = /^[\w-]{43}$/;
 
-/** `sealedSecret`: of an enrolment; `provider`: of single sign-on. */
+/** `sealedSecret`: of an app that is set up; `methods`: proven so far; `provider`: of single sign-on. */
 type NewChallenge = {
   userId: number;
   step: LoginStep;
   sealedSecret: Buffer | null;
+  methods: readonly string[];
   provider: ProviderSession | null;
   now: Date;
 };
@@ -40,7 +42,7 @@ type NewChallenge = {
  */
 export const addChallenge = async (
   tx: Em,
-  { userId, step, sealedSecret, provider, now }: NewChallenge,
+  { userId, step, sealedSecret, methods, provider, now }: NewChallenge,
 ): Promise<string> => {
   const token = newSecret();
   const db = kysely(tx);
@@ -54,7 +56,7 @@ export const addChallenge = async (
       sealed_secret: sealedSecret,
       connection_id: provider?.connectionId ?? null,
       sid: provider?.sid ?? null,
-      methods: provider ? [...provider.methods] : null,
+      methods: [...methods],
       created_at: now,
       expires_at: new Date(now.getTime() + MINUTES[step] * MINUTE_MS),
     })
@@ -66,10 +68,14 @@ export const addChallenge = async (
   return token;
 };
 
-export const MINUTES: Record<LoginStep, number> = { code: CHALLENGE_MINUTES, enrol: ENROLMENT_MINUTES };
+export const MINUTES: Record<LoginStep, number> = {
+  code: CHALLENGE_MINUTES,
+  enrol: ENROLMENT_MINUTES,
+  passkey: ENROLMENT_MINUTES,
+};
 
 /**
- * Finds an enrolment that waits for its first code. Counts no attempt.
+ * Finds a login that waits for an app to be set up, or a passkey to be added. Counts no attempt.
  * @throws Problem `invalid-challenge`
  */
 export const readEnrolment = async (em: Em, token: string, now: Date) => {
@@ -77,9 +83,9 @@ export const readEnrolment = async (em: Em, token: string, now: Date) => {
   return kysely(em)
     .selectFrom('login_challenges')
     .innerJoin('users', 'users.id', 'login_challenges.user_id')
-    .select(['users.id as userId', 'users.email', 'sealed_secret'])
+    .select(['users.id as userId', 'users.email', 'step', 'sealed_secret', 'digest', 'expires_at'])
     .where('digest', '=', tokenDigest(token))
-    .where('step', '=', 'enrol')
+    .where('step', 'in', ['enrol', 'passkey'])
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
@@ -100,16 +106,18 @@ export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: D
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
     .where('attempts', '<', ATTEMPTS[step])
-    .returning(['id', 'user_id', 'sealed_secret', 'connection_id', 'sid', 'methods'])
+    .returning(['id', 'user_id', 'digest', 'sealed_secret', 'connection_id', 'sid', 'methods'])
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
   const user = await kysely(em)
     .selectFrom('users')
     .select(['id', 'email', 'last_password_set as lastPasswordSet', CLIENT_IDS])
     .where('id', '=', taken.user_id)
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
-  const { id, sealed_secret: sealedSecret, connection_id: connectionId, sid, methods } = taken;
-  const provider = connectionId === null || methods === null ? null : { connectionId, sid, methods };
-  return { id, user, sealedSecret, provider };
+  const { id, digest, sealed_secret: sealedSecret, connection_id: connectionId, sid } = taken;
+  // Those of the version before had none for passwords.
+  const methods: readonly string[] = taken.methods ?? BY_PASSWORD;
+  const provider = connectionId === null ? null : { connectionId, sid };
+  return { id, user, digest, sealedSecret, methods, provider };
 };
 
 /**

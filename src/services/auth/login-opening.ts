@@ -32,14 +32,15 @@ export const createLoginOpening = (unit: UnitOfWork) => {
     tx: Em,
     user: CodeOwner,
     step: LoginStep,
+    methods: readonly string[],
     provider: ProviderSession | null = null,
   ): Promise<OpenedLogin> => {
     const sealedSecret = step === 'enrol' ? factorSecrets.seal(user.id, await newTotpSecret()) : null;
     const token = await addChallenge(tx, {
-      ...{ userId: user.id, step, sealedSecret, provider },
+      ...{ userId: user.id, step, sealedSecret, methods, provider },
       now: clock.now(),
     });
-    const details = step === 'enrol' ? { enrol: true } : {};
+    const details = step === 'code' ? {} : { enrol: true };
     const event = { actor: user, target: user.email, clients: user.clientIds, details };
     await audit.record(tx, [{ action: 'mfa.challenge', ...event }]);
     return { challenge: token, step };
@@ -67,7 +68,7 @@ export const createLoginOpening = (unit: UnitOfWork) => {
         return { session: secret };
       }
       await kysely(tx).deleteFrom('sessions').where('id', '=', id).execute();
-      return challenge(tx, user, step, provider);
+      return challenge(tx, user, step, methods, provider);
     },
   };
 };

@@ -11,14 +11,19 @@ import type { FactorProof } from './factor-proofs.ts';
 import { completeChallenge, findChallengeUser, readEnrolment, takeAttempt } from './login-challenges.ts';
 import { createLoginOpening, type OpenedLogin } from './login-opening.ts';
 import { type AuthMethod, addMethods, BY_BOTH, BY_CODE, BY_PASSWORD } from './methods.ts';
+import { addPasskeyAtLogin, readCreationOptions } from './passkey-enrolment.ts';
 import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
 import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 import { addFirstApp, enrolmentUrl } from './totp-enrolment.ts';
-import { invalidPasskey } from './webauthn.ts';
+import { invalidPasskey, type NewCredential } from './webauthn.ts';
 
 type Password = { username: string; password: string; entry: PasswordEntry };
 /** `device`: the device cookie. */
 type LoginBrowser = { userAgent: string; device: string | null };
+
+/** The first code of an app, or a new passkey. */
+type FirstProof = { code: string } | { credential: NewCredential };
+type Taken = Awaited<ReturnType<typeof takeAttempt>>;
 
 const NEEDS_CODE_FOR_TOKEN = {
   detail:
@@ -31,10 +36,16 @@ const NEEDS_FACTOR_FOR_TOKEN = {
   status: 400,
 } as const;
 
+const NEEDS_PASSKEY_FOR_TOKEN = {
+  detail:
+    'This account needs a passkey. Log in with a browser to add one. Scripts use a named token instead.',
+  status: 400,
+} as const;
+
 /** Exchanges passwords, second factors and passkeys for tokens and sessions. */
 export const createLogins = (unit: UnitOfWork) => {
   const { em, clock, passwordVerification, factorProofs, factorSecrets, passkeys, audit, origin } = unit;
-  const { anonymousLimits, staffSecondFactor } = unit;
+  const { anonymousLimits, passkeyChallenges, staffSecondFactor } = unit;
   const opening = createLoginOpening(unit);
   const address = origin.address ?? '';
 
@@ -87,6 +98,22 @@ export const createLogins = (unit: UnitOfWork) => {
     await anonymousLimits.addFailure('passkey', address);
   };
 
+  const addFactor = async (
+    tx: Em,
+    { user, digest, methods, sealedSecret }: Taken,
+    added: FirstProof,
+    { userAgent, now }: { userAgent: string; now: Date },
+  ): Promise<{ codes: string[]; proven: readonly AuthMethod[] }> => {
+    if ('code' in added) {
+      if (sealedSecret === null) throw new Problem('invalid-challenge');
+      const codes = await addFirstApp(unit, tx, { user, sealedSecret, code: added.code, now });
+      return { codes, proven: BY_CODE };
+    }
+    const challenge = passkeyChallenges.challengeOfLogin(digest);
+    const { credential } = added;
+    return addPasskeyAtLogin(unit, tx, { user, methods, challenge, credential, userAgent, now });
+  };
+
   return {
     /**
      * Exchanges a password for a new token of 40 hexadecimal characters. A user with a second factor also needs a code of it.
@@ -133,7 +160,7 @@ export const createLogins = (unit: UnitOfWork) => {
           ? whileVerified(user, recordLogin, (tx) =>
               opening.open(tx, user, { methods: BY_PASSWORD, userAgent }),
             )
-          : whileVerified(user, lockVerified, (tx) => opening.challenge(tx, user, step));
+          : whileVerified(user, lockVerified, (tx) => opening.challenge(tx, user, step, BY_PASSWORD));
       };
       return reported(create(), outcomeOfLogin);
     },
@@ -145,13 +172,14 @@ export const createLogins = (unit: UnitOfWork) => {
     answerChallenge: (challenge: string, proof: FactorProof, browser: LoginBrowser): Promise<OpenedLogin> => {
       const { userAgent, device: deviceCookie } = browser;
       const answer = async () => {
-        const { id, user, provider } = await takeAttempt(em, challenge, 'code', clock.now());
+        const taken = await takeAttempt(em, challenge, 'code', clock.now());
+        const { id, user, provider } = taken;
         return factorProofs.limit(user, { deviceCookie }, proof, (consume) =>
           em.transactional(async (tx) => {
             const now = clock.now();
             if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
             await completeChallenge(tx, id, now);
-            const methods = addMethods(provider?.methods ?? BY_PASSWORD, await consume(tx));
+            const methods = addMethods(taken.methods, await consume(tx));
             return opening.open(tx, user, { methods, userAgent, provider });
           }),
         );
@@ -194,32 +222,43 @@ export const createLogins = (unit: UnitOfWork) => {
     readChallenge: (challenge: string) => findChallengeUser(em, challenge, clock.now()),
 
     /**
-     * What an authenticator app needs to complete an enrolment. The same for each call with this challenge.
-     * @param host names the client, which the app shows
-     * @throws Problem `invalid-challenge`
+     * What completes an enrolment: the secret for an authenticator app, or what a browser needs to create a passkey. The same for each call
+     * with this challenge.
+     * @param host names the client, which apps and authenticators show
+     * @throws Problem `invalid-challenge`, `passkeys-unavailable`
      */
     readEnrolment: async (challenge: string, host: string) => {
-      const { userId, email, sealed_secret: sealed } = await readEnrolment(em, challenge, clock.now());
-      const secret = sealed === null ? null : factorSecrets.open(userId, sealed);
+      const now = clock.now();
+      const login = await readEnrolment(em, challenge, now);
+      const user = { id: login.userId, email: login.email };
+      if (login.step === 'passkey') {
+        const creation = {
+          challenge: passkeyChallenges.challengeOfLogin(login.digest),
+          timeoutMs: login.expires_at.getTime() - now.getTime(),
+        };
+        const passkey = await readCreationOptions(unit, em, { user, host, ...creation });
+        return { secret: null, otpauth_url: null, passkey };
+      }
+      const secret = login.sealed_secret === null ? null : factorSecrets.open(user.id, login.sealed_secret);
       if (secret === null) throw new Problem('invalid-challenge');
-      return { secret, otpauth_url: await enrolmentUrl(em, host, email, secret) };
+      return { secret, otpauth_url: await enrolmentUrl(em, host, user.email, secret), passkey: null };
     },
 
     /**
-     * Exchanges a challenge and the first code of an authenticator app for a browser session. The app is the user's second factor from now on.
-     * @throws Problem `invalid-challenge`, also if the user has a second factor by now, `invalid-otp`
+     * Exchanges a challenge, and the first code of an authenticator app or a new passkey, for a browser session. It is a second factor of the
+     * user from now on.
+     * @throws Problem `invalid-challenge`, also if the user has a second factor by now, `invalid-otp`, `invalid-passkey`
      */
-    enrol: (challenge: string, code: string, { userAgent }: LoginBrowser) => {
+    enrol: (challenge: string, added: FirstProof, { userAgent }: LoginBrowser) => {
       const enrol = async () => {
-        const taken = await takeAttempt(em, challenge, 'enrol', clock.now());
-        const { id, user, sealedSecret, provider } = taken;
-        if (sealedSecret === null) throw new Problem('invalid-challenge');
+        const taken = await takeAttempt(em, challenge, 'code' in added ? 'enrol' : 'passkey', clock.now());
+        const { id, user, provider } = taken;
         return em.transactional(async (tx) => {
           const now = clock.now();
           if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
           await completeChallenge(tx, id, now);
-          const codes = await addFirstApp(unit, tx, { user, sealedSecret, code, now });
-          const methods = addMethods(provider?.methods ?? BY_PASSWORD, BY_CODE);
+          const { codes, proven } = await addFactor(tx, taken, added, { userAgent, now });
+          const methods = addMethods(taken.methods, proven);
           return { login: await opening.open(tx, user, { methods, userAgent, provider }), codes };
         });
       };
@@ -232,6 +271,7 @@ export const createLogins = (unit: UnitOfWork) => {
 const requireNoStep = (step: LoginStep | null): void => {
   if (step === 'code') throw new Problem('otp-required', NEEDS_CODE_FOR_TOKEN);
   if (step === 'enrol') throw new Problem('second-factor-required', NEEDS_FACTOR_FOR_TOKEN);
+  if (step === 'passkey') throw new Problem('second-factor-required', NEEDS_PASSKEY_FOR_TOKEN);
 };
 
 const outcomeOfLogin = (login: OpenedLogin): Outcome => {

@@ -5,14 +5,18 @@ import { Problem } from '../../lib/problems.ts';
 import { describeUserAgent } from '../../lib/user-agent.ts';
 import type { Actor } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { hasSecondFactor } from './credentials.ts';
+import type { CodeOwner } from './factor-codes.ts';
 import {
+  addFactorAtLogin,
   changeOwnFactors,
   completeEnrolment,
   findEnrolment,
   readServiceName,
   startEnrolment,
 } from './factor-enrolment.ts';
-import { byPasskey } from './methods.ts';
+import { strengthOf } from './factor-policy.ts';
+import { type AuthMethod, byPasskey } from './methods.ts';
 import { PASSKEY_MINUTES, readDescriptors } from './passkeys.ts';
 import {
   creationOptions,
@@ -38,7 +42,7 @@ type NewPasskey = {
 
 /** Adds passkeys to the account of the actor. */
 export const createPasskeyEnrolment = (unit: UnitOfWork) => {
-  const { baseUrl, passkeyChallenges } = unit;
+  const { baseUrl } = unit;
 
   return {
     /**
@@ -48,25 +52,10 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
      */
     start: (actor: Actor, host: string) =>
       changeOwnFactors(unit, actor, async (tx, { now }) => {
-        const relyingParty = relyingPartyOf(baseUrl);
         const challenge = newSecret();
         const factor = { user_id: actor.id, kind: 'passkey', name: '', challenge, created_at: now } as const;
         await startEnrolment(tx, factor);
-        const { first_name, last_name, handle } = await readUser(tx, actor.id);
-        const user = {
-          handle: handle ?? passkeyChallenges.userHandleOf(actor.id),
-          email: actor.email,
-          fullName: `${first_name} ${last_name}`.trim(),
-        };
-        const serviceName = await readServiceName(tx, host);
-        const existing = await readDescriptors(tx, actor.id);
-        return creationOptions(relyingParty, {
-          challenge,
-          timeoutMs: LIFETIME_MS,
-          serviceName,
-          user,
-          existing,
-        });
+        return readCreationOptions(unit, tx, { ...{ user: actor, challenge, host }, timeoutMs: LIFETIME_MS });
       }),
 
     /**
@@ -81,15 +70,7 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
         const started = await findEnrolment(tx, actor.id, 'passkey', new Date(now.getTime() - LIFETIME_MS));
         if (!started?.challenge) throw new Problem('not-found', NOT_STARTED);
         const created = await verifyCreation(relyingPartyOf(baseUrl), started.challenge, credential);
-        const { handle } = await readUser(tx, actor.id);
-        const user_handle = handle ?? passkeyChallenges.userHandleOf(actor.id);
-        const added = await kysely(tx)
-          .insertInto('passkeys')
-          .values({ factor_id: started.id, user_handle, ...created })
-          .onConflict((conflict) => conflict.column('credential_id').doNothing())
-          .executeTakeFirst();
-        // Of this or another user.
-        if (added.numInsertedOrUpdatedRows === 0n) throw invalidPasskey();
+        await addPasskey(unit, tx, { userId: actor.id, factorId: started.id, created });
         const factor = {
           id: started.id,
           kind: 'passkey' as const,
@@ -100,6 +81,81 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
         return { factor: { ...factor, confirmed_at: now, last_used_at: null }, recovery_codes };
       }),
   };
+};
+
+type Deps = Pick<UnitOfWork, 'baseUrl' | 'passkeyChallenges' | 'audit' | 'origin'>;
+
+type Creation = {
+  user: { id: number; email: string };
+  challenge: string;
+  timeoutMs: number;
+  /** Names the client, which authenticators show. */
+  host: string;
+};
+
+/**
+ * What a browser needs to create a passkey of a user.
+ * @throws Problem `passkeys-unavailable`
+ */
+export const readCreationOptions = async (
+  { baseUrl, passkeyChallenges }: Deps,
+  em: Em,
+  { user: { id, email }, challenge, timeoutMs, host }: Creation,
+) => {
+  const relyingParty = relyingPartyOf(baseUrl);
+  const { first_name, last_name, handle } = await readUser(em, id);
+  const fullName = `${first_name} ${last_name}`.trim();
+  const user = { handle: handle ?? passkeyChallenges.userHandleOf(id), email, fullName };
+  const serviceName = await readServiceName(em, host);
+  const existing = await readDescriptors(em, id);
+  return creationOptions(relyingParty, { challenge, timeoutMs, serviceName, user, existing });
+};
+
+type LoginPasskey = {
+  user: CodeOwner;
+  /** What was proven so far in this login. */
+  methods: readonly string[];
+  challenge: string;
+  credential: NewCredential;
+  userAgent: string;
+  now: Date;
+};
+
+/**
+ * Adds a passkey of a locked user, who logs in with it.
+ * @returns what it proves, and ten recovery codes if it is the first factor, else none
+ * @throws Problem `invalid-passkey`; `invalid-challenge` if the user has a second factor by now which they have not used in this login
+ */
+export const addPasskeyAtLogin = async (
+  deps: Deps,
+  tx: Em,
+  { user, methods, challenge, credential, userAgent, now }: LoginPasskey,
+): Promise<{ codes: string[]; proven: readonly AuthMethod[] }> => {
+  if (strengthOf(methods) === 0 && (await hasSecondFactor(tx, user.id)))
+    throw new Problem('invalid-challenge');
+  const created = await verifyCreation(relyingPartyOf(deps.baseUrl), challenge, credential);
+  const factor = { kind: 'passkey', name: describeUserAgent(userAgent) } as const;
+  const { id: factorId, codes } = await addFactorAtLogin(deps, tx, { user, now, factor });
+  await addPasskey(deps, tx, { userId: user.id, factorId, created });
+  return { codes, proven: byPasskey(created.is_backed_up) };
+};
+
+type Added = { userId: number; factorId: number; created: Awaited<ReturnType<typeof verifyCreation>> };
+
+/** @throws Problem `invalid-passkey` if this or another user has it */
+const addPasskey = async (
+  { passkeyChallenges }: Deps,
+  tx: Em,
+  { userId, factorId, created }: Added,
+): Promise<void> => {
+  const { handle } = await readUser(tx, userId);
+  const user_handle = handle ?? passkeyChallenges.userHandleOf(userId);
+  const added = await kysely(tx)
+    .insertInto('passkeys')
+    .values({ factor_id: factorId, user_handle, ...created })
+    .onConflict((conflict) => conflict.column('credential_id').doNothing())
+    .executeTakeFirst();
+  if (added.numInsertedOrUpdatedRows === 0n) throw invalidPasskey();
 };
 
 /** `handle`: that of the passkeys which the user has, if any. */

@@ -205,6 +205,9 @@ export const createPasskeyChallenges = (secretKey: string) => {
       return `${signed}.${sign(signed).toString('base64url')}`;
     },
 
+    /** The challenge for the creation of a passkey during the login that this digest identifies. */
+    challengeOfLogin: (digest: string): string => sign(`enrolment ${digest}`).toString('base64url'),
+
     /** The challenge for a purpose, or null if the token was not issued here or has expired. */
     open: (token: string, purpose: PasskeyPurpose, now: Date) => {
       const valid = read(token, now);

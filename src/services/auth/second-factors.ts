@@ -29,13 +29,19 @@ export const createSecondFactors = (unit: UnitOfWork) => {
     /** The actor's second factors, and how many of their recovery codes are unused. */
     list: (actor: Actor) => readFactors(em, actor.id),
 
-    /** Whether the actor has a second factor, from when on they need another one than they have, and whether one is recommended. */
+    /**
+     * Whether the actor has a second factor, from when on they need another one than they have, whether that is a passkey, and whether one is
+     * recommended.
+     */
     status: async (actor: Actor) => {
       const { is_recommended, ...state } = await readFactorState(em, actor.id, staffSecondFactor);
       const { enrolled } = state;
+      const required_from = insufficientFrom(state, enrolled);
+      const { passkey_from } = state;
       return {
         is_set_up: enrolled > 0,
-        required_from: insufficientFrom(state, enrolled),
+        required_from,
+        needs_passkey: required_from !== null && passkey_from !== null && passkey_from <= required_from,
         is_recommended: enrolled === 0 && is_recommended,
       };
     },

@@ -9,6 +9,7 @@ import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
 import { isEmpty } from '../audit/audit.ts';
 import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
 import { ENROLLED, lackingFrom, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
+import { relyingPartyOf } from '../auth/webauthn.ts';
 import { editEntity } from '../edits.ts';
 import { requireFewNotices } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -20,11 +21,13 @@ type PolicyChanges = {
   factor_mails?: boolean | undefined;
 };
 
-const OWN_LOCKOUT =
-  'You have no second factor yet, and would need it at once. Set one up first, or give at least one day.';
+const OWN_LOCKOUT = {
+  1: 'You have no second factor yet, and would need it at once. Set one up first, or give at least one day.',
+  2: 'You have no passkey yet, and would need it at once. Add one first, or give at least one day.',
+};
 
 /** The policies of clients for second factors. */
-export const createFactorPolicies = ({ em, clock, audit }: UnitOfWork) => ({
+export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number) =>
     kysely(em)
@@ -37,7 +40,8 @@ export const createFactorPolicies = ({ em, clock, audit }: UnitOfWork) => ({
   /**
    * Ends no session. A policy that demands more than before begins now, and so does its grace. Those who have to set up a second factor are
    * mailed, unless the client does not want it.
-   * @throws Problem `not-found`, `forbidden`; `invalid-input` on `factor_grace_days` if the actor would have to enrol at once; `throttled`
+   * @throws Problem `not-found`, `forbidden`; `invalid-input` on `factor_grace_days` if the actor would have to enrol at once; `throttled`,
+   *   `passkeys-unavailable`
    */
   update: (actor: Actor, id: number, changes: PolicyChanges) =>
     em.transactional(async (tx) => {
@@ -46,6 +50,8 @@ export const createFactorPolicies = ({ em, clock, audit }: UnitOfWork) => ({
       const now = clock.now();
       const details = editEntity(tx, Client, client, changes);
       const { factorPolicy, factorGraceDays, factorMails } = client;
+      // Browsers have none for this address of the service: nobody could log in.
+      if (factorPolicy === 'passkey' && before !== factorPolicy) relyingPartyOf(baseUrl);
       client.factorPolicySince = policySince(client.factorPolicySince ?? null, before, factorPolicy, now);
       await tx.flush();
       await requireOwnFactor(tx, actor, id, now);
@@ -150,11 +156,11 @@ const requireOwnFactor = async (tx: Em, actor: Actor, clientId: number, now: Dat
     .selectFrom('memberships as m')
     .innerJoin('users', 'users.id', 'm.user_id')
     .innerJoin('clients as c', 'c.id', 'm.client_id')
-    .select('c.id')
+    .select('c.factor_policy')
     .where('c.id', '=', clientId)
     .where('users.id', '=', actor.id)
     .where('m.is_active_member', '=', true)
     .where(condition`${lackingFrom('users')} <= ${now}::timestamptz`)
     .executeTakeFirst();
-  if (due) throw invalid({ factor_grace_days: [OWN_LOCKOUT] });
+  if (due) throw invalid({ factor_grace_days: [OWN_LOCKOUT[due.factor_policy === 'passkey' ? 2 : 1]] });
 };

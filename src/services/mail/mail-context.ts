@@ -104,6 +104,9 @@ const factorDueToday = sql<Date | null>`case when mail.kind in ('second-factor-r
   and person.is_active then (select ${lackingFrom('person')} from memberships m join clients c on c.id = m.client_id
     where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_active_member) end`;
 
+const needsPasskeyToday = condition`exists (select from clients c
+  where c.id = mail.client_id and c.factor_policy = 'passkey')`;
+
 /** Mails with everything that their templates need. `is_as_sent`: whether a sent mail is read as it was written. */
 export const mailContexts = (em: Em, options: MailOptions) =>
   mailRows(em, options)
@@ -124,6 +127,7 @@ export const mailContexts = (em: Em, options: MailOptions) =>
       ),
       asWritten('password_expires_at', 'timestamptz', passwordExpiryToday).as('password_expires_at'),
       asWritten('factor_due_at', 'timestamptz', factorDueToday).as('factor_due_at'),
+      asWritten('needs_passkey', 'boolean', needsPasskeyToday).as('needs_passkey'),
       labelsAsWritten(appLabelsInvitedTo(sql`mail.invitation_id`)).as('app_labels'),
       requestAsWritten(requestToday).as('access_request'),
     ]);

@@ -30,6 +30,8 @@ export type MailVariables = {
   password_expires_at: Date | null;
   /** From when on the person needs a second factor. */
   factor_due_at: Date | null;
+  /** Whether it has to be a passkey. */
+  needs_passkey: boolean;
   /** Whether the person has requested the change that the mail is about. */
   is_requested: boolean;
   access_request: RequestFacts | null;
@@ -38,11 +40,12 @@ export type MailVariables = {
 const variablesOf = (mail: MailVariables & { kind: MailKind }) => {
   const { client_name, default_from_email, support_email, first_name } = mail;
   const { invitation_subject, invitation_body, invitation_days, app_labels } = mail;
-  const { link_expires_at, password_expires_at, factor_due_at, is_requested, access_request } = mail;
+  const { link_expires_at, password_expires_at, factor_due_at, needs_passkey } = mail;
+  const { is_requested, access_request } = mail;
   return {
     ...{ client_name, default_from_email, support_email, first_name },
     ...(mail.kind === 'invitation' && { invitation_subject, invitation_body, invitation_days, app_labels }),
-    ...{ link_expires_at, password_expires_at, factor_due_at, is_requested, access_request },
+    ...{ link_expires_at, password_expires_at, factor_due_at, needs_passkey, is_requested, access_request },
   };
 };
 

@@ -170,8 +170,8 @@ const TEMPLATES: Record<MailKind, Template> = {
     subject: (mail) => `${senderNameOf(mail)} requires a second factor`,
     content: (mail) => ({
       opening: [
-        `From ${momentOf(mail.factor_due_at ?? mail.created_at)} on, ${senderNameOf(mail)} requires a second factor beside the password of ${mail.recipient}.`,
-        'Set one up before then: log in, open your account, and add an authenticator app. It takes two minutes.',
+        `From ${momentOf(mail.factor_due_at ?? mail.created_at)} on, ${senderNameOf(mail)} requires ${factorOf(mail)} of ${mail.recipient} to log in.`,
+        `Set it up before then: log in, open your account, and ${howToAdd(mail)}. It takes two minutes.`,
         'If you do not, the login page asks you to set it up at your next login. You lose no access.',
       ],
       closing: support(mail),
@@ -181,8 +181,8 @@ const TEMPLATES: Record<MailKind, Template> = {
     subject: (mail) => `Set up your second factor for ${senderNameOf(mail)}`,
     content: (mail) => ({
       opening: [
-        `You have no second factor yet. ${senderNameOf(mail)} requires one for ${mail.recipient} from ${momentOf(mail.factor_due_at ?? mail.created_at)} on.`,
-        'Log in, open your account, and add an authenticator app. After that time, the login page asks you to set it up first.',
+        `You have not set up ${factorOf(mail)} yet. ${senderNameOf(mail)} requires one of ${mail.recipient} from ${momentOf(mail.factor_due_at ?? mail.created_at)} on.`,
+        `Log in, open your account, and ${howToAdd(mail)}. After that time, the login page asks you to set it up first.`,
       ],
       closing: support(mail),
     }),
@@ -382,6 +382,12 @@ const requestFrom = ({ request_address }: LetterContext, words: string): string 
   const address = oneLine(request_address ?? '');
   return address && `${words} ${address}`;
 };
+
+const factorOf = ({ needs_passkey }: LetterContext): string =>
+  needs_passkey ? 'a passkey' : 'a second factor';
+
+const howToAdd = ({ needs_passkey }: LetterContext): string =>
+  needs_passkey ? 'add a passkey' : 'add a passkey or an authenticator app';
 
 const support = ({ support_email: address }: LetterContext): string[] =>
   address ? [`Questions? Contact ${oneLine(address)}.`] : [];

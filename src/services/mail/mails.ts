@@ -236,6 +236,7 @@ const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at'
   request_address: null,
   password_expires_at: null,
   factor_due_at: null,
+  needs_passkey: false,
   is_requested: false,
   change_id: null,
   change_user_id: null,

@@ -113,7 +113,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     const login = await opening.open(tx, user, {
       methods: addMethods(methods, entered),
       userAgent,
-      provider: { connectionId, sid: proof.sid, methods },
+      provider: { connectionId, sid: proof.sid },
       authenticatedAt: authenticatedAt < now ? authenticatedAt : now,
       details: { connection: connectionId, name },
     });
@@ -334,7 +334,7 @@ const requireTester = (
 
 const outcomeOf = (result: Pick<SsoResult, 'kind'> & { step?: LoginStep }): Outcome => {
   if (result.kind === 'session') return 'ok';
-  return result.step === 'enrol' ? 'second-factor-required' : 'otp-required';
+  return result.step === 'code' ? 'otp-required' : 'second-factor-required';
 };
 
 const reportLogin = (outcome: Outcome): void => telemetry.login.publish(() => ({ outcome }));

@@ -185,20 +185,22 @@ type Case = [
   enrolled: Strength,
   needed: Strength,
   methods: string[],
-  login: 'code' | 'enrol' | null,
+  login: 'code' | 'enrol' | 'passkey' | null,
   app: 'code' | 'enrol' | 'passkey' | null,
 ];
 
 const CASES: Case[] = [
   [0, 0, ['pwd'], null, null],
   [0, 1, ['pwd'], 'enrol', 'enrol'],
-  [0, 2, ['pwd'], 'enrol', 'enrol'],
+  [0, 2, ['pwd'], 'passkey', 'enrol'],
   [1, 0, ['pwd'], 'code', null],
   [1, 1, ['pwd'], 'code', 'code'],
   [1, 2, ['pwd'], 'code', 'passkey'],
   [1, 0, ['pwd', 'otp', 'mfa'], null, null],
   [1, 1, ['pwd', 'otp', 'mfa'], null, null],
-  [1, 2, ['pwd', 'otp', 'mfa'], null, 'passkey'],
+  [1, 2, ['pwd', 'otp', 'mfa'], 'passkey', 'passkey'],
+  // By a passkey that was removed since.
+  [1, 2, ['hwk', 'mfa'], null, null],
   [2, 0, ['pwd'], 'code', null],
   [2, 2, ['pwd'], 'code', 'passkey'],
   [2, 2, ['pwd', 'otp', 'mfa'], null, 'passkey'],
@@ -206,6 +208,8 @@ const CASES: Case[] = [
   [2, 2, ['swk'], null, null],
   // Their factors were reset since: their sessions were made with one.
   [0, 1, ['pwd', 'otp', 'mfa'], null, null],
+  // Of a provider that states a second factor.
+  [0, 2, ['sso', 'otp', 'mfa'], 'passkey', 'enrol'],
 ];
 
 for (const [enrolled, needed, methods, login, opening] of CASES)

@@ -1,15 +1,18 @@
-// Logs in with a passkey: by a button, and on the login page also from the accounts that the browser offers in the field for the email
+// Creates a passkey during a login, or logs in with one: by a button, and on the login page also from the accounts that the browser offers in the field for the email
 // address (conditional UI). `[data-passkey]` states the purpose, where the answer goes, and which pages follow.
 
 const area = document.querySelector('[data-passkey]');
 const button = area.querySelector('button');
 const message = area.querySelector('[role=alert]');
-const { passkey: purpose, answer: answerPath, next, late } = area.dataset;
+const { passkey: purpose, answer: answerPath, next, late, options: creation } = area.dataset;
 
 const NOT_USED = 'No passkey was used. Try again, or log in another way.';
 const REFUSED = 'This passkey was not accepted. Try again, or log in another way.';
 const UNREACHABLE = 'The service could not be reached. Try again.';
 const UNSUPPORTED = 'This browser has no passkeys. Log in another way.';
+const NOT_CREATED = 'No passkey was created. Try again.';
+const EXISTS = 'This device already has a passkey of your account. Log in with it.';
+const CREATION_UNSUPPORTED = 'This browser has no passkeys. Use another one.';
 
 /** Options are requested again before they expire, because a form may be open for long. */
 const RENEWAL_MS = 15_000;
@@ -53,6 +56,38 @@ const toJson = ({ id, rawId, type, response }) => ({
     userHandle: response.userHandle && encode(response.userHandle),
   },
 });
+
+const parseCreation = (options) =>
+  PublicKeyCredential.parseCreationOptionsFromJSON?.(options) ?? {
+    ...options,
+    challenge: decode(options.challenge),
+    user: { ...options.user, id: decode(options.user.id) },
+    excludeCredentials: options.excludeCredentials.map((each) => ({ ...each, id: decode(each.id) })),
+  };
+
+const createdToJson = ({ id, rawId, type, response }) => ({
+  id,
+  rawId: encode(rawId),
+  type,
+  response: {
+    clientDataJSON: encode(response.clientDataJSON),
+    attestationObject: encode(response.attestationObject),
+    transports: response.getTransports(),
+  },
+});
+
+/** Creates a passkey, and sends it with the form around the button. */
+const create = async () => {
+  message.textContent = '';
+  try {
+    const publicKey = parseCreation(JSON.parse(creation));
+    const credential = await navigator.credentials.create({ publicKey });
+    area.querySelector('[name=passkey]').value = JSON.stringify(createdToJson(credential));
+    area.closest('form').submit();
+  } catch (error) {
+    message.textContent = error.name === 'InvalidStateError' ? EXISTS : NOT_CREATED;
+  }
+};
 
 /** What happened, in one sentence. Failures of the browser have names, problems of the service have codes. */
 const describe = (error) => {
@@ -127,10 +162,12 @@ const useButton = async () => {
   await offer();
 };
 
+const press = creation ? create : useButton;
+
 if (window.PublicKeyCredential) {
   button.hidden = false;
   // A browser does not focus what was hidden.
   if (button.autofocus) button.focus();
-  button.addEventListener('click', () => void useButton());
-  void offer();
-} else message.textContent = UNSUPPORTED;
+  button.addEventListener('click', () => void press());
+  if (!creation) void offer();
+} else message.textContent = creation ? CREATION_UNSUPPORTED : UNSUPPORTED;
