@@ -88,7 +88,13 @@ const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Ui
 };
 
 /** Whether an IP address is one of the public internet: not private, loopback, link-local, reserved or one that embeds another. */
-export const isPublic = (address: string): boolean => ipaddr.process(address).range() === 'unicast';
+export const isPublic = (address: string): boolean => {
+  const parsed = ipaddr.process(address);
+  // `ipaddr.js` takes the deprecated IPv4-compatible addresses, such as `::7f00:1`, for public ones.
+  return parsed.range() === 'unicast' && !(parsed.kind() === 'ipv6' && parsed.match(IPV4_COMPATIBLE));
+};
+
+const IPV4_COMPATIBLE = ipaddr.parseCIDR('::/96');
 
 const privateAddress = (host: string): FetchError => new FetchError(`${host} is in a private network.`);
 

@@ -36,6 +36,12 @@ logins.before.each(async ({ app }) => {
   await forgetAttempts(app);
 });
 
+const addMember = async (app: TestApp, email: string): Promise<void> => {
+  await app.as(ACME).users.create({ email, send_email: false });
+  await sql`update users set password_hash = (select password_hash from users where email = ${ACME})
+    where email = ${email}`.execute(app.db());
+};
+
 const sessionsOf = async (app: TestApp, email: string): Promise<number> => {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from sessions s
     join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
@@ -111,6 +117,40 @@ logins('checks five codes of a burst at most', async ({ app }) => {
 
   assert.is(problems.filter((problem) => problem === 'invalid-otp').length, 5);
 });
+
+logins(
+  'counts all browsers together that have not completed a login with a second factor',
+  async ({ app }) => {
+    const email = 'cookies@acme.test';
+    await addMember(app, email);
+    const browsers = [1, 2, 3].map(() => createScript(app));
+    for (const browser of browsers) await browser.logIn(email, DEMO_PASSWORD);
+    assert.ok(browsers.every(({ cookies }) => cookies.has('steward_device')));
+    const { secret } = await enroll(app, email);
+    const problems: (string | undefined)[] = [];
+    for (const browser of browsers) {
+      for (let n = 0; n < 5; n += 1) {
+        await browser.logIn(email, DEMO_PASSWORD);
+        problems.push(problemIn(await browser.send('POST /session/otp/', { payload: { code: WRONG_CODE } })));
+      }
+    }
+    assert.equal(problems, [...Array(10).fill('invalid-otp'), ...Array(5).fill('throttled')]);
+
+    await forgetAttempts(app);
+    const [own] = browsers;
+    await own?.logIn(email, DEMO_PASSWORD);
+    const payload = { code: nextCode(app, secret) };
+    assert.is((await own?.send('POST /session/otp/', { payload }))?.statusCode, 200);
+    for (let n = 0; n < 10; n += 1) await (await challenged(app, email)).answer(WRONG_CODE);
+    await own?.logIn(email, DEMO_PASSWORD);
+    const next = { code: nextCode(app, secret) };
+    assert.is(
+      (await own?.send('POST /session/otp/', { payload: next }))?.statusCode,
+      200,
+      'has a count of its own',
+    );
+  },
+);
 
 logins('belongs to the browser in which the password was entered', async ({ app }) => {
   await challenged(app, ADA);

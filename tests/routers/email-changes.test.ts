@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS } from '../../src/lib/clock.ts';
 import { mailedEmailToken } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { enroll } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
 
@@ -147,6 +149,22 @@ changes('are undone by the link to the old address, which ends all access', asyn
   const other = mailedEmailToken(app, to, 'undo');
   await rejectsWith(app.as(null).profile.undoEmail({ token: await other }), 'invalid-link');
 });
+
+changes(
+  'that are undone take second factors with them that are as new, and keep older ones',
+  async ({ app }) => {
+    const from = await addMember(app);
+    await enroll(app, from, 'of the owner');
+    app.clock.advance(2 * DAY_MS);
+    await enroll(app, from, 'of the thief');
+    await change(app, from, `moved-${from}`);
+    await app.as(null).profile.undoEmail({ token: await mailedEmailToken(app, from, 'undo') });
+
+    const { rows } = await sql<{ name: string }>`select f.name from mfa_factors f
+    join users u on u.id = f.user_id where u.email = ${from}`.execute(app.db());
+    assert.equal(rows, [{ name: 'of the owner' }]);
+  },
+);
 
 changes('cannot be undone after seven days', async ({ app }) => {
   const from = await addMember(app);

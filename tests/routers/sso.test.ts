@@ -86,6 +86,15 @@ connections('stay active with another secret', async ({ app }) => {
   assert.equal(entry?.details, { id, client_secret: { from: null, to: null } });
 });
 
+connections('lose their secret with another issuer, which could read it otherwise', async ({ app }) => {
+  const { id } = await create(app);
+  const change = { id: 1, connection_id: id };
+  const moved = await app.as(ACME).sso.update({ ...change, issuer: 'https://login.elsewhere.test' });
+  assert.is(moved.has_secret, false);
+  const both = { issuer: 'https://login.acme.test', client_secret: 'of the other one' };
+  assert.is((await app.as(ACME).sso.update({ ...change, ...both })).has_secret, true);
+});
+
 connections('refuse groups of other clients', async ({ app }) => {
   const foreign = await app.as(GLOBEX).groups.create({ id: 2, name: 'Fleet' });
   const own = await app.as(ACME).groups.create({ id: 1, name: 'Own group' });
@@ -257,5 +266,23 @@ domains('lead to the provider of their client, whether an address has an account
   await app.as(ROOT).sso.update({ id: 1, connection_id: id, is_active: false });
   assert.equal(await methods(ADA), { sso: null });
 });
+
+domains(
+  'of a lapsed proof lead nobody to the provider of before once another client has proved them',
+  async ({ app }) => {
+    const methods = () => app.as(null).sessions.methods({ email: 'someone@moved.test' });
+    const { id } = await create(app);
+    await activate(app, id);
+    const domain = await app.as(ACME).domains.add({ id: 1, domain: 'moved.test' });
+    await app.as(ROOT).domains.vouch({ id: 1, domain_id: domain.id });
+    await sql`update client_domains set lapsed_at = now() where id = ${domain.id}`.execute(app.db());
+    assert.is((await methods()).sso, `http://localhost:8000/sso/${id}/start/`);
+    const other = await app.as(GLOBEX).domains.add({ id: 2, domain: 'moved.test' });
+    await app.as(ROOT).domains.vouch({ id: 2, domain_id: other.id });
+
+    assert.is((await methods()).sso, null);
+    await app.as(ROOT).sso.update({ id: 1, connection_id: id, is_active: false });
+  },
+);
 
 domains.run();

@@ -133,16 +133,20 @@ const basicOrPost =
 const MAX_ID_LENGTH = 255;
 
 const assertionOf = (claims: Record<string, unknown> & oidc.IDToken): Assertion => {
-  if (claims.sub.length > MAX_ID_LENGTH || !isStorableText(claims.sub))
-    throw new ProviderError('invalid', 'The claim sub is too long.');
+  const subject = idIn(claims.sub);
+  if (subject === null) throw new ProviderError('invalid', 'The claim sub is too long.');
   return {
-    subject: claims.sub,
-    sid: typeof claims.sid === 'string' && claims.sid.length <= MAX_ID_LENGTH ? claims.sid : null,
+    subject,
+    sid: idIn(claims.sid),
     amr: stringsIn(claims.amr),
     authTime: claims.auth_time === undefined ? null : new Date(claims.auth_time * 1000),
     claims,
   };
 };
+
+/** Null for what is no id, or cannot be stored. */
+const idIn = (value: unknown): string | null =>
+  typeof value === 'string' && value.length <= MAX_ID_LENGTH && isStorableText(value) ? value : null;
 
 /** Lists may also be sent as one string. */
 const stringsIn = (value: unknown): string[] =>
@@ -150,17 +154,16 @@ const stringsIn = (value: unknown): string[] =>
 
 /** @throws ProviderError for a token that is not one of a logout, or lacks what it needs */
 const logoutOf = (payload: Record<string, unknown>): LogoutNotice => {
-  const { sub, sid, jti, events, nonce, exp, iat } = payload;
+  const { sub, sid, jti, events, nonce, iat } = payload;
   const isLogout = typeof events === 'object' && events !== null && LOGOUT_EVENT in events;
   if (!isLogout || nonce !== undefined || typeof jti !== 'string' || typeof iat !== 'number')
     throw new ProviderError('invalid', 'This is no logout token.');
-  const subject = typeof sub === 'string' ? sub : null;
-  const session = typeof sid === 'string' ? sid : null;
+  const subject = idIn(sub);
+  const session = idIn(sid);
   if (subject === null && session === null)
     throw new ProviderError('invalid', 'The logout token names no person and no session.');
   // Later, it fails as too old.
-  const end = typeof exp === 'number' ? exp : iat + LOGOUT_MAX_AGE_SECONDS;
-  const expiresAt = new Date((Math.max(end, iat + LOGOUT_MAX_AGE_SECONDS) + CLOCK_TOLERANCE_SECONDS) * 1000);
+  const expiresAt = new Date((iat + LOGOUT_MAX_AGE_SECONDS + CLOCK_TOLERANCE_SECONDS) * 1000);
   return { subject, sid: session, jti, expiresAt };
 };
 
@@ -189,7 +192,7 @@ const failureOf = (error: unknown): { failure: ProviderFailure; reason: string }
   const [top, ...causes] = causesOf(error);
   const answered = (failure: ProviderFailure, code: string) => ({
     failure,
-    reason: `The provider answered ${shorten(code)}.`,
+    reason: `The provider answered ${CODE.test(code) ? code : 'with an error'}.`,
   });
   if (top instanceof oidc.AuthorizationResponseError) {
     if (PROVIDER_FAULTS.includes(top.error)) return answered('unavailable', top.error);
@@ -202,12 +205,15 @@ const failureOf = (error: unknown): { failure: ProviderFailure; reason: string }
   const response = causes.find((cause) => cause instanceof Response);
   if (response) {
     const failure = response.status >= 500 ? 'unavailable' : 'misconfigured';
-    return answered(failure, `with status ${response.status}`);
+    return { failure, reason: `The provider answered with status ${response.status}.` };
   }
   const unreached = [top, ...causes].find((cause) => cause instanceof FetchError);
   if (unreached) return { failure: 'unavailable', reason: shorten(unreached.message) };
   return { failure: 'invalid', reason: shorten(top instanceof Error ? top.message : 'unknown') };
 };
+
+/** Those of the standards. Anyone can send a browser back with another text. */
+const CODE = /^[a-z_]{1,40}$/;
 
 /** The error, its cause, and so on. */
 const causesOf = (error: unknown): unknown[] =>

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { html } from '../../lib/html.ts';
 import { isFault, Problem } from '../../lib/problems.ts';
+import { originOf } from '../../lib/urls.ts';
 import type { Services } from '../../services/index.ts';
 import type { SsoResult, TestedLogin } from '../../services/sso/logins.ts';
 import { logFault } from '../middleware/request-logger.ts';
@@ -88,7 +89,7 @@ export const ssoPages: Pages = {
       return context.sendCard({
         title: 'Logged out',
         body: html`<p>You have been logged out.</p>`,
-        frameAncestors: [new URL(issuer).origin],
+        frameAncestors: [originOf(new URL(issuer).origin)].filter((origin) => origin !== null),
       });
     }),
 };

@@ -58,7 +58,7 @@ export const createFactorProofs = (deps: Deps) => {
       proof: FactorProof,
       transact: (consume: Consume) => Promise<T>,
     ): Promise<T> => {
-      const source = sourceOf(deviceCookies, entry, user);
+      const source = sourceOf(deviceCookies, entry, { ...user, isEnrolled: true });
       const attempt = await throttle.admitCode({ username: user.email, address, source });
       try {
         const result = await transact(await prepare(user, proof));

@@ -86,7 +86,7 @@ export const createPasswordVerification = (deps: Deps) => {
     verify: async (username: string, password: string, entry: PasswordEntry): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
       const user = await findAccount(em, email, clock.now(), staffSecondFactor);
-      const source = sourceOf(deviceCookies, entry, user);
+      const source = sourceOf(deviceCookies, entry, user && { ...user, isEnrolled: user.enrolled > 0 });
       const login = await throttle.admit({ username: email, address, source });
       // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.isActive ? user.passwordHash : null;
@@ -184,28 +184,30 @@ export const sourceOf = (
   user: DeviceOwner | undefined,
 ): LoginSource => {
   if (entry === 'live') return { kind: 'live' };
-  const owner = user ?? { id: 0, lastPasswordSet: new Date(0) };
+  const owner = user ?? { id: 0, lastPasswordSet: new Date(0), isEnrolled: false };
   const device = entry.deviceCookie ? deviceCookies.deviceOf(entry.deviceCookie, owner) : null;
   return device === null ? { kind: 'unknown' } : { kind: 'known', device };
 };
 
 export type DeviceCookies = ReturnType<typeof createDeviceCookies>;
 
-/** The account and password that a cookie is bound to. */
-export type DeviceOwner = { id: number; lastPasswordSet: Date };
+/** The account, password and second factor that a cookie is bound to. */
+export type DeviceOwner = { id: number; lastPasswordSet: Date; isEnrolled: boolean };
 
 /** A random id and its signature. */
 const FORMAT = /^([\w-]{43})\.([\w-]{43})$/;
 
 /**
  * Signs the cookies of browsers that have logged in: OWASP's "device cookies". Such a cookie is no credential: it only gives the
- * browser a count of failed logins of its own. It is bound to the account and the password that was entered, so that an intruder
- * cannot collect cookies for guessing the next password.
+ * browser a count of failed logins of its own. It is bound to the account, the password that was entered, and whether a second factor was
+ * needed, so that an intruder cannot collect cookies for guessing the next password, or codes.
  */
 export const createDeviceCookies = (secretKey: string) => {
   const key = deriveKey(secretKey, 'device cookies');
-  const sign = (device: string, { id, lastPasswordSet }: DeviceOwner): Buffer =>
-    createHmac('sha256', key).update(`${device}\0${id}\0${lastPasswordSet.getTime()}`).digest();
+  const sign = (device: string, { id, lastPasswordSet, isEnrolled }: DeviceOwner): Buffer => {
+    const bound = [device, id, lastPasswordSet.getTime(), ...(isEnrolled ? ['second factor'] : [])];
+    return createHmac('sha256', key).update(bound.join('\0')).digest();
+  };
 
   return {
     /** A new cookie for a browser in which the user has just entered or set this password. */

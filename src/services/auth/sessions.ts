@@ -145,6 +145,7 @@ export const createSessions = (unit: UnitOfWork) => {
         .selectFrom('sessions')
         .innerJoin('users', 'users.id', 'sessions.user_id')
         .select(['users.id', 'users.last_password_set as lastPasswordSet'])
+        .select(condition`'mfa' = any(sessions.methods)`.as('isEnrolled'))
         .where('sessions.digest', '=', tokenDigest(secret))
         .executeTakeFirst();
       return owner ? deviceCookies.issue(owner) : null;

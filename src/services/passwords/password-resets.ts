@@ -72,7 +72,8 @@ export const createPasswordResets = (unit: UnitOfWork) => {
           .execute();
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
-        return (await hasSecondFactor(tx, link.userId)) ? null : { id: link.userId, lastPasswordSet: now };
+        const owner = { id: link.userId, lastPasswordSet: now, isEnrolled: false };
+        return (await hasSecondFactor(tx, link.userId)) ? null : owner;
       });
       await throttle.clear(link.email);
       return owner && deviceCookies.issue(owner);

@@ -51,7 +51,7 @@ export const createPasswords = (unit: UnitOfWork) => {
       await setPassword(tx, { userId: user.id, hash, now, kept });
       const event: AuditEvent = { action: 'password.change', actor: user, target: user.email };
       await audit.record(tx, [{ ...event, clients: user.clientIds }]);
-      return { id: user.id, lastPasswordSet: now };
+      return { id: user.id, lastPasswordSet: now, isEnrolled: false };
     });
     return replaced.catch((error: unknown) => {
       if (error === outdated) return passwordVerification.failAfterVerification(user);

@@ -125,7 +125,9 @@ export const createConnections = (unit: UnitOfWork) => {
         await tx.flush();
         if (connection.isRequired && !before.is_required) await requireRequirable(tx, actor, connection);
         if (before.is_active && !connection.isActive) await endConnectionSessions(tx, id);
-        if (secret !== undefined) await setSecret(tx, id, secret);
+        // It is for the provider to which it was given.
+        const isMoved = connection.issuer !== before.issuer;
+        if (secret !== undefined || isMoved) await setSecret(tx, id, secret ?? null);
         await setGroups(tx, clientId, id, changes);
         const after = await readConnection(tx, clientId, id);
         const changed = changedFields(before, after);

@@ -1,5 +1,5 @@
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { normalizeEmail } from '../../lib/email-address.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -346,4 +346,9 @@ const connectionsByDomain = (em: Em) =>
     .innerJoin('sso_connections as c', 'c.client_id', 'client_domains.client_id')
     .select(['c.id', 'c.name'])
     .where('c.is_active', '=', true)
-    .where('client_domains.verified_at', 'is not', null);
+    .where('client_domains.verified_at', 'is not', null)
+    // A lapsed proof counts as long as no other client has one.
+    .where(
+      condition`(${isProved} or not exists (select from client_domains other where other.domain = client_domains.domain
+        and other.verified_at is not null and other.lapsed_at is null))`,
+    );

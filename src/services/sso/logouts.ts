@@ -1,5 +1,6 @@
 import type { LogoutNotice } from '../../adapters/identity-provider/identity-provider.ts';
-import { clientIdsOf, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { isStorableText } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import { tokenDigest } from '../auth/credentials.ts';
@@ -24,12 +25,11 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
       .where('i.connection_id', '=', connection.id);
     if (subject !== null) owners = owners.where('i.subject', '=', subject);
     if (sid !== null)
-      owners = owners.where('users.id', 'in', (query) =>
-        query
-          .selectFrom('sessions')
-          .select('user_id')
-          .where('connection_id', '=', connection.id)
-          .where('sid', '=', sid),
+      owners = owners.where(
+        condition`users.id in (
+          select user_id from sessions where connection_id = ${connection.id} and sid = ${sid}
+          union all
+          select user_id from login_challenges where connection_id = ${connection.id} and sid = ${sid})`,
       );
     const users = await owners.orderBy('users.id').execute();
     const isOf = isAnyOf(
@@ -87,7 +87,7 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
      */
     bySession: async (connectionId: number, issuer: string, sid: string): Promise<void> => {
       const { connection } = await openConnection(unit, connectionId);
-      if (issuer !== connection.issuer || sid === '')
+      if (issuer !== connection.issuer || sid === '' || !isStorableText(sid))
         throw new Problem('sso-failed', {
           detail: 'The parameters iss and sid name no session of this connection.',
         });

@@ -4,6 +4,7 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
 import {
   type Actor,
@@ -17,6 +18,7 @@ import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
+import { deleteRecoveryCodes } from '../auth/factor-codes.ts';
 import { deleteFactors } from '../auth/second-factors.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
@@ -161,8 +163,9 @@ export const createEmailChanges = (unit: UnitOfWork) => {
           .where('user_id', '=', user.id)
           .where('id', '>=', link.id)
           .execute();
-        // The thief may know the password.
+        // The thief may know the password, and have added a passkey.
         await endAllAccess(tx, user.id, clock.now());
+        await deleteFactorsSince(tx, user.id, new Date(link.requestedAt.getTime() - DAY_MS));
       });
       await undo.catch(rethrowAsTaken('email'));
     },
@@ -235,6 +238,13 @@ const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
   if (!user.isActive) return;
   tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });
   await tx.flush();
+};
+
+/** Deletes the second factors that were added since then, with the recovery codes: whoever added them knew the same as who changed the address. */
+const deleteFactorsSince = async (tx: Em, userId: number, since: Date): Promise<void> => {
+  const factors = kysely(tx).deleteFrom('mfa_factors').where('user_id', '=', userId);
+  const { numDeletedRows } = await factors.where('created_at', '>=', since).executeTakeFirst();
+  if (numDeletedRows > 0n) await deleteRecoveryCodes(tx, userId);
 };
 
 /** Ends the sessions, tokens, launches and the password of a locked user. */

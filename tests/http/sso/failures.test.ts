@@ -211,6 +211,17 @@ failures('says so if the person cancels at the provider', async (fixture) => {
   assert.match(page.text, 'did not log you in. You may have cancelled');
 });
 
+failures('records no text of whoever sends a browser back with an error', async (fixture) => {
+  const { app, connection } = fixture;
+  const visitor = createVisitor(app);
+  const started = await visitor.get(`/sso/${connection}/start/`);
+  const state = new URL(started.location ?? '').searchParams.get('state') ?? '';
+  const query = new URLSearchParams({ state, iss: fixture.provider.issuer, error: 'Call +1 555 0100 now' });
+  assert.is((await visitor.get(`/sso/${connection}/callback/?${query}`)).status, 403);
+
+  assert.is((await lastFailure(app))?.detail, 'The provider answered with an error.');
+});
+
 failures('refuses a state that was used', async (fixture) => {
   const { app, provider } = fixture;
   provider.people.set('ada', { email: ADA });

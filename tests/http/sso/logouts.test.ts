@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createVisitor } from '../../support/http-clients.ts';
+import { enroll, nextCode } from '../../support/second-factors.ts';
 import { actionsOf, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
 import { ACME } from '../../support/test-app.ts';
 
@@ -115,6 +116,39 @@ logouts('ends the session that the page in a frame names', async (fixture) => {
   assert.is(page.status, 200);
   assert.match(String(page.headers['content-security-policy']), `frame-ancestors ${iss}`);
   assert.equal(await whoIn(fixture, browsers), [null, EMAIL]);
+});
+
+logouts('ends a login that waits for the second factor', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const email = 'waits@acme.test';
+  await app.as(ACME).users.create({ email });
+  provider.people.set('waits', { email });
+  await logInWithSso(fixture, { subject: 'waits' });
+  const { secret } = await enroll(app, email);
+  const { visitor } = await logInWithSso(fixture, { subject: 'waits' });
+  const waiting = app
+    .db()
+    .selectFrom('login_challenges')
+    .select('sid')
+    .where('connection_id', '=', connection);
+  const { sid } = await waiting.orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow();
+  const token = await provider.logoutToken({ sid: sid ?? '' });
+  assert.is((await send(fixture, token)).statusCode, 200);
+  await visitor.get('/login/code/');
+  const { location } = await visitor.post('/login/code/', { code: nextCode(app, secret) });
+
+  assert.is(await personOf(app, visitor), null, String(location));
+  assert.is(await waiting.executeTakeFirst(), undefined);
+});
+
+logouts('refuses ids of sessions that no database can store', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const query = new URLSearchParams({ iss: provider.issuer, sid: '\0' });
+  const page = await createVisitor(app).get(`/sso/${connection}/frontchannel-logout/?${query}`);
+  assert.is(page.status, 403);
+  const token = await provider.logoutToken({ sid: 'a\0b' });
+
+  assert.is((await send(fixture, token)).statusCode, 400);
 });
 
 logouts('ends nothing of another connection, or one that is gone', async (fixture) => {
