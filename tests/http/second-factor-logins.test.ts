@@ -152,6 +152,21 @@ logins(
   },
 );
 
+logins('leaves nothing to a token that the password alone got before', async ({ app }) => {
+  const email = 'tokens@acme.test';
+  await addMember(app, email);
+  const { token } = await app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD });
+  const { secret } = await enroll(app, email);
+  const headers = { authorization: `Token ${token}` };
+  const [factor] = (await app.send('GET /mfa/', { headers })).json().factors;
+  for (const line of [`DELETE /mfa/${factor.id}/`, 'POST /mfa/recovery-codes/', 'POST /mfa/totp/'])
+    assert.equal([line, (await app.send(line, { headers })).statusCode], [line, 403]);
+
+  const payload = { code: nextCode(app, secret) };
+  assert.is((await app.send('POST /session/confirm/', { headers, payload })).statusCode, 204);
+  assert.is((await app.send(`DELETE /mfa/${factor.id}/`, { headers })).statusCode, 204);
+});
+
 logins('belongs to the browser in which the password was entered', async ({ app }) => {
   await challenged(app, ADA);
   const payload = { code: nextCode(app, ada.secret) };

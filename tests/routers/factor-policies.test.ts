@@ -98,6 +98,13 @@ preview('counts members, and lists those without a second factor', async ({ app 
   assert.equal(found.required_from, due);
   assert.ok(emails.includes(GRACE) && !emails.includes(ADA));
   assert.is(found.shared, 1);
+  await enroll(app, GRACE);
+  const again = await app.as(ACME).clients.previewFactorPolicy({ id: 1, grace_days: 7 });
+  assert.equal(again, found, 'what people of other clients have is not for the admins of one');
+  assert.is((await app.as(ROOT).clients.previewFactorPolicy({ id: 1, grace_days: 7 })).with_factor, 2);
+  await sql`delete from mfa_factors where user_id = (select id from users where email = ${GRACE})`.execute(
+    app.db(),
+  );
   assert.equal(
     found.users.filter(({ is_shared }) => is_shared).map(({ email }) => email),
     [GRACE],

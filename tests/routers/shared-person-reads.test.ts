@@ -137,4 +137,20 @@ reads('show the marks to the admin of that client, so that the test can fail', a
   console.log(`not read: ${unread.join(', ')}`);
 });
 
+reads('do not say when a password was set before the person joined', async ({ app }) => {
+  const email = 'later@people.test';
+  await app.as(GLOBEX).users.create({ email, client: 2, send_email: false });
+  const before = app.clock.now();
+  app.clock.advance(60_000);
+  await app.as(ROOT).users.update({ email, apps: [SALES] });
+  const setSeenBy = async (admin: string, id: number) => {
+    const users = await app.as(admin).clients.users({ id, search: email });
+    return [...users].find((user) => user.email === email)?.last_password_set;
+  };
+
+  assert.equal(await setSeenBy(GLOBEX, 2), before);
+  assert.equal(await setSeenBy(ROOT, 1), before);
+  assert.equal(await setSeenBy(ACME, 1), app.clock.now());
+});
+
 reads.run();

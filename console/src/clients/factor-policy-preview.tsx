@@ -29,6 +29,7 @@ export const FactorPolicyPreview = ({ clientId, policy, days, sendsMails }: Prop
         {without_factor > 0 && (
           <List.Item>
             {countOf(without_factor, 'person has', 'people have')} none
+            {shared > 0 && ', as far as you can see,'}
             {required_from && ` and need one from ${shortDateOf(required_from)} on`}:{' '}
             {users.map(({ email }) => email).join(', ')}
             {others > 0 && ` and ${others.toLocaleString()} more`}.

@@ -160,21 +160,28 @@ const deleteUnconfirmed = (tx: Em, userId: number) =>
     .where('confirmed_at', 'is', null)
     .execute();
 
-/** A new factor counts in the session in which it was added. Those in other browsers were confirmed by the password alone. */
+/** A new factor counts in the session in which it was added. Other sessions, and tokens, were confirmed by the password alone. */
 const recordFirstProof = async (
   tx: Em,
   { id, credential }: Pick<Actor, 'id' | 'credential'>,
   methods: readonly AuthMethod[],
 ): Promise<void> => {
   const session = credential?.kind === 'session' ? credential : null;
-  await kysely(tx)
+  const db = kysely(tx);
+  await db
     .updateTable('sessions')
     .set({ authenticated_at: new Date(0) })
     .where('user_id', '=', id)
     .where('id', '<>', session?.id ?? 0)
     .execute();
+  await db
+    .updateTable('api_tokens')
+    .set({ authenticated_at: null })
+    .where('user_id', '=', id)
+    .where('id', '<>', credential?.kind === 'token' ? credential.id : 0)
+    .execute();
   if (session)
-    await kysely(tx)
+    await db
       .updateTable('sessions')
       .set({ methods: addMethods(session.proof.methods, methods) })
       .where('id', '=', session.id)

@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import type { FactorKind } from '../../../entities/mfa.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
+import { REQUIRES_SSO } from '../sso/requirement.ts';
 import { type ProviderSession, tokenDigest } from './credentials.ts';
 import type { LoginStep } from './factor-policy.ts';
 import { BY_PASSWORD } from './methods.ts';
@@ -112,6 +113,8 @@ export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: D
     .selectFrom('users')
     .select(['id', 'email', 'last_password_set as lastPasswordSet', CLIENT_IDS])
     .where('id', '=', taken.user_id)
+    // Their client may require single sign-on by now.
+    .where(taken.connection_id === null ? condition`not ${REQUIRES_SSO}` : condition`true`)
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
   const { id, digest, sealed_secret: sealedSecret, connection_id: connectionId, sid } = taken;
   // Those of the version before had none for passwords.

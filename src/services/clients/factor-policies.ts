@@ -3,7 +3,7 @@ import { Client, type FactorPolicy } from '../../../entities/client.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin } from '../access/actor.ts';
+import { type Actor, canViewAll, requireClientAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
 import { isEmpty } from '../audit/audit.ts';
@@ -71,7 +71,8 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
 
   /**
    * Whom a policy would concern: how many have what it demands, and who has not. Nobody is locked out: those who have not set up a second
-   * factor by the end of the grace do so at their next login.
+   * factor by the end of the grace do so at their next login. What people who also belong to other clients have is for superusers and staff only:
+   * others see them among those without one.
    * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, id: number, policy: FactorPolicy, graceDays: number, limit: number) => {
@@ -79,9 +80,10 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
     requireClientAdmin(actor, id);
     const now = clock.now();
     const since = policySince(client.factor_policy_since, client.factor_policy, policy, now) ?? now;
-    const isEnough = condition`${ENROLLED} >= ${Math.max(1, STRENGTH_OF_POLICY[policy])}`;
     const isShared = condition`exists (select from memberships other
       where other.user_id = users.id and other.client_id <> m.client_id)`;
+    const isKnown = canViewAll(actor) ? condition`true` : condition`not ${isShared}`;
+    const isEnough = condition`(${isKnown} and ${ENROLLED} >= ${Math.max(1, STRENGTH_OF_POLICY[policy])})`;
     const members = activeMembers(em, id);
     const without = members.where(condition`not ${isEnough}`);
     const [counts, users, views] = await Promise.all([

@@ -20,7 +20,7 @@ import {
 /** The columns of a user that people who see the user may see, besides `membershipColumns`. */
 const USER_COLUMNS = [
   ...(['email', 'handle', 'first_name', 'last_name', 'profile_color', 'profile_avatar'] as const),
-  ...(['last_login', 'date_joined', 'last_password_set'] as const),
+  ...(['last_login', 'date_joined'] as const),
 ] as const;
 
 /** A JSON object that users see as it was stored. */
@@ -57,6 +57,10 @@ export const membershipColumns = (viewer: Viewer) => {
       ? condition`users.is_active`
       : condition`(users.is_active and coalesce(own.is_active, true))`,
     last_activated: sinceJoined('last_activated'),
+    // When they joined, if it is older.
+    last_password_set: seesAccount
+      ? sql<Date>`users.last_password_set`
+      : sql<Date>`greatest(users.last_password_set, own.since)`,
     last_deactivated: seesAccount
       ? sinceJoined('last_deactivated')
       : sql<Date | null>`greatest(${sinceJoined('last_deactivated')}, own.ended_at)`,
@@ -86,7 +90,8 @@ export const clientsAdministered = (viewer: Viewer) =>
  * condition on the users themselves.
  */
 export const userRows = (em: Em, viewer: Viewer) => {
-  const { extra, is_active, is_demo_user, last_activated, last_deactivated } = membershipColumns(viewer);
+  const own = membershipColumns(viewer);
+  const { extra, is_active, is_demo_user, last_activated, last_deactivated, last_password_set } = own;
   return kysely(em)
     .selectFrom('users')
     .$if(!seesAccounts(viewer), (users) =>
@@ -96,6 +101,7 @@ export const userRows = (em: Em, viewer: Viewer) => {
     .select(USER_COLUMNS.map((column) => `users.${column}` as const))
     .select([extra.as('extra'), is_active.as('is_active'), is_demo_user.as('is_demo_user')])
     .select([last_activated.as('last_activated'), last_deactivated.as('last_deactivated')])
+    .select(last_password_set.as('last_password_set'))
     .select([
       arrayOf(appsSeenBy(viewer).select('a.id')).as('apps'),
       clientsAdministered(viewer).as('clientadmin_of'),

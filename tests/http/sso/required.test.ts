@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { createVisitor } from '../../support/http-clients.ts';
 import { mailedPasswordPath } from '../../support/mails.ts';
 import { rejectsWith } from '../../support/rejects.ts';
+import { challenged, enroll, nextCode, problemIn } from '../../support/second-factors.ts';
 import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
 
@@ -66,6 +67,17 @@ required('lapses with the proof of the domain, but not for people who are connec
   await rejectsWith(tokenWith(app, ADA), 'sso-required');
   assert.ok(await tokenWith(app, GRACE));
   await sql`update client_domains set lapsed_at = null`.execute(app.db());
+});
+
+required('counts for logins that wait for their code', async ({ app, connection }) => {
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, is_required: false });
+  const { secret } = await enroll(app, GRACE);
+  const { answer } = await challenged(app, GRACE);
+  await app.as(ROOT).sso.update({ ...about, is_required: true });
+
+  assert.is(problemIn(await answer(nextCode(app, secret))), 'invalid-challenge');
+  await sql`delete from mfa_factors`.execute(app.db());
 });
 
 required('keeps named tokens and sessions', async ({ app }) => {
