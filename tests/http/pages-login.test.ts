@@ -22,6 +22,14 @@ login('shows the texts of the client whose site it is', async ({ app }) => {
   assert.match(globex.text, 'Welcome to Globex Data');
 });
 
+login('hides the password, and lets password managers fill it in and the user paste it', async ({ app }) => {
+  const { page } = await openLogin(app);
+  const [, attributes = ''] = /<input id="password" ([^>]*)>/.exec(page.body) ?? [];
+
+  assert.match(attributes, 'type="password" autocomplete="current-password"');
+  assert.not.match(page.body, /onpaste|maxlength/);
+});
+
 login('sets an HttpOnly, SameSite=Lax cookie and redirects to the home of the client', async ({ app }) => {
   const { visitor } = await openLogin(app);
   const answer = await visitor.submit('/login/', credentials);
