@@ -120,13 +120,18 @@ export const createOpenIdConnect = ({ fetch, allowsHttp }: Deps): IdentityProvid
   };
 };
 
-/** Providers accept one or both; the standard's default is Basic. */
+/**
+ * Providers accept one or both; the standard's default is Basic, with encoded credentials (RFC 6749 §2.3.1). Some providers do not
+ * decode them, so what need not be encoded is not: `oidc.ClientSecretBasic` encodes dashes and dots, too.
+ */
 const basicOrPost =
   (secret: string): oidc.ClientAuth =>
-  (server, ...rest) => {
+  (server, client, body, headers) => {
     const methods = server.token_endpoint_auth_methods_supported;
     const takesPostOnly = methods !== undefined && !methods.includes('client_secret_basic');
-    return (takesPostOnly ? oidc.ClientSecretPost : oidc.ClientSecretBasic)(secret)(server, ...rest);
+    if (takesPostOnly) return oidc.ClientSecretPost(secret)(server, client, body, headers);
+    const credentials = `${encodeURIComponent(client.client_id)}:${encodeURIComponent(secret)}`;
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
   };
 
 /** The limit of the standard (Core §2), and of the columns. */
@@ -202,6 +207,12 @@ const failureOf = (error: unknown): { failure: ProviderFailure; reason: string }
     if (REGISTRATION_ERRORS.includes(top.error)) return answered('misconfigured', top.error);
     return answered(top.status >= 500 ? 'unavailable' : 'invalid', top.error);
   }
+  // The answer to a wrong client secret (RFC 6749 §5.2). Another scheme is about an access token.
+  if (top instanceof oidc.WWWAuthenticateChallengeError)
+    return answered(
+      top.cause.some(({ scheme }) => scheme === 'basic') ? 'misconfigured' : 'invalid',
+      `with status ${top.status}`,
+    );
   const response = causes.find((cause) => cause instanceof Response);
   if (response) {
     const failure = response.status >= 500 ? 'unavailable' : 'misconfigured';

@@ -260,6 +260,24 @@ failures('refuses an answer in another browser, and with the cookie of another',
   assert.is((await visitor.get(callback)).status, 303);
 });
 
+failures('says that a connection is set up wrongly if the provider refuses its secret', async (fixture) => {
+  const { app, provider } = fixture;
+  provider.people.set('ada', { email: ADA });
+  for (const headers of [{}, { 'www-authenticate': 'Basic' }]) {
+    const visitor = createVisitor(app);
+    const callback = await visitProvider(fixture, visitor, { subject: 'ada' });
+    provider.state.respond = (path, response) => {
+      if (path !== '/token') return false;
+      response.writeHead(401, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify({ error: 'invalid_client' }));
+      return true;
+    };
+    assert.match((await visitor.get(callback)).text, 'is not set up correctly');
+    assert.is((await lastFailure(app))?.reason, 'provider-misconfigured');
+    provider.state.respond = null;
+  }
+});
+
 failures('refuses an answer at the address of another connection', async (fixture) => {
   const { app, provider } = fixture;
   provider.people.set('ada', { email: ADA });
