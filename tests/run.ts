@@ -8,6 +8,7 @@ import {
   CHROMIUM,
   findTempFolder,
   hasPreviousVersion,
+  LEMONLDAP,
   OLD_PROGRAMS,
   PGBOUNCER,
   PREVIOUS,
@@ -50,6 +51,7 @@ const dir = relative(PROJECT, resolve(values.dir));
 /** These tests need programs that no npm package provides. Without them the runner skips the tests and says so. */
 const BROWSER_TESTS = join('tests', 'browser');
 const POOLER_TESTS = join('tests', 'pgbouncer');
+const LEMONLDAP_TESTS = join('tests', 'integrations', 'lemonldap');
 
 /** `.ci/run` installs the programs of an older PostgreSQL. The others need the previous version of Steward from git. */
 const EMBEDDED_UPGRADE_TESTS = join('tests', 'upgrade', 'embedded');
@@ -117,6 +119,7 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
   const missing = [
     { prefix: BROWSER_TESTS, what: absent(CHROMIUM) },
     { prefix: POOLER_TESTS, what: absent(PGBOUNCER) },
+    { prefix: LEMONLDAP_TESTS, what: absent(LEMONLDAP) },
     { prefix: FAILOVER_TESTS, what: missingPrograms() },
     { prefix: DUMP_TEST, what: absent(PG_DUMP) },
     { prefix: EMBEDDED_UPGRADE_TESTS, what: absent(OLD_PROGRAMS) },

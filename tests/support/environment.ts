@@ -16,6 +16,9 @@ export const CHROMIUM =
 /** The executable of Debian's package. */
 export const PGBOUNCER = '/usr/sbin/pgbouncer';
 
+/** Of Debian's liblemonldap-ng-portal-perl, which needs more packages as an OpenID provider: see `.ci/run`. */
+export const LEMONLDAP = '/usr/share/perl5/Lemonldap/NG/Portal/Issuer/OpenIDConnect.pm';
+
 /** Where `.ci/run` installs the programs of PostgreSQL 17, from which the embedded database is upgraded. */
 export const OLD_PROGRAMS = join(import.meta.dirname, '../../node_modules/.cache/postgres-17');
 

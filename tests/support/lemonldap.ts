@@ -1,0 +1,142 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { join } from 'node:path';
+import { makeScratchFolder, writeFiles } from './files.ts';
+import { runProxy } from './proxies.ts';
+
+const PORTAL = join(import.meta.dirname, '../fixtures/lemonldap/portal.psgi');
+const TEMPLATES = '/usr/share/lemonldap-ng/portal/templates';
+
+export const CLIENT_ID = 'steward';
+/** The portal does not decode credentials (RFC 6749 §2.3.1), so this one has nothing to encode. */
+export const CLIENT_SECRET = 'secret-of-steward';
+
+/** For so long after a login, the portal does not ask again, even if it should: the login is fresh. */
+export const FRESH_SECONDS = 1;
+
+type Setup = { port: number; redirectUri: string };
+
+/** The portal as an OpenID provider on loopback, with its demo accounts, whose passwords are their names. */
+export const startLemonldap = async ({ port, redirectUri }: Setup) => {
+  const folder = await makeScratchFolder();
+  const path = (name: string): string => folder.join(name);
+  const issuer = `http://127.0.0.1:${port}`;
+  const store = (name: string) => ({ Directory: path(name), LockDirectory: path(name) });
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const configuration = {
+    cfgNum: 1,
+    cfgAuthor: 'tests',
+    cfgDate: '1',
+    cfgVersion: '2',
+    domain: '127.0.0.1',
+    portal: `${issuer}/`,
+    key: 'a key of tests',
+    authentication: 'Demo',
+    userDB: 'Same',
+    passwordDB: 'Null',
+    registerDB: 'Null',
+    captcha: '::Captcha::None',
+    requireToken: 0,
+    portalForceAuthnInterval: FRESH_SECONDS,
+    globalStorage: 'Apache::Session::File',
+    globalStorageOptions: {
+      ...store('sessions'),
+      generateModule: 'Lemonldap::NG::Common::Apache::Session::Generate::SHA256',
+    },
+    persistentStorage: 'Apache::Session::File',
+    persistentStorageOptions: store('persistent'),
+    demoExportedVars: { cn: 'cn', mail: 'mail', uid: 'uid' },
+    locationRules: { '127.0.0.1': { default: 'accept' } },
+    issuerDBOpenIDConnectActivation: 1,
+    oidcServiceMetaDataIssuer: issuer,
+    oidcServiceAllowAuthorizationCodeFlow: 1,
+    oidcServicePrivateKeySig: privateKey,
+    oidcServicePublicKeySig: publicKey,
+    oidcServiceKeyIdSig: 'key',
+    oidcRPMetaDataExportedVars: { steward: { email: 'mail', name: 'cn', groups: 'groups;array;always' } },
+    oidcRPMetaDataOptionsExtraClaims: { steward: { groups: 'groups' } },
+    oidcRPMetaDataOptions: {
+      steward: {
+        oidcRPMetaDataOptionsClientID: CLIENT_ID,
+        oidcRPMetaDataOptionsClientSecret: CLIENT_SECRET,
+        oidcRPMetaDataOptionsIDTokenSignAlg: 'RS256',
+        oidcRPMetaDataOptionsBypassConsent: 1,
+        oidcRPMetaDataOptionsRequirePKCE: 1,
+        oidcRPMetaDataOptionsRedirectUris: redirectUri,
+      },
+    },
+  };
+  await writeFiles(folder.path, {
+    'settings.ini': [
+      '[all]',
+      'localSessionStorage =',
+      '[configuration]',
+      'type = File',
+      `dirName = ${folder.path}`,
+      'localStorage =',
+      '[portal]',
+      `templateDir = ${TEMPLATES}`,
+    ].join('\n'),
+    'lmConf-1.json': JSON.stringify(configuration),
+    'sessions/.keep': '',
+    'persistent/.keep': '',
+  });
+  const settings = `LLNG_DEFAULTCONFFILE=${path('settings.ini')}`;
+  const listens = ['-s', 'HTTP::Server::PSGI', '-o', '127.0.0.1', '-p', String(port)];
+  const portal = await runProxy(['env', settings, 'plackup', ...listens, PORTAL], {
+    ...{ name: 'LemonLDAP::NG', port, folder },
+  });
+  return { ...portal, issuer, openBrowser: () => createBrowser(issuer) };
+};
+
+type Entered = { user: string; password?: string };
+
+/** A browser at the portal, which keeps its cookies. */
+const createBrowser = (issuer: string) => {
+  const jar = new Map<string, string>();
+  const request = async (url: URL | string, init: RequestInit = {}): Promise<Response> => {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, { redirect: 'manual', ...init, headers: { cookie } });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      jar.set(name, value);
+    }
+    return response;
+  };
+
+  return {
+    /** Opens a URL of the portal, and logs in if it asks for that. Returns where it sends the browser, and whether it has asked. */
+    visit: async (start: string, { user, password = user }: Entered) => {
+      let [url, init, hasAsked] = [new URL(start), {} as RequestInit, false];
+      for (let hops = 0; hops < 9; hops += 1) {
+        const response = await request(url, init);
+        const location = response.headers.get('location');
+        const page = await response.text();
+        // One asks for the password, the other whether to go on.
+        const [form, id, action = '#'] =
+          /<form id="(lform|upgrd)" action="([^"]*)".*?<\/form>/s.exec(page) ?? [];
+        if (location !== null && !location.startsWith(issuer)) return { location, hasAsked };
+        if (location === null && form === undefined) throw new Error(`${response.status} at ${url}: ${page}`);
+        url = new URL(location ?? (action === '#' ? url : action), url);
+        if (form === undefined) {
+          init = {};
+          continue;
+        }
+        const hidden = form.matchAll(/<input type="hidden"[^>]* name="([^"]+)"(?: value="([^"]*)")?/g);
+        const body = new URLSearchParams(
+          [...hidden].map(([, name = '', value = '']): [string, string] => [name, value]),
+        );
+        if (id === 'lform') {
+          body.append('user', user);
+          body.append('password', password);
+          hasAsked = true;
+        }
+        init = { method: 'POST', body };
+      }
+      throw new Error(`too many pages from ${start}`);
+    },
+  };
+};
