@@ -2,10 +2,12 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { countUnreadableFactors } from '../../src/services/auth/factor-codes.ts';
+import { whileLocked } from '../support/database-sessions.ts';
 import { mailedPasswordPath } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   codeAt,
+  confirmTokens,
   enroll,
   forgetAttempts,
   nextCode,
@@ -70,15 +72,33 @@ factors('count after their first code only', async ({ app }) => {
 
 factors('are started anew by a second start, and within an hour', async ({ app }) => {
   const grace = app.as(GRACE);
+  await confirmTokens(app, GRACE);
   const first = await grace.mfa.startTotp({});
   const second = await grace.mfa.startTotp({ name: 'Phone' });
   assert.not.equal(first.secret, second.secret);
   await rejectsWith(grace.mfa.confirmTotp({ code: codeAt(first.secret, app.clock.now()) }), 'invalid-otp');
   app.clock.advance(HOUR_MS);
+  await rejectsWith(grace.mfa.startTotp({}), 'reauthentication-required');
+  await confirmTokens(app, GRACE);
   await rejectsWith(grace.mfa.confirmTotp({ code: codeAt(second.secret, app.clock.now()) }), 'not-found');
 });
 
+factors('that are added while another request waits make it confirm anew', async ({ app }) => {
+  const { token } = await app.as(null).tokens.create({ username: EDSGER, password: DEMO_PASSWORD });
+  const headers = { authorization: `Token ${token}` };
+  const waiting = await whileLocked(
+    app,
+    { email: EDSGER },
+    () => app.send('POST /mfa/recovery-codes/', { headers }),
+    () => sql`update api_tokens set authenticated_at = null`.execute(app.db()),
+  );
+
+  assert.is(waiting.statusCode, 403);
+  assert.match(waiting.json().type, 'reauthentication-required');
+});
+
 factors('name the client in the authenticator app', async ({ app }) => {
+  await confirmTokens(app, ADA);
   const { secret, otpauth_url } = await app.as(ADA).mfa.startTotp({});
   const url = new URL(otpauth_url);
 

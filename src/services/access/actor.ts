@@ -144,7 +144,7 @@ export const requireRecentPassword = ({ credential }: Actor, now: Date): void =>
  * As `requireRecentPassword`, of tokens too: one that was stolen, perhaps before the user set up a second factor, must not be able to remove it.
  * @throws Problem `reauthentication-required`
  */
-export const requireConfirmation = ({ credential }: Actor, now: Date): void => {
+export const requireConfirmation = (credential: { authenticatedAt: Date | null } | null, now: Date): void => {
   if (credential && !isRecent(credential.authenticatedAt, now))
     throw new Problem('reauthentication-required');
 };

@@ -1,14 +1,14 @@
-import type { Insertable } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
-import { type Actor, requireConfirmation, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, type Credential, requireConfirmation } from '../access/actor.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { hasSecondFactor } from './credentials.ts';
+import { CREDENTIAL_TABLES, hasSecondFactor } from './credentials.ts';
 import { type CodeOwner, replaceRecoveryCodes } from './factor-codes.ts';
 import { type AuthMethod, addMethods } from './methods.ts';
 
@@ -23,8 +23,8 @@ const SERVICE_NAME = 'Steward';
 type Change = { now: Date; isFirst: boolean };
 
 /**
- * Runs a change of the actor's own factors. Changes of one user run one after another. A token of a user who has a factor must be
- * confirmed, or one that was stolen could remove it, or add another one.
+ * Runs a change of the actor's own factors. Changes of one user run one after another. Tokens must be confirmed, too: one that was stolen
+ * could remove a factor, or add one that locks the user out.
  * @throws Problem `reauthentication-required`, `unauthenticated`
  */
 export const changeOwnFactors = <T>(
@@ -34,12 +34,22 @@ export const changeOwnFactors = <T>(
 ): Promise<T> =>
   em.transactional(async (tx) => {
     const now = clock.now();
-    requireRecentPassword(actor, now);
+    requireConfirmation(actor.credential, now);
     if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-    const isFirst = !(await hasSecondFactor(tx, actor.id));
-    if (!isFirst) requireConfirmation(actor, now);
-    return work(tx, { now, isFirst });
+    // The first factor, added while this waited for the lock, sets the others back.
+    requireConfirmation(await readConfirmation(tx, actor.credential), now);
+    return work(tx, { now, isFirst: !(await hasSecondFactor(tx, actor.id)) });
   });
+
+/** When the credential was confirmed, as of now. */
+const readConfirmation = async (tx: Em, credential: Credential | null) => {
+  if (!credential) return null;
+  const { rows } = await sql<{ authenticatedAt: Date | null }>`
+    select authenticated_at as "authenticatedAt" from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id}`.execute(
+    kysely(tx),
+  );
+  return rows[0] ?? { authenticatedAt: null };
+};
 
 type OwnAction = 'mfa.enroll' | 'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes';
 

@@ -1,11 +1,11 @@
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
-import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { newMail } from '../mail/new-mail.ts';
-import { REQUIRES_SSO } from '../sso/requirement.ts';
+import { IS_CONNECTED, REQUIRES_SSO } from '../sso/requirement.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';
@@ -93,7 +93,7 @@ const findPasswordLink = async (em: Em, links: SignedLinks, token: string, now: 
     .innerJoin('users', 'users.id', 'link.user_id')
     .select(['link.id', 'link.user_id as userId', 'link.created_at as createdAt'])
     .select(['users.email', 'users.first_name as firstName', 'users.last_name as lastName'])
-    .select(REQUIRES_SSO.as('requiresSso'))
+    .select(condition`(${REQUIRES_SSO} and ${IS_CONNECTED})`.as('requiresSso'))
     .where('link.id', '=', parsed.id)
     .where('link.expires_at', '>', now)
     .where('users.is_active', '=', true)

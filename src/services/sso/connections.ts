@@ -202,19 +202,19 @@ const requireActivatable = async (tx: Em, connection: SsoConnectionRecord): Prom
 
 type SsoConnectionRecord = Pick<
   InstanceType<typeof SsoConnection.class>,
-  'id' | 'testedAt' | 'client' | 'isActive'
+  'id' | 'testedAt' | 'client' | 'isActive' | 'issuer'
 >;
 
 /**
  * Call it when the connection is required: actors who must not use their password any more need another way in.
  * @throws Problem `invalid-input` on `is_required`
  */
-const requireRequirable = async (tx: Em, actor: Actor, { id, isActive }: SsoConnectionRecord) => {
+const requireRequirable = async (tx: Em, actor: Actor, { id, isActive, issuer }: SsoConnectionRecord) => {
   if (!isActive) throw invalid({ is_required: ['Activate the connection first.'] });
   const users = kysely(tx).selectFrom('users').select('id').where('id', '=', actor.id);
   if (!(await users.where(REQUIRES_SSO).executeTakeFirst())) return;
   const own = kysely(tx).selectFrom('external_identities').select('id').where('user_id', '=', actor.id);
-  if (!(await own.where('connection_id', '=', id).executeTakeFirst()))
+  if (!(await own.where('connection_id', '=', id).where('issuer', '=', issuer).executeTakeFirst()))
     throw invalid({
       is_required: ['Log in with this connection yourself first. Otherwise you would lock yourself out.'],
     });

@@ -56,7 +56,7 @@ export type Decision =
   | { kind: 'log-in'; user: KnownUser; identityId: number }
   /** They have an account, and must show that it is theirs. `hasInvitation`: linking accepts it. */
   | { kind: 'link'; user: KnownUser; hasInvitation: boolean }
-  /** They are a member who has never logged in, nor had another client: no login could show more than the provider does. */
+  /** They are a member who has no password, and had no other client: no login could show more than the provider does. */
   | { kind: 'adopt'; user: KnownUser }
   | { kind: 'accept-invitation'; email: string }
   | { kind: 'create'; email: string }
@@ -152,9 +152,8 @@ const findUser = (em: Em, clientId: number, key: number | string) =>
         'isElsewhere',
       ),
       condition`coalesce(not own.is_active_member, false)`.as('isSuspended'),
-      // Accounts of other clients of before may be more than the provider should show. A password is deleted when an address changes.
-      condition`(users.password_hash is not null or users.last_login is not null or ${HAS_SECOND_FACTOR}
-        or users.shared_since is not null
+      // Accounts of other clients of before may be more than the provider should show.
+      condition`(users.password_hash is not null or ${HAS_SECOND_FACTOR} or users.shared_since is not null
         or exists (select from external_identities i where i.user_id = users.id))`.as('hasLogin'),
     ])
     .where(typeof key === 'number' ? 'users.id' : 'users.email', '=', key)

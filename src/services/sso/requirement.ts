@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import { condition } from '../../db/kysely.ts';
 
+/** SQL: whether a row of `users` has logged in with a provider. Others need their password once, to connect the account. */
+export const IS_CONNECTED = condition`exists (select from external_identities i where i.user_id = users.id)`;
+
 /**
  * SQL: whether a row of `users` must not use a password, because their client requires its connection for their domain. Not those whom
  * no connection logs in: people of several clients, superusers and staff. After a proof has lapsed, only those who can still log in with
@@ -14,4 +17,4 @@ export const REQUIRES_SSO = condition`(not (users.is_superuser or users.is_staff
     and not exists (select from memberships o where o.user_id = users.id and o.client_id <> m.client_id)
     and d.domain = ${sql`split_part(users.email, '@', 2)`}
     and (d.lapsed_at is null or exists (
-      select from external_identities i where i.user_id = users.id and i.connection_id = c.id))))`;
+      select from external_identities i where i.user_id = users.id and i.connection_id = c.id and i.issuer = c.issuer))))`;

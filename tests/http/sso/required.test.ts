@@ -30,15 +30,33 @@ required('says no more than before for a wrong password, or without an account',
   await rejectsWith(tokenWith(app, 'nobody@acme.test'), 'invalid-credentials');
 });
 
-required('refuses the password reset', async ({ app }) => {
-  await app.as(ROOT).users.bulkUpdate({ emails: [GRACE], action: 'send-password-link' });
-  const path = await mailedPasswordPath(app, GRACE);
+required('refuses the password reset of people who are connected', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'connected@acme.test';
+  await app.as(ACME).users.create({ email, send_email: false });
+  provider.people.set('connected', { email });
+  await logInWithSso(fixture, { subject: 'connected' });
+  await app.as(ROOT).users.bulkUpdate({ emails: [email], action: 'send-password-link' });
+  const path = await mailedPasswordPath(app, email);
   const token = new URL(path, 'http://localhost').searchParams.get('token') ?? '';
   await rejectsWith(app.as(null).passwords.verifyToken({ token }), 'sso-required');
   const reset = { token, password: 'Violet-harbor-92-kite' };
   await rejectsWith(app.as(null).passwords.reset(reset), 'sso-required');
   assert.match((await createVisitor(app).get(path)).text, 'Your organization requires single sign-on.');
 });
+
+required(
+  'lets people who are not connected yet set the password with which they connect',
+  async ({ app }) => {
+    await app.as(ROOT).users.bulkUpdate({ emails: [GRACE], action: 'send-password-link' });
+    const path = await mailedPasswordPath(app, GRACE);
+    const token = new URL(path, 'http://localhost').searchParams.get('token') ?? '';
+    await app.as(null).passwords.reset({ token, password: 'Violet-harbor-92-kite' });
+    await rejectsWith(tokenWith(app, GRACE, 'Violet-harbor-92-kite'), 'sso-required');
+    await sql`update users set password_hash = (select password_hash from users where email = ${ADA})
+    where email = ${GRACE}`.execute(app.db());
+  },
+);
 
 required(
   'leaves people of other clients and domains, superusers and staff their passwords',
