@@ -4,10 +4,23 @@ import * as assert from 'uvu/assert';
 import type { MailKind } from '../../entities/outbox-mail.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { enqueuePolicyReminders } from '../../src/services/auth/factor-notices.ts';
+import { factorState, nextLoginStep } from '../../src/services/auth/factor-policy.ts';
 import { setFactorPolicy } from '../support/factor-policies.ts';
+import { createScript } from '../support/http-clients.ts';
+import { enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { enroll } from '../support/second-factors.ts';
-import { ACME, ADA, appSuite, GLOBEX, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { enroll, problemIn } from '../support/second-factors.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
 
 const policies = appSuite('clients.updateFactorPolicy');
 
@@ -19,6 +32,26 @@ policies.before.each(async ({ app }) => {
 
 const update = (app: TestApp, changes: object, email = ACME) =>
   app.as(email).clients.updateFactorPolicy({ id: 1, ...changes });
+
+policies('demands a passkey of an admin who has an app only after a grace', async ({ app }) => {
+  await enroll(app, ACME);
+  const demand = (days: number) => update(app, { factor_policy: 'passkey', factor_grace_days: days });
+  const refused = await rejectsWith(demand(0), 'invalid-input');
+  assert.match(refused.fields?.factor_grace_days?.[0] ?? '', 'You have no passkey yet');
+
+  await demand(1);
+  await enrollPasskey(app, ACME);
+  assert.is((await demand(0)).factor_grace_days, 0);
+});
+
+policies('counts for passkeys those who have one', async ({ app }) => {
+  await enroll(app, ADA);
+  await enrollPasskey(app, GRACE);
+  const count = async (policy: 'required' | 'passkey') =>
+    (await app.as(ACME).clients.previewFactorPolicy({ id: 1, policy })).with_factor;
+
+  assert.equal([await count('required'), await count('passkey')], [2, 1]);
+});
 
 policies('begins when it demands more, and not when it demands less or the same', async ({ app }) => {
   const start = app.clock.now();
@@ -210,6 +243,15 @@ mails('are five a day at most, if an admin changes the policy to and fro', async
   await update(app, { factor_policy: 'required' }, ROOT);
 });
 
+const addresses = appSuite('a policy for passkeys of a service without a host name', {
+  BASE_URL: 'http://192.0.2.7:8000',
+});
+
+addresses('is refused, because no browser has passkeys there', async ({ app }) => {
+  await rejectsWith(update(app, { factor_policy: 'passkey' }), 'passkeys-unavailable');
+  assert.is((await update(app, { factor_policy: 'required' })).factor_policy, 'required');
+});
+
 const large = appSuite('a policy for second factors of 1,000 people');
 
 /** Statements that the work sends to the database. */
@@ -254,7 +296,31 @@ large('is previewed and mailed with as many statements as one of ten', async ({ 
   assert.is((await recipients(app, 'second-factor-reminder')).length, found.without_factor);
 });
 
+large('ends the access of nobody on the day it begins', async ({ app }) => {
+  await update(app, { factor_policy: 'off' }, ROOT);
+  const before = createScript(app);
+  await before.logIn(ADA, DEMO_PASSWORD);
+  await update(app, { factor_policy: 'required', factor_grace_days: 7 }, ROOT);
+  const lacking = async () =>
+    (
+      await app
+        .db()
+        .selectFrom('users')
+        .select(factorState('off'))
+        .where(sql<boolean>`email like 'many%@acme.test'`)
+        .execute()
+    ).filter((state) => nextLoginStep(state, ['pwd'], app.clock.now()) !== null).length;
+
+  assert.is(await lacking(), 0);
+  assert.is((await before.send('GET !/gate/sales/')).statusCode, 204);
+  assert.is((await createScript(app).logIn(ADA, DEMO_PASSWORD)).statusCode, 200);
+  app.clock.advance(7 * DAY_MS);
+  assert.is(await lacking(), 1000);
+  assert.is(problemIn(await createScript(app).logIn(ADA, DEMO_PASSWORD)), 'second-factor-required');
+});
+
 policies.run();
 preview.run();
 mails.run();
+addresses.run();
 large.run();
