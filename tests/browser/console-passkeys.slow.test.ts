@@ -62,6 +62,12 @@ passkeys(
     await page.getByText(/^Passkey since .*, not used yet$/).waitFor();
     assert.is(codes.length, 10);
 
+    await page.getByRole('button', { name: 'Rename Work laptop' }).click();
+    const renaming = page.getByRole('dialog', { name: 'Rename Work laptop' });
+    await renaming.getByLabel('Name').fill('Laptop at work');
+    await renaming.getByRole('button', { name: 'Rename' }).click();
+    await page.getByText('Laptop at work').waitFor();
+
     await page.goto('/');
     await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.goto('/login/?next=/console/account');
@@ -69,7 +75,7 @@ passkeys(
     await page.getByText(/^Passkey since .*, last used/).waitFor();
 
     app.clock.advance(16 * MINUTE_MS);
-    await page.getByRole('button', { name: 'Remove Work laptop' }).click();
+    await page.getByRole('button', { name: 'Remove Laptop at work' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     const prompt = page.getByRole('dialog', { name: 'Confirm with your passkey' });
     await authenticator.setVerified(false);

@@ -11,6 +11,7 @@ import { notify } from '../components/toasts.ts';
 import { factorNoticeOf } from '../layout/factor-banner.tsx';
 import { useSession } from '../layout/use-session.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
+import { RenameFactor } from './rename-factor.tsx';
 
 /** Loaded when it opens, with what draws the QR code. */
 const Enrolment = lazy(async () => ({ default: (await import('./enrolment.tsx')).Enrolment }));
@@ -24,6 +25,7 @@ export const SecondFactors = () => {
   const own = useQuery(trpc.mfa.list.queryOptions());
   const { start, remove, renew, error, prompt } = useFactorChanges();
   const [toRemove, setToRemove] = useState<SecondFactor | null>(null);
+  const [toRename, setToRename] = useState<SecondFactor | null>(null);
   const [isRenewing, setRenewing] = useState(false);
   const [isAddingPasskey, setAddingPasskey] = useState(false);
   const notice = factorNoticeOf(useSession().second_factor);
@@ -46,15 +48,24 @@ export const SecondFactors = () => {
           factors={factors}
           codesLeft={own.data.recovery_codes}
           actionOf={(factor) => (
-            <Button
-              variant="default"
-              size="compact-sm"
-              flex="none"
-              onClick={() => setToRemove(factor)}
-              aria-label={`Remove ${factor.name}`}
-            >
-              Remove
-            </Button>
+            <Group gap="xs" flex="none">
+              <Button
+                variant="default"
+                size="compact-sm"
+                onClick={() => setToRename(factor)}
+                aria-label={`Rename ${factor.name}`}
+              >
+                Rename
+              </Button>
+              <Button
+                variant="default"
+                size="compact-sm"
+                onClick={() => setToRemove(factor)}
+                aria-label={`Remove ${factor.name}`}
+              >
+                Remove
+              </Button>
+            </Group>
           )}
         />
       )}
@@ -112,6 +123,7 @@ export const SecondFactors = () => {
       >
         The present ones end. The new ones are shown once.
       </ConfirmModal>
+      {toRename && <RenameFactor key={toRename.id} factor={toRename} onClose={() => setToRename(null)} />}
       <ConfirmModal
         isOpen={toRemove !== null}
         title={`Remove ${toRemove?.name ?? ''}?`}
