@@ -1,5 +1,6 @@
 import { Group, Skeleton, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
 import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -89,8 +90,9 @@ const ClientAccess = ({ client }: { client: Client }) => {
           type="search"
           aria-label="Search people"
           placeholder="Name or email address"
+          leftSection={<IconSearch size={16} stroke={1.6} aria-hidden />}
           flex={{ base: '1 1 100%', sm: '1 1 9rem' }}
-          maw={{ sm: 320 }}
+          maw={{ sm: 300 }}
           defaultValue={filter.search}
           onChange={({ currentTarget: { value } }) => search(value)}
         />
