@@ -1,0 +1,134 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import type { FactorPolicy } from '../../../entities/client.ts';
+import { setApp } from '../../support/access-views.ts';
+import { setFactorPolicy } from '../../support/factor-policies.ts';
+import { enrollPasskey } from '../../support/passkeys.ts';
+import { enroll } from '../../support/second-factors.ts';
+import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
+import { ACME, ROOT, type TestApp } from '../../support/test-app.ts';
+import { SALES } from '../../support/usage.ts';
+
+/** Each kind of person × policy × grace × second factor × what the provider states: the login, and the app after it. */
+const matrix = ssoSuite('single sign-on and policies for second factors');
+
+const POLICIES: FactorPolicy[] = ['off', 'optional', 'required', 'passkey'];
+const FACTORS = ['none', 'app', 'passkey'] as const;
+/** The claim `amr`: a password, a second factor, a passkey. */
+const STATED = [['pwd'], ['mfa'], ['hwk']];
+
+type Expected = { location: string | undefined; isLoggedIn: boolean; ticket: number; launch: string };
+
+const CODE = '/login/code/';
+const ENROL = '/login/enrol/';
+const WAITS = { isLoggedIn: false, ticket: 401, launch: '/login/?next=%2Flaunch%2Fsales%2F' };
+const OPENS = { location: '/', isLoggedIn: true, ticket: 200, launch: 'https://sales.test/' };
+/** Logged in with less than the app needs now: the page asks for the passkey that the person has. */
+const STEPS_UP = { ...OPENS, ticket: 403, launch: '/login/code/?next=%2Flaunch%2Fsales%2F&passkey=1' };
+
+/** By what the provider states, for a person without a second factor, with an app, and with a passkey. */
+const BY_DEMAND: Record<
+  'nothing' | 'a second factor' | 'a passkey',
+  Record<string, [unknown, unknown, unknown]>
+> = {
+  nothing: {
+    pwd: [OPENS, { location: CODE, ...WAITS }, { location: CODE, ...WAITS }],
+    mfa: [OPENS, OPENS, OPENS],
+    hwk: [OPENS, OPENS, OPENS],
+  },
+  'a second factor': {
+    pwd: [
+      { location: ENROL, ...WAITS },
+      { location: CODE, ...WAITS },
+      { location: CODE, ...WAITS },
+    ],
+    mfa: [OPENS, OPENS, OPENS],
+    hwk: [OPENS, OPENS, OPENS],
+  },
+  'a passkey': {
+    pwd: [
+      { location: ENROL, ...WAITS },
+      { location: CODE, ...WAITS },
+      { location: CODE, ...WAITS },
+    ],
+    mfa: [{ location: ENROL, ...WAITS }, { location: ENROL, ...WAITS }, STEPS_UP],
+    hwk: [OPENS, OPENS, OPENS],
+  },
+};
+
+const demandOf = (policy: FactorPolicy, isGraceOver: boolean) => {
+  if (!isGraceOver || policy === 'off' || policy === 'optional') return 'nothing';
+  return policy === 'passkey' ? 'a passkey' : 'a second factor';
+};
+
+const MEMBER = 'member@acme.test';
+
+matrix.before(async ({ app, provider }) => {
+  await setApp(app, { launch_url: 'https://sales.test/' });
+  for (const email of [MEMBER, 'shared@acme.test', 'staff@acme.test', 'superuser@acme.test']) {
+    await app.as(ACME).users.create({ email, apps: [SALES] });
+    provider.people.set(email, { email });
+  }
+  await app.as(ROOT).roles.setClientAdmin({ id: 2, email: 'shared@acme.test', is_admin: true });
+  await sql`update users set is_staff = email like 'staff%', is_superuser = email like 'superuser%'
+    where email like '%@acme.test' and email ~ '^(staff|superuser)@'`.execute(app.db());
+});
+
+const prepare = async (
+  app: TestApp,
+  factor: (typeof FACTORS)[number],
+  policy: FactorPolicy,
+  isGraceOver: boolean,
+) => {
+  await sql`delete from mfa_factors`.execute(app.db());
+  await setFactorPolicy(app, ACME_ID, { policy: 'off' });
+  if (factor === 'app') await enroll(app, MEMBER);
+  if (factor === 'passkey') await enrollPasskey(app, MEMBER);
+  await setFactorPolicy(app, ACME_ID, { policy, daysAgo: 10, graceDays: isGraceOver ? 5 : 30 });
+};
+
+const outcomeOf = async (
+  app: TestApp,
+  { visitor, page }: Awaited<ReturnType<typeof logInWithSso>>,
+): Promise<Expected> => {
+  const cookie = [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  const headers = { cookie, 'x-csrftoken': visitor.jar.get('csrftoken') ?? '' };
+  const launch = (await visitor.get('/launch/sales/')).location ?? '';
+  return {
+    location: page.location,
+    isLoggedIn: (await personOf(app, visitor)) !== null,
+    ticket: (await app.send(`POST /jb/apps/${SALES}/ticket/`, { headers })).statusCode,
+    launch: launch.replace(/\?code=.*/, ''),
+  };
+};
+
+for (const policy of POLICIES)
+  for (const isGraceOver of [false, true])
+    for (const [index, factor] of FACTORS.entries())
+      for (const amr of STATED)
+        matrix(
+          `a member with ${factor === 'none' ? 'none' : `an ${factor}`}, whom the provider states by ${amr}, if it is ${policy}, ${isGraceOver ? 'after' : 'during'} the grace`,
+          async (fixture) => {
+            const { app } = fixture;
+            await prepare(app, factor, policy, isGraceOver);
+            const login = await logInWithSso(fixture, { subject: MEMBER, amr });
+
+            assert.equal(
+              await outcomeOf(app, login),
+              BY_DEMAND[demandOf(policy, isGraceOver)][String(amr)]?.[index],
+            );
+          },
+        );
+
+for (const person of ['shared', 'staff', 'superuser'])
+  for (const policy of POLICIES)
+    for (const amr of STATED)
+      matrix(`a ${person} person is not logged in, stated by ${amr}, if it is ${policy}`, async (fixture) => {
+        await prepare(fixture.app, 'none', policy, true);
+        const login = await logInWithSso(fixture, { subject: `${person}@acme.test`, amr });
+
+        assert.match(login.page.text, 'does not belong to your organization alone');
+        assert.equal(await outcomeOf(fixture.app, login), { location: undefined, ...WAITS });
+      });
+
+matrix.run();
