@@ -110,7 +110,7 @@ sent('keep neither links nor what they are made of', async ({ app }) => {
     const kept = await variablesOf(app, id);
     assert.match(kept, MAIL_FROM);
     for (const secret of [...links, ...tokens, invitation.key]) assert.not.match(kept, secret);
-    assert.not.match(kept, /link_id|change_id|"[^"]*(key|token)"/);
+    assert.not.match(kept, /link_id|change_id|"([^"]*_)?(key|token)"/);
   }
   await app.as(ADA).profile.cancelEmail();
 });
