@@ -97,6 +97,7 @@ const conditionsWith = <Time extends z.ZodType<Date>>(time: Time) => ({
   /** Neither a login since then, nor any use of an app since that day began in UTC. */
   last_seen_before: time.optional(),
   password_expired: z.boolean().optional(),
+  second_factor: z.boolean().optional(),
 });
 
 export const userConditions = conditionsWith(InstantKey);

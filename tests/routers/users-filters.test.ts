@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { USER_SORTS } from '../../src/services/users/user-filter.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { enroll } from '../support/second-factors.ts';
 import {
   ACME,
   ADA,
@@ -130,6 +131,22 @@ filters('find expired passwords by the policies that the viewer can see', async 
   assert.not.ok((await emails(app, { password_expired: false })).includes(ADA));
 });
 
+filters('find second factors of people whose account the viewer may change', async ({ app }) => {
+  const own = await sorted(app, { second_factor: false, client: 1 }, ACME);
+  // Ada belongs to two clients by now.
+  assert.equal(own, [ACME, GRACE, IDLE]);
+  await enroll(app, GRACE);
+  await enroll(app, ADA);
+
+  assert.equal(await sorted(app, { second_factor: true }, ACME), [GRACE]);
+  assert.equal(await sorted(app, { second_factor: false }, ACME), [ACME, IDLE]);
+  assert.equal(await sorted(app, { second_factor: true }), [ADA, GRACE]);
+  assert.ok((await sorted(app, { second_factor: false })).includes(STAFF));
+  assert.equal(await sorted(app, { second_factor: true }, STAFF), []);
+  assert.equal(await sorted(app, { second_factor: false }, STAFF), [STAFF], 'their own is no secret');
+  await app.db().deleteFrom('mfa_factors').execute();
+});
+
 filters('count what they list', async ({ app }) => {
   const inputs: Input[] = [
     {},
@@ -138,6 +155,7 @@ filters('count what they list', async ({ app }) => {
     { client: 1, never_logged_in: true },
     { last_login_before: daysAgo(app, 5) },
     { last_seen_before: daysAgo(app, 5) },
+    { second_factor: false },
   ];
   for (const as of [ROOT, STAFF, ACME])
     for (const input of inputs) {

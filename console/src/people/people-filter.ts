@@ -14,6 +14,7 @@ export type PeopleFilter = Pick<
   | 'role'
   | 'never_logged_in'
   | 'password_expired'
+  | 'second_factor'
   | 'sort'
 > & {
   /** People who have not logged in for this many days. */
@@ -42,6 +43,7 @@ export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => 
   role: oneOf(address.role, Object.keys(ROLES) as (keyof typeof ROLES)[]),
   never_logged_in: booleanOf(address.never_logged_in),
   password_expired: booleanOf(address.password_expired),
+  second_factor: booleanOf(address.second_factor),
   idle_days: numberOf(address.idle_days),
   unseen_days: numberOf(address.unseen_days),
   sort: oneOf(

@@ -3,6 +3,8 @@ import { memo, useState } from 'react';
 import { trpc } from '../api.ts';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
+import { canAdminister } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 import { type PeopleFilter, peopleFilter, ROLES } from './people-filter.ts';
 
 /** Less than the time between two keys: a list that is no longer wanted is aborted. */
@@ -13,6 +15,7 @@ const choicesOf = (labels: Record<string, string>) =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
 
 const STATES = choicesOf({ true: 'Active', false: 'Inactive' });
+const FACTORS = choicesOf({ false: 'Without one', true: 'With one' });
 const ROLE_CHOICES = choicesOf(ROLES);
 const LAST_SEEN = choicesOf({
   30: 'Over 30 days ago',
@@ -71,6 +74,7 @@ export const PeopleFilters = memo(({ filter, onChange }: Props) => (
         })
       }
     />
+    <FactorChip filter={filter} onChange={onChange} />
     {filter.password_expired !== undefined && (
       <FixedChip label="Password" onClear={() => onChange({ password_expired: undefined })}>
         Password: {filter.password_expired ? 'expired' : 'valid'}
@@ -81,6 +85,17 @@ export const PeopleFilters = memo(({ filter, onChange }: Props) => (
 
 const textOf = (value: number | boolean | undefined): string | undefined =>
   value === undefined ? undefined : String(value);
+
+/** For those who may change accounts: nobody else knows of second factors. */
+const FactorChip = ({ filter, onChange }: Props) =>
+  canAdminister(useSession().roles) && (
+    <FilterChip
+      label="Second factor"
+      choices={FACTORS}
+      value={textOf(filter.second_factor)}
+      onChange={(value) => onChange({ second_factor: value === undefined ? undefined : value === 'true' })}
+    />
+  );
 
 /** The apps are loaded when they are wanted. */
 const AppChip = ({ filter, onChange }: Props) => {

@@ -114,6 +114,15 @@ export const hasClientRole = (viewer: Viewer, { column }: ClientRole, clientId?:
     and ${clientId === undefined ? ALWAYS : isOneOf(sql`m.client_id`, [clientId])}
     and ${userClientVisibleTo(viewer, sql`m.user_id`, sql`m.client_id`)})`;
 
+/** `userAdminRefusal` in SQL: users whose account the viewer may change, and whose logins they may see; and themselves. */
+export const accountVisibleTo = (viewer: Viewer): Condition =>
+  can(viewer, 'administer')
+    ? ALWAYS
+    : condition`(users.id = ${viewer.id} or not ${hasGlobalRole()}
+        and exists (select from memberships m where m.user_id = users.id)
+        and not exists (select from memberships m where m.user_id = users.id
+          and not ${clientManagedBy(viewer, sql`m.client_id`)}))`;
+
 /** Rows of `users` whose apps the manager may change, if they are members of a client of the manager: as `users.update`. */
 export const userAppsManagedBy = (manager: Roles): Condition => sql`
   (not exists (select from memberships m

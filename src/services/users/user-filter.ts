@@ -4,8 +4,15 @@ import { afterCursor, cursorRow } from '../../db/pagination.ts';
 import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { CLIENT_ROLES, GLOBAL_ROLES } from '../access/permissions.ts';
-import { clientVisibleTo, hasClientRole, userVisibleTo, type Viewer } from '../access/visibility.ts';
+import {
+  accountVisibleTo,
+  clientVisibleTo,
+  hasClientRole,
+  userVisibleTo,
+  type Viewer,
+} from '../access/visibility.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
+import { HAS_SECOND_FACTOR } from '../auth/credentials.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { dayOf } from '../usage/usage-windows.ts';
 import { membershipColumns, userRows } from './user-rows.ts';
@@ -54,6 +61,8 @@ export type UserFilter = {
   last_seen_before?: Date | undefined;
   /** Of active users, by the policies of clients that the viewer may see. */
   password_expired?: boolean | undefined;
+  /** Whether they have one, of users whose account the viewer may change. */
+  second_factor?: boolean | undefined;
   /** The client that `role` refers to, by default any. */
   client?: number | undefined;
   sort?: UserSort | undefined;
@@ -96,6 +105,11 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
   if (filter.password_expired !== undefined) {
     const hasExpired = hasExpiredPassword(viewer, now);
     conditions.push(filter.password_expired ? hasExpired : sql`not ${hasExpired}`);
+  }
+  if (filter.second_factor !== undefined) {
+    const isWanted = filter.second_factor ? HAS_SECOND_FACTOR : sql<boolean>`not ${HAS_SECOND_FACTOR}`;
+    // Of others, neither value matches: it would tell the other one.
+    conditions.push(accountVisibleTo(viewer), isWanted);
   }
   return conditions;
 };
