@@ -41,14 +41,18 @@ export const changeOwnFactors = <T>(
     return work(tx, { now, isFirst: !(await hasSecondFactor(tx, actor.id)) });
   });
 
-/** When the credential was confirmed, as of now. */
+/**
+ * When the credential was confirmed, as of now.
+ * @throws Problem `unauthenticated` if it was revoked since
+ */
 const readConfirmation = async (tx: Em, credential: Credential | null) => {
   if (!credential) return null;
   const { rows } = await sql<{ authenticatedAt: Date | null }>`
     select authenticated_at as "authenticatedAt" from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id}`.execute(
     kysely(tx),
   );
-  return rows[0] ?? { authenticatedAt: null };
+  if (!rows[0]) throw new Problem('unauthenticated');
+  return rows[0];
 };
 
 type OwnAction = 'mfa.enroll' | 'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes';
