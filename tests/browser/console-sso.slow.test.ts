@@ -1,10 +1,11 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { browserSuite, waitForHeading } from '../support/browser.ts';
+import { browserSuite, logIn, waitForHeading } from '../support/browser.ts';
 import { openConsole, showing, waitForData } from '../support/console.ts';
 import { startIdentityProvider, type TestProvider } from '../support/identity-provider.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { ACME_ID } from '../support/sso.ts';
-import { ACME, ROOT, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
 
 const sso = browserSuite('single sign-on in a browser');
 
@@ -74,6 +75,32 @@ sso('a member logs in by their address, at their provider', async ({ app, browse
   await waitForData(page);
 });
 
+sso('a member without a password confirms an action by another login at the provider', async (context) => {
+  const { app, browser } = context;
+  await using visit = await browser.open(/status of 403/);
+  const { page } = visit;
+  await page.goto('/login/?next=/console/account');
+  await page.getByLabel('Email address').fill(EMAIL);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await waitForHeading(page, 'Account');
+  await sql`update sessions set authenticated_at = 'epoch'`.execute(app.db());
+  const create = async (): Promise<void> => {
+    await page.getByLabel('Name of a new token').fill('Export');
+    await page.getByRole('button', { name: 'Create token' }).click();
+  };
+  await create();
+  const dialog = page.getByRole('dialog', { name: 'Confirm your login' });
+  await Promise.all([
+    page.waitForEvent('load'),
+    dialog.getByRole('link', { name: 'Log in with Acme ID' }).click(),
+  ]);
+  await waitForHeading(page, 'Account');
+  await waitForData(page);
+  await create();
+
+  await page.getByRole('textbox', { name: 'Token', exact: true }).waitFor();
+});
+
 sso('an admin sees at which provider a person logs in, and unlinks it', async ({ app, browser }) => {
   await using visit = await browser.open();
   const { page } = visit;
@@ -126,6 +153,33 @@ testAppearance(sso, {
     await page.getByRole('button', { name: 'Connect a provider' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Add a group' }).click();
     await page.getByRole('combobox', { name: 'Group 1 here' }).waitFor();
+  },
+  'sso-test': async (page, app) => {
+    const [connection] = await connectionsOf(app);
+    await logIn(page, ACME);
+    await page.goto(`/sso/${connection?.id}/start/?test=1`);
+    await waitForHeading(page, 'Test of Acme ID');
+  },
+  'sso-link': async (page) => {
+    provider.people.set('ada', { email: ADA });
+    provider.state.subject = 'ada';
+    await page.goto('/login/');
+    await page.getByLabel('Email address').fill(ADA);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await waitForHeading(page, 'Connect your account');
+  },
+  'sso-failure': async (page, app) => {
+    const [connection] = await connectionsOf(app);
+    await page.goto(`/sso/${connection?.id}/callback/?state=made-up`);
+    await waitForHeading(page, 'Single sign-on failed');
+  },
+  'sso-invitation': async (page, app) => {
+    const email = `guest-${Date.now()}@acme.test`;
+    const [{ id = 0 } = {}] = await app.as(ACME).invitations.create({ items: [{ email, client: ACME_ID }] });
+    const { url = '' } = await app.as(ACME).invitations.copyLink({ id });
+    const { pathname, search } = new URL(url);
+    await page.goto(pathname + search);
+    await page.getByRole('link', { name: 'Continue with Acme ID' }).waitFor();
   },
   'login-address': async (page) => {
     await page.goto('/login/');
