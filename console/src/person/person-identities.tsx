@@ -62,7 +62,7 @@ export const PersonIdentities = ({ email, mayUnlink }: Props) => {
       >
         <Text>
           Sessions that began with it end. At the next login with it, the person enters the password of the
-          account again.
+          account again, or sets one first.
         </Text>
       </ConfirmModal>
     </Stack>
