@@ -9,6 +9,7 @@ import {
   findTempFolder,
   hasPreviousVersion,
   LEMONLDAP,
+  OATHTOOL,
   OLD_PROGRAMS,
   PGBOUNCER,
   PREVIOUS,
@@ -52,6 +53,7 @@ const dir = relative(PROJECT, resolve(values.dir));
 const BROWSER_TESTS = join('tests', 'browser');
 const POOLER_TESTS = join('tests', 'pgbouncer');
 const LEMONLDAP_TESTS = join('tests', 'integrations', 'lemonldap');
+const OATHTOOL_TESTS = join('tests', 'browser', 'second-factors.slow');
 
 /** `.ci/run` installs the programs of an older PostgreSQL. The others need the previous version of Steward from git. */
 const EMBEDDED_UPGRADE_TESTS = join('tests', 'upgrade', 'embedded');
@@ -120,6 +122,7 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
     { prefix: BROWSER_TESTS, what: absent(CHROMIUM) },
     { prefix: POOLER_TESTS, what: absent(PGBOUNCER) },
     { prefix: LEMONLDAP_TESTS, what: absent(LEMONLDAP) },
+    { prefix: OATHTOOL_TESTS, what: absent(OATHTOOL) },
     { prefix: FAILOVER_TESTS, what: missingPrograms() },
     { prefix: DUMP_TEST, what: absent(PG_DUMP) },
     { prefix: EMBEDDED_UPGRADE_TESTS, what: absent(OLD_PROGRAMS) },

@@ -1,11 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { loseResponses, openConsole, waitForData } from '../support/console.ts';
+import { OATHTOOL } from '../support/environment.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { codeAt, enroll, nextCode, WRONG_CODE } from '../support/second-factors.ts';
+import { enroll, WRONG_CODE } from '../support/second-factors.ts';
 import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 const factors = browserSuite('second factors in Chromium');
@@ -13,6 +15,18 @@ const factors = browserSuite('second factors in Chromium');
 /** What Chromium says about a refusal that a test causes. */
 const REFUSED = /responded with a status of 4/;
 const SET_UP = 'Set up an authenticator app';
+
+/** What an authenticator app shows, by another implementation than the service's. */
+const codeAt = (secret: string, now: Date): string =>
+  execFileSync(OATHTOOL, ['--totp', '--base32', `--now=${now.toISOString()}`, secret], {
+    encoding: 'utf8',
+  }).trim();
+
+/** What it shows half a minute later: the code of a step counts once. */
+const nextCode = (app: TestApp, secret: string): string => {
+  app.clock.advance(MINUTE_MS / 2);
+  return codeAt(secret, app.clock.now());
+};
 
 let grace: Awaited<ReturnType<typeof enroll>>;
 factors.before(async ({ app }) => {

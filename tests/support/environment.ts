@@ -16,6 +16,9 @@ export const CHROMIUM =
 /** The executable of Debian's package. */
 export const PGBOUNCER = '/usr/sbin/pgbouncer';
 
+/** Makes codes as authenticator apps do. The executable of Debian's package. */
+export const OATHTOOL = '/usr/bin/oathtool';
+
 /** Of Debian's liblemonldap-ng-portal-perl, which needs more packages as an OpenID provider: see `.ci/run`. */
 export const LEMONLDAP = '/usr/share/perl5/Lemonldap/NG/Portal/Issuer/OpenIDConnect.pm';
 
