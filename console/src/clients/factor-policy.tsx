@@ -78,7 +78,7 @@ const PolicyForm = ({ id, isReadOnly, policy }: Props & { policy: Policy }) => {
   return (
     <form className="card" aria-label="Second factor" onSubmit={form.onSubmit(isRequired ? open : save)}>
       <Stack maw={520}>
-        <Title order={2} size="h4">
+        <Title order={2} size="h3">
           Second factor
         </Title>
         {isReadOnly ? (

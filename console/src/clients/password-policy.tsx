@@ -30,7 +30,7 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
       aria-label="Password policy"
     >
       <Stack maw={520}>
-        <Title order={2} size="h4">
+        <Title order={2} size="h3">
           New passwords
         </Title>
         <NumberInput
@@ -50,7 +50,7 @@ export const PasswordPolicy = ({ client, isReadOnly }: Props) => {
         <Text size="sm" c="dimmed">
           These rules apply when someone sets a password. Current passwords stay valid.
         </Text>
-        <Title order={2} size="h4">
+        <Title order={2} size="h3">
           Expiry
         </Title>
         <NumberInput

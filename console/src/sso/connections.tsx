@@ -22,7 +22,7 @@ export const Connections = ({ client, isReadOnly }: Props) => {
   const [isCreating, setCreating] = useState(false);
   return (
     <Stack className="card" component="section" aria-labelledby="connections" align="flex-start">
-      <Title order={2} size="h4" id="connections">
+      <Title order={2} size="h3" id="connections">
         Single sign-on
       </Title>
       <Text c="dimmed">Members log in with an identity provider that speaks OpenID Connect.</Text>

@@ -21,7 +21,7 @@ export const Domains = ({ client, isReadOnly }: Props) => {
   const domains = useQuery(trpc.domains.list.queryOptions({ id: client }));
   return (
     <Stack className="card" component="section" aria-labelledby="domains">
-      <Title order={2} size="h4" id="domains">
+      <Title order={2} size="h3" id="domains">
         Domains
       </Title>
       <Text c="dimmed">

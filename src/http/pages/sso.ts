@@ -219,7 +219,7 @@ ${stated.email === null && html`<p>The claim <code>${connection.email_claim}</co
 <p><a class="button" href="/console/clients/${connection.client}?tab=sign-in">Back to the settings</a></p>
 </div>
 <h2>Claims</h2>
-<dl class="card">${rows}</dl>`;
+<dl class="card claims">${rows}</dl>`;
   return context.sendPage({ title: `Test of ${connection.name}`, content });
 };
 
