@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { chooseClient, chooseFilter, chooseFromMenu, openConsole, showing } from '../support/console.ts';
 import { testAppearance } from '../support/screenshots.ts';
+import { enroll } from '../support/second-factors.ts';
 import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
 import { eventually } from '../support/time.ts';
 import { CHURN } from '../support/usage.ts';
@@ -148,6 +149,19 @@ people('the list is sorted by a click on a heading, and filtered by the last log
   await eventually(async () =>
     assert.equal(await names.allInnerTexts(), ['Grace Hopper', 'Ida Idle', 'Ada Lovelace']),
   );
+});
+
+people('the list is filtered by the second factor', async ({ app, browser }) => {
+  await enroll(app, ADA);
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, '/console/people');
+  const names = page.getByRole('table', { name: 'People' }).getByRole('link');
+  await chooseFilter(page, 'Second factor', 'With one');
+
+  await eventually(async () => assert.equal(await names.allInnerTexts(), ['Ada Lovelace']));
+  await page.waitForURL('**/console/people?second_factor=true');
+  await app.db().deleteFrom('mfa_factors').execute();
 });
 
 people('the chosen columns are kept in the browser', async ({ browser }) => {
