@@ -16,7 +16,15 @@ import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
 import { FetchedPackage, LoadedPackage } from './package.ts';
 import { RateLimit } from './rate-limit.ts';
-import { ClientDomain, ExternalIdentity, SsoConnection, SsoGroup, SsoLogin, SsoLogout } from './sso.ts';
+import {
+  ClientDomain,
+  ExternalIdentity,
+  ProviderLink,
+  SsoConnection,
+  SsoGroup,
+  SsoLogin,
+  SsoLogout,
+} from './sso.ts';
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
 import { UsageAppDay, UsageDay, UsageEntry, UsageStackDay, UsageWindow } from './usage.ts';
 import { UserSchema } from './user.ts';
@@ -68,6 +76,7 @@ export const entities = [
   SsoGroup,
   ClientDomain,
   ExternalIdentity,
+  ProviderLink,
   SsoLogin,
   SsoLogout,
   AccessRequestSchema,

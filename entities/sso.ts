@@ -102,6 +102,17 @@ export const ExternalIdentity = defineEntity({
   },
 });
 
+/** Since when the provider of a client could log in as a user. It stays when the identity, the connection or the client is gone. */
+export const ProviderLink = defineEntity({
+  name: 'ProviderLink',
+  tableName: 'provider_links',
+  properties: {
+    user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
+    clientId: p.integer().primary(),
+    since: instant(),
+  },
+});
+
 /**
  * A login that is under way at an identity provider, or a person who has come back from it and must show that the account is theirs. Only the
  * browser knows the secrets from which the row's digests, the nonce and the PKCE verifier are made.

@@ -65,21 +65,21 @@ export const endConnectionSessions = async (
 
 /**
  * Call it when locked users have joined a client, or got a role for all clients. A provider logs in people of its own client alone: all
- * others are unlinked, and what their provider could have begun in their name since the first link ends, too. They keep their
- * passwords, and what they did with them. Has no audit entry, which would tell the first client when they joined another.
+ * others are unlinked, and what the provider of another client could have begun in their name since the first link ends, even if it was
+ * unlinked before. They keep their passwords, and what they did with them. Has no audit entry, which would tell the first client when
+ * they joined another.
  */
 export const unlinkShared = async (tx: Em, userIds: readonly number[]): Promise<void> => {
   if (userIds.length === 0) return;
   const { rows } = await sql<{ user_id: number; since: Date }>`
-    with unlinked as (
-      delete from external_identities i using users
-      where ${isAnyOf('i.user_id', userIds, 'int')} and users.id = i.user_id
+    with ended as (
+      delete from provider_links link using users
+      where ${isAnyOf('link.user_id', userIds, 'int')} and users.id = link.user_id
         and (users.is_superuser or users.is_staff or exists (
-          select from memberships m, sso_connections c
-          where m.user_id = users.id and c.id = i.connection_id and m.client_id <> c.client_id))
-      returning i.user_id, i.created_at
+          select from memberships m where m.user_id = users.id and m.client_id <> link.client_id))
+      returning link.user_id, link.since
     )
-    select user_id, min(created_at) as since from unlinked group by user_id`.execute(kysely(tx));
+    select user_id, min(since) as since from ended group by user_id`.execute(kysely(tx));
   for (const { user_id: userId, since } of rows) {
     const db = kysely(tx);
     const newer = (table: 'sessions' | 'api_tokens' | 'mfa_factors') =>
@@ -87,8 +87,7 @@ export const unlinkShared = async (tx: Em, userIds: readonly number[]): Promise<
     await newer('sessions').where(condition`not (connection_id is null and ${BY_OWN_PASSWORD})`).execute();
     await newer('api_tokens').execute();
     await newer('mfa_factors').execute();
-    await db.deleteFrom('recovery_codes').where('user_id', '=', userId).execute();
-    for (const table of ['login_challenges', 'sso_logins'] as const)
+    for (const table of ['external_identities', 'recovery_codes', 'login_challenges', 'sso_logins'] as const)
       await db.deleteFrom(table).where('user_id', '=', userId).execute();
     // Changes of the address that are not confirmed yet.
     await db

@@ -56,7 +56,7 @@ export type Decision =
   | { kind: 'log-in'; user: KnownUser; identityId: number }
   /** They have an account, and must show that it is theirs. `hasInvitation`: linking accepts it. */
   | { kind: 'link'; user: KnownUser; hasInvitation: boolean }
-  /** They are a member who has no password, and had no other client: no login could show more than the provider does. */
+  /** They are a member who has no password: no login could show more than the provider does. */
   | { kind: 'adopt'; user: KnownUser }
   | { kind: 'accept-invitation'; email: string }
   | { kind: 'create'; email: string }
@@ -72,7 +72,7 @@ export type KnownUser = {
 
 /**
  * Decides what a login with these claims does. Changes nothing. A client decides about logins of its own people only: what its provider
- * states counts for nobody who belongs to another client, too, or has a role for all clients.
+ * states counts for nobody who belongs to another client, has left one, or has a role for all clients.
  */
 export const decideLogin = async (
   em: Em,
@@ -110,7 +110,8 @@ const decideByAddress = async (
     if (hasInvitation) return { kind: 'accept-invitation', email };
     return connection.provisions ? { kind: 'create', email } : refuse('unknown-person');
   }
-  if (!user.isMember && !hasInvitation) return refuse('unknown-person');
+  // Those who are invited accept by the link. What became of their account elsewhere is not for this client.
+  if (!user.isMember) return refuse(hasInvitation ? 'password-only' : 'unknown-person');
   // An invitation brings a suspended member back.
   const refusal = refusalOf({ ...user, isSuspended: user.isSuspended && !hasInvitation });
   if (refusal) return refuse(refusal);
@@ -148,13 +149,14 @@ const findUser = (em: Em, clientId: number, key: number | string) =>
     .select([
       condition`(users.is_superuser or users.is_staff)`.as('isOperator'),
       condition`own.user_id is not null`.as('isMember'),
-      condition`exists (select from memberships m where m.user_id = users.id and m.client_id <> ${clientId})`.as(
+      // Or was, as far as is known: then the account holds what happened there.
+      condition`(users.shared_since is not null or exists (
+        select from memberships m where m.user_id = users.id and m.client_id <> ${clientId}))`.as(
         'isElsewhere',
       ),
       condition`coalesce(not own.is_active_member, false)`.as('isSuspended'),
-      // Accounts of other clients of before may be more than the provider should show.
-      condition`(users.password_hash is not null or ${HAS_SECOND_FACTOR} or users.shared_since is not null
-        or exists (select from external_identities i where i.user_id = users.id))`.as('hasLogin'),
+      condition`(users.password_hash is not null or ${HAS_SECOND_FACTOR} or exists (
+        select from external_identities i where i.user_id = users.id))`.as('hasLogin'),
     ])
     .where(typeof key === 'number' ? 'users.id' : 'users.email', '=', key)
     .executeTakeFirst();

@@ -131,6 +131,11 @@ const addIdentity = async (
       last_login: now,
     })
     .execute();
+  await kysely(tx)
+    .insertInto('provider_links')
+    .values({ user_id: user.id, client_id: client, since: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
   const details = { connection: id, name };
   await audit.record(tx, [
     { action: 'identity.link', actor: user, target: user.email, clients: [client], details },

@@ -12,6 +12,7 @@ import { defaultBranding } from '../clients/clients.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { enqueueReactivationNotice } from '../passwords/password-expiry.ts';
 import { readPolicyOfUser, rejectWeakPassword, strictestPolicy } from '../passwords/password-rules.ts';
+import { unlinkShared } from '../sso/identities.ts';
 import type { ServiceDeps } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { addUser, type NewUser } from './user-creation.ts';
@@ -65,6 +66,7 @@ export const promoteToSuperuser = async (
   user.setRoles({ isSuperuser: true }, now);
   user.activate(now);
   await tx.flush();
+  await unlinkShared(tx, [user.id]);
   await endUndo(tx, user.id);
   await enqueueReactivationNotice(tx, user.id, now);
   if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });

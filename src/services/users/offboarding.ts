@@ -9,6 +9,7 @@ import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/perm
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { clientRoleKey, type UndoableChange } from '../operations/operation-log.ts';
+import { unlinkShared } from '../sso/identities.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
 import { readGrantedApps } from './app-grants.ts';
@@ -271,6 +272,7 @@ const returnRoles = async ({ tx, now }: Undo, actor: Actor, user: User, parts: P
     now,
   );
   await tx.flush();
+  await unlinkShared(tx, [user.id]);
   const changed = changedRoles(before, user);
   if (inClients.length + changed.length > 0) await endUndo(tx, user.id);
   const clientIds = [...new Set(inClients.map(({ client }) => client))];

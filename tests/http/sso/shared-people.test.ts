@@ -62,17 +62,22 @@ shared('a member without a password who belongs to another client is not adopted
   assert.match(page.text, 'does not belong to your organization alone');
 });
 
-shared('a member who has left another client shows first that the account is theirs', async (fixture) => {
-  const { app, provider } = fixture;
+shared('a member who has left another client logs in with the password', async (fixture) => {
+  const { app, provider, connection } = fixture;
   const email = 'returned@acme.test';
   await app.as(ACME).users.create({ email });
+  await setPasswordOf(app, email);
   await joinGlobex(app, email);
   await app.as(ROOT).roles.setClientAdmin({ id: GLOBEX_ID, email, is_admin: false });
   await app.as(ROOT).memberships.remove({ id: GLOBEX_ID, email });
   provider.people.set('returned', { email });
   const { page } = await logInWithSso(fixture, { subject: 'returned' });
+  assert.match(page.text, 'does not belong to your organization alone');
 
-  assert.match(page.location ?? '', /^\/sso\/link\/\?state=/);
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, is_required: true });
+  assert.ok(await app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }));
+  await app.as(ROOT).sso.update({ ...about, is_required: false });
 });
 
 shared('who joins another client keeps what they began with their password alone', async (fixture) => {
@@ -92,6 +97,41 @@ shared('who joins another client keeps what they began with their password alone
   assert.is((await factors.execute(app.db())).rows.length, 0);
   assert.ok(await app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }));
 });
+
+/** Each ends the identity before the person joins another client. */
+const ENDINGS: Record<string, (fixture: Fixture, email: string) => Promise<unknown>> = {
+  'was unlinked': async ({ app }, email) => {
+    const [identity] = await app.as(ACME).users.identities({ email });
+    await app.as(ACME).users.unlinkIdentity({ email, identity_id: identity?.id ?? 0 });
+  },
+  'was unlinked and linked again': async (fixture, email) => {
+    await ENDINGS['was unlinked']?.(fixture, email);
+    fixture.app.clock.advance(1_000);
+    await logInWithSso(fixture, { subject: email.split('@')[0] ?? '' });
+  },
+  'has left the client': async ({ app }, email) => {
+    await app.as(ROOT).memberships.remove({ id: ACME_ID, email });
+    await app.as(ROOT).users.update({ email, is_active: true });
+  },
+};
+
+for (const [ending, end] of Object.entries(ENDINGS))
+  shared(
+    `what a provider began ends for a person who ${ending} before joining another client`,
+    async (fixture) => {
+      const { app } = fixture;
+      const { email } = await addConnected(fixture, ending.replaceAll(' ', '-'));
+      const { token } = await app.as(email).tokens.createNamed({ name: 'made by the provider, perhaps' });
+      await enroll(app, email, 'made by the provider, perhaps');
+      await end(fixture, email);
+      await joinGlobex(app, email);
+
+      const response = await app.send('GET /session/', { headers: { authorization: `Token ${token}` } });
+      assert.is(response.statusCode, 401);
+      const factors = sql`select from mfa_factors f join users u on u.id = f.user_id where u.email = ${email}`;
+      assert.is((await factors.execute(app.db())).rows.length, 0);
+    },
+  );
 
 shared('who logs in with a provider while joining another client is not logged in there', async (fixture) => {
   const { app } = fixture;
@@ -157,9 +197,13 @@ shared('a person of another client accepts an invitation with their password onl
   for (const text of texts) assert.match(text, 'Ask your administrator to invite you.');
 
   await app.as(ACME).invitations.create({ items: [{ email, client: ACME_ID }] });
-  const { visitor, page } = await visit();
-  assert.match(page.text, 'does not belong to your organization alone');
-  assert.is(await personOf(app, visitor), null);
+  const states = [`is_active = false`, `is_active = true`, `last_deactivated = now()`];
+  for (const state of states) {
+    await sql`update users set ${sql.raw(state)} where email = ${email}`.execute(app.db());
+    const { visitor, page } = await visit();
+    assert.match(page.text, 'does not belong to your organization alone');
+    assert.is(await personOf(app, visitor), null);
+  }
   await sql`update users set email = ${EDSGER} where email = ${email}`.execute(app.db());
 });
 
