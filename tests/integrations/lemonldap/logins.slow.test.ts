@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { createVisitor } from '../../support/http-clients.ts';
 import { locationOf, pathOf } from '../../support/identity-provider.ts';
@@ -6,7 +7,7 @@ import { CLIENT_ID, CLIENT_SECRET, FRESH_SECONDS, startLemonldap } from '../../s
 import { ACME_ID, activate, personOf, verifyDomain } from '../../support/sso.ts';
 import { suite } from '../../support/suite.ts';
 import { freePort } from '../../support/tcp.ts';
-import { ACME, ROOT, startTestApp, type TestApp } from '../../support/test-app.ts';
+import { ACME, DEMO_PASSWORD, ROOT, startTestApp, type TestApp } from '../../support/test-app.ts';
 
 type Portal = Awaited<ReturnType<typeof startLemonldap>>;
 type Fixture = { app: TestApp; portal: Portal; connection: number; group: number };
@@ -82,6 +83,24 @@ logins('gives another person of the provider no groups that it does not state', 
 
   assert.is(await personOf(app, browsers.visitor), 'rtyler@badwolf.org');
   assert.equal((await app.as(ACME).groups.get({ id: ACME_ID, group_id: group })).members, [DOCTOR]);
+});
+
+logins('connects a member who has a password, which the person enters once', async (fixture) => {
+  const { app } = fixture;
+  const email = 'msmith@badwolf.org';
+  await app.as(ACME).users.create({ email, send_email: false });
+  await sql`update users set password_hash = (select password_hash from users where email = ${ACME})
+    where email = ${email}`.execute(app.db());
+  const browsers = openBrowsers(fixture);
+  const { page } = await logIn(fixture, browsers, 'msmith');
+  await browsers.visitor.get(page.location ?? '');
+  assert.is(await personOf(app, browsers.visitor), null);
+  await browsers.visitor.submit('/sso/link/', { password: DEMO_PASSWORD });
+  assert.is(await personOf(app, browsers.visitor), email);
+  const again = openBrowsers(fixture);
+  await logIn(fixture, again, 'msmith');
+
+  assert.is(await personOf(app, again.visitor), email);
 });
 
 logins('says that the provider is not set up after it has refused the secret', async (fixture) => {
