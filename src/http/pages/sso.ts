@@ -25,8 +25,9 @@ export const ssoPages: Pages = {
     answering(context, async () => {
       const kind = kindOf(context);
       const next = localPath(queryParameter(context, 'next'));
-      // A link on another site must not replace the person who is logged in by its author.
-      const isFromElsewhere = context.request.headers['sec-fetch-site'] === 'cross-site';
+      // A link on another site, or in a mail, must not replace the person who is logged in by its author. Old browsers do not say where it was.
+      const site = context.request.headers['sec-fetch-site'];
+      const isFromElsewhere = site !== undefined && site !== 'same-origin';
       if (isFromElsewhere && kind !== 'test' && (await context.currentActor()))
         return redirectTo(context.reply, next ?? (await homeOf(context)));
       return startLogin(context, { connectionId: connectionOf(context), kind, next, email: null });

@@ -14,7 +14,7 @@ import { type AuthMethod, addMethods, BY_PASSWORD, byProvider } from '../auth/me
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, callbackUrl, openConnection } from './connections.ts';
 import { domainOf, isProved } from './domains.ts';
-import { failureOf, SsoFailure } from './failures.ts';
+import { failureOf, SsoFailure, type SsoReason } from './failures.ts';
 import { type Decision, decideLogin, type Stated, statedBy } from './login-decision.ts';
 import {
   addPending,
@@ -257,8 +257,8 @@ export const createSsoLogins = (unit: UnitOfWork) => {
           if (stated.email !== null) await recordTest(tester, connection);
           await duplicateLimit.check(em, tester.id);
           const decision = await decideLogin(em, connection, stated, clock.now());
-          // Others would be created: it tells that the address has an account.
-          if (connection.provisions && decision.kind === 'refuse' && decision.reason === 'unknown-person')
+          // Others might be created, or accept an invitation: it tells that the address has an account.
+          if (decision.kind === 'refuse' && REVEALING.includes(decision.reason))
             await duplicateLimit.add(tester.id);
           const refusal = decision.kind === 'refuse' ? new SsoFailure(decision.reason).message : null;
           const { claims } = assertion;
@@ -317,6 +317,9 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     },
   };
 };
+
+/** Refusals of people who have an account. */
+const REVEALING: readonly SsoReason[] = ['unknown-person', 'password-only'];
 
 /**
  * @param startedBy who must have started the test

@@ -70,7 +70,8 @@ logins('keeps the person who is logged in when a link of another site starts a l
     return (await visitor.get(`/sso/${connection}/start/${query}`, { headers })).location ?? '';
   };
 
-  for (const query of ['', '?confirm=1']) assert.is(await start('cross-site', query), '/');
+  for (const site of ['cross-site', 'same-site', 'none'])
+    for (const query of ['', '?confirm=1']) assert.is(await start(site, query), '/');
   assert.is(await start('cross-site', '?next=/console/'), '/console/');
   assert.match(await start('same-origin'), fixture.provider.issuer);
 });
