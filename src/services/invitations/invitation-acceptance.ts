@@ -19,6 +19,7 @@ import { supersedeEnded } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import { findConnectionFor } from '../sso/connections.ts';
+import { REQUIRES_SSO } from '../sso/requirement.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
@@ -285,6 +286,20 @@ const rethrowAsLoginRequired = (error: unknown): never => {
 };
 
 /**
+ * Joining another client ends single sign-on: where a client requires it, another one that invites its people must not be enough.
+ * @throws Problem `sso-required`
+ */
+const requireFree = async (tx: Em, userId: number): Promise<void> => {
+  const users = kysely(tx).selectFrom('users').select('id').where('id', '=', userId);
+  if (await users.where(REQUIRES_SSO).executeTakeFirst()) throw new Problem('sso-required', BOUND);
+};
+
+const BOUND = {
+  detail:
+    'Your organization requires single sign-on, which people who belong to another one cannot use. Ask a superuser to add you.',
+};
+
+/**
  * Adds the invited access to an existing user, and the invited data if they have no role in the inviting client. The data of people of
  * other clients counts in the inviting client only.
  * @returns what changed of the data, and how it is recorded
@@ -299,6 +314,7 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   const { clientIds, ...roles } = await usersWithRoles(tx)
     .where('users.id', '=', userId)
     .executeTakeFirstOrThrow();
+  if (!clientIds.includes(clientId)) await requireFree(tx, userId);
   await joinInvited(tx, invitation, userId, now);
   const membership = await tx.findOneOrFail(Membership, { user: userId, client: clientId });
   // The client trusts the present mailbox: an undo must not give its access to the old one.

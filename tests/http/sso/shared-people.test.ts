@@ -4,7 +4,7 @@ import { createScript } from '../../support/http-clients.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { enroll } from '../../support/second-factors.ts';
 import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
-import { ACME, DEMO_PASSWORD, EDSGER, ROOT, type TestApp } from '../../support/test-app.ts';
+import { ACME, DEMO_PASSWORD, EDSGER, GLOBEX, ROOT, type TestApp } from '../../support/test-app.ts';
 
 const GLOBEX_ID = 2;
 const shared = ssoSuite('single sign-on and people of several clients');
@@ -168,6 +168,25 @@ shared('a superuser who hands an account over unlinks it from the provider', asy
 
   assert.match(page.text, 'You have no access yet.');
   assert.is(await personOf(app, visitor), null);
+});
+
+shared('an invitation of another client does not end single sign-on that is required', async (fixture) => {
+  const { app, connection } = fixture;
+  const { email } = await addConnected(fixture, 'bound');
+  const [invitation] = await app.as(GLOBEX).invitations.create({ items: [{ email, client: GLOBEX_ID }] });
+  const { pathname, searchParams } = new URL(app.links.invitation(invitation?.key ?? ''));
+  const [, , key = ''] = pathname.split('/');
+  const signature = searchParams.get('signature') ?? '';
+  const accept = () => app.as(email).invitations.accept({ key, signature });
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, is_required: true });
+  const refused = await rejectsWith(accept(), 'sso-required');
+  assert.match(refused.message, 'Ask a superuser to add you.');
+  assert.is(await identitiesOf(app, email), 1);
+
+  await app.as(ROOT).sso.update({ ...about, is_required: false });
+  await accept();
+  assert.is(await identitiesOf(app, email), 0);
 });
 
 shared('a role for all clients ends the logins of a provider', async (fixture) => {
