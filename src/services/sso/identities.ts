@@ -3,6 +3,8 @@ import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
+import { FACTOR_MAILS } from '../auth/factor-enrolment.ts';
+import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser, readTarget } from '../users/user-locks.ts';
 
@@ -66,10 +68,10 @@ export const endConnectionSessions = async (
 /**
  * Call it when locked users have joined a client, or got a role for all clients. A provider logs in people of its own client alone: all
  * others are unlinked, and what the provider of another client could have begun in their name since the first link ends, even if it was
- * unlinked before. They keep their passwords, and what they did with them. Has no audit entry, which would tell the first client when
- * they joined another.
+ * unlinked before. They keep their passwords, and what they did with them, and get a mail if a second factor is gone. Has no audit entry,
+ * which would tell the first client when they joined another.
  */
-export const unlinkShared = async (tx: Em, userIds: readonly number[]): Promise<void> => {
+export const unlinkShared = async (tx: Em, userIds: readonly number[], now: Date): Promise<void> => {
   if (userIds.length === 0) return;
   const { rows } = await sql<{ user_id: number; since: Date }>`
     with ended as (
@@ -86,7 +88,13 @@ export const unlinkShared = async (tx: Em, userIds: readonly number[]): Promise<
       db.deleteFrom(table).where('user_id', '=', userId).where('created_at', '>=', since);
     await newer('sessions').where(condition`not (connection_id is null and ${BY_OWN_PASSWORD})`).execute();
     await newer('api_tokens').execute();
+    const factors = await newer('mfa_factors')
+      .where('confirmed_at', 'is not', null)
+      .returning('kind')
+      .execute();
     await newer('mfa_factors').execute();
+    for (const kind of new Set(factors.map((factor) => factor.kind)))
+      await enqueueFactorNotice(tx, FACTOR_MAILS[kind].removed, { userId, now, address: null });
     for (const table of ['external_identities', 'recovery_codes', 'login_challenges', 'sso_logins'] as const)
       await db.deleteFrom(table).where('user_id', '=', userId).execute();
     // Changes of the address that are not confirmed yet.

@@ -117,6 +117,7 @@ export const changeAccess = async (
   await unlinkShared(
     tx,
     changes.flatMap(({ userId, joined }) => (joined.length > 0 ? [userId] : [])),
+    now,
   );
   // Without an audit entry of their own: the grant has one.
   if (grants.length > 0) await closeObsoleteRequests(tx, requestsFor(grants), by, now);

@@ -66,7 +66,7 @@ export const promoteToSuperuser = async (
   user.setRoles({ isSuperuser: true }, now);
   user.activate(now);
   await tx.flush();
-  await unlinkShared(tx, [user.id]);
+  await unlinkShared(tx, [user.id], now);
   await endUndo(tx, user.id);
   await enqueueReactivationNotice(tx, user.id, now);
   if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });

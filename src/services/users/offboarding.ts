@@ -272,7 +272,7 @@ const returnRoles = async ({ tx, now }: Undo, actor: Actor, user: User, parts: P
     now,
   );
   await tx.flush();
-  await unlinkShared(tx, [user.id]);
+  await unlinkShared(tx, [user.id], now);
   const changed = changedRoles(before, user);
   if (inClients.length + changed.length > 0) await endUndo(tx, user.id);
   const clientIds = [...new Set(inClients.map(({ client }) => client))];

@@ -52,7 +52,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       if (changes.is_staff || changes.is_superuser) await endUndo(tx, user.id);
       user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser }, clock.now());
       await tx.flush();
-      await unlinkShared(tx, [user.id]);
+      await unlinkShared(tx, [user.id], clock.now());
       await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
       await lockAccessChange(tx, user.id, actor);
@@ -84,7 +84,7 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
         tx.create(Membership, { client: clientId, user: user.id, isAdmin, joinedAt: clock.now(), ...own });
       }
       await tx.flush();
-      await unlinkShared(tx, [user.id]);
+      await unlinkShared(tx, [user.id], clock.now());
       await enqueueJoinNotices(tx, [user.id], membership ? [] : [clientId], clock.now());
       await supersedeOperations(tx, [{ userId: user.id, granted: [], revoked: [], joined: [clientId] }]);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());

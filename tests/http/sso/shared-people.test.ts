@@ -93,6 +93,9 @@ shared('who joins another client keeps what they began with their password alone
   const withToken = await app.send('GET /session/', { headers: { authorization: `Token ${token}` } });
   assert.is(withToken.statusCode, 401);
   assert.is((await browser.send('GET /session/')).statusCode, 200);
+  const mails = sql<{ kind: string }>`select kind from outbox_mails where recipient = ${email}
+    and kind like '%-removed'`;
+  assert.equal((await mails.execute(app.db())).rows, [{ kind: 'second-factor-removed' }]);
   const factors = sql`select from mfa_factors f join users u on u.id = f.user_id where u.email = ${email}`;
   assert.is((await factors.execute(app.db())).rows.length, 0);
   assert.ok(await app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }));
