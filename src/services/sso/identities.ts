@@ -5,6 +5,7 @@ import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { FACTOR_MAILS } from '../auth/factor-enrolment.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
+import { NEW_MAIL, newMailValues } from '../mail/new-mail.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser, readTarget } from '../users/user-locks.ts';
 
@@ -68,7 +69,7 @@ export const endConnectionSessions = async (
 /**
  * Call it when locked users have joined a client, or got a role for all clients. A provider logs in people of its own client alone: all
  * others are unlinked, and what the provider of another client could have begun in their name since the first link ends, even if it was
- * unlinked before. They keep their passwords, and what they did with them, and get a mail if a second factor is gone. Has no audit entry,
+ * unlinked before. They keep older passwords, and what they did with them, and get a mail if a second factor is gone. Has no audit entry,
  * which would tell the first client when they joined another.
  */
 export const unlinkShared = async (tx: Em, userIds: readonly number[], now: Date): Promise<void> => {
@@ -86,7 +87,15 @@ export const unlinkShared = async (tx: Em, userIds: readonly number[], now: Date
     const db = kysely(tx);
     const newer = (table: 'sessions' | 'api_tokens' | 'mfa_factors') =>
       db.deleteFrom(table).where('user_id', '=', userId).where('created_at', '>=', since);
-    await newer('sessions').where(condition`not (connection_id is null and ${BY_OWN_PASSWORD})`).execute();
+    // A provider that has moved the account to a mailbox of its own could have set one there.
+    const passwords = db.updateTable('users').set({ password_hash: null, last_password_set: now });
+    const { numUpdatedRows: newPasswords } = await passwords
+      .where('id', '=', userId)
+      .where('last_password_set', '>=', since)
+      .where('password_hash', 'is not', null)
+      .executeTakeFirst();
+    const isOwn = condition`(${newPasswords === 0n} and connection_id is null and 'pwd' = any(methods))`;
+    await newer('sessions').where(condition`not ${isOwn}`).execute();
     await newer('api_tokens').execute();
     const factors = await newer('mfa_factors')
       .where('confirmed_at', 'is not', null)
@@ -103,11 +112,15 @@ export const unlinkShared = async (tx: Em, userIds: readonly number[], now: Date
       .where('user_id', '=', userId)
       .where('changed_at', 'is', null)
       .execute();
+    await enqueuePasswordSetup(tx, userId, now);
   }
 };
 
-/** No provider knows it. */
-const BY_OWN_PASSWORD = condition`'pwd' = any(methods)`;
+/** Mails a link to set a password to an active user who has none. */
+const enqueuePasswordSetup = (tx: Em, userId: number, now: Date) =>
+  sql`insert into outbox_mails (kind, recipient, user_id, ${NEW_MAIL})
+    select 'password-setup', email, id, ${newMailValues(now)} from users
+    where id = ${userId}::int and is_active and password_hash is null`.execute(kysely(tx));
 
 /** Unlinks a locked user from the connections of a client that they leave. */
 export const unlinkFromClient = (tx: Em, userId: number, clientId: number) =>

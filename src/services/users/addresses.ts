@@ -33,9 +33,11 @@ const CHANGE = sql`interval '10 seconds'`;
 
 /**
  * The present and the former addresses of a person, under which they were recorded. One that another account had in between is two of them.
- * Another account limits the time of an address only if the viewer sees that account. An account whose address was never verified does not limit the time of one whose address was.
+ * Another account limits the time of an address only if the viewer sees that account. An account whose address was never verified does not limit the time of one whose address was. An account that the provider of a client can
+ * log in to is that client's as much as the person's: what others recorded under its address is not for it.
  */
 const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<KnownAddress[]> => {
+  const isOwnAccount = sql`not exists (select from provider_links link where link.user_id = ${userId})`;
   // What the next holder does begins with their account, or with the change to this address.
   const nextBegan = sql`(select min(began) from (
     select coalesce((select max(c.changed_at) from email_changes c where c.user_id = other.id
@@ -49,9 +51,10 @@ const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<Kn
     then least(max(changed_at) + ${CHANGE}, ${nextBegan} - interval '1 millisecond') end`;
   const { rows } = await sql<KnownAddress>`
     with held as (
-      select id as user_id, email, null::timestamptz as changed_at, is_email_verified as is_verified, true as is_own
+      select id as user_id, email, null::timestamptz as changed_at, is_email_verified and ${isOwnAccount} as is_verified,
+        true as is_own
       from users where id = ${userId}
-      union all select user_id, old_email, changed_at, was_verified, is_own
+      union all select user_id, old_email, changed_at, was_verified and ${isOwnAccount}, is_own
       from email_changes where user_id = ${userId} and changed_at is not null),
     timed as (
       select *, coalesce(changed_at, 'infinity') as ended_at, (

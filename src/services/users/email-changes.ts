@@ -230,7 +230,8 @@ const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
   if (user.isActive) user.lastDeactivated = null;
   // An undo keeps them: reading the old mailbox must not be enough to get around them.
   await deleteFactors(tx, user.id);
-  await kysely(tx).deleteFrom('external_identities').where('user_id', '=', user.id).execute();
+  for (const table of ['external_identities', 'provider_links'] as const)
+    await kysely(tx).deleteFrom(table).where('user_id', '=', user.id).execute();
   // A repeat gets the response to the earlier holder.
   await kysely(tx).deleteFrom('idempotent_responses').where('user_id', '=', user.id).execute();
   await tx.flush();

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { unzip } from '../../support/files.ts';
 import { createScript } from '../../support/http-clients.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { enroll } from '../../support/second-factors.ts';
@@ -35,7 +36,7 @@ const identitiesOf = async (app: TestApp, email: string): Promise<number> => {
 };
 
 const setPasswordOf = async (app: TestApp, email: string): Promise<void> => {
-  await sql`update users set password_hash = (select password_hash from users where email = ${ACME})
+  await sql`update users set password_hash = (select password_hash from users where email = ${ACME}), last_password_set = '2020-01-01'
     where email = ${email}`.execute(app.db());
 };
 
@@ -172,6 +173,48 @@ shared('a superuser who hands an account over unlinks it from the provider', asy
   assert.match(page.text, 'You have no access yet.');
   assert.is(await personOf(app, visitor), null);
 });
+
+shared('an account that a provider logs in to exports nothing of other clients', async (fixture) => {
+  const { app } = fixture;
+  const email = 'exports@acme.test';
+  await app.as(ACME).users.create({ email });
+  await sql`update users set is_email_verified = true where email = ${email}`.execute(app.db());
+  const invited = { email, client: GLOBEX_ID, first_name: 'Named by Globex' };
+  await app.as(GLOBEX).invitations.create({ items: [invited] });
+  const invitations = async () => {
+    const response = await app.send(`GET /jb/users/${email}/export/`, { as: email });
+    return (await unzip(response.rawPayload)).get('invitations_received.json') ?? '';
+  };
+  assert.match(await invitations(), 'Globex');
+  fixture.provider.people.set('exports', { email });
+  await logInWithSso(fixture, { subject: 'exports' });
+
+  assert.is((await invitations()).trim(), '[]');
+});
+
+shared(
+  'a password that is newer than the link ends, too, and a mail lets the person set another',
+  async (fixture) => {
+    const { app } = fixture;
+    const { email } = await addConnected(fixture, 'password');
+    app.clock.advance(1_000);
+    await setPasswordOf(app, email);
+    await sql`update users set last_password_set = ${app.clock.now()}::timestamptz where email = ${email}`.execute(
+      app.db(),
+    );
+    const browser = createScript(app);
+    await browser.logIn(email, DEMO_PASSWORD);
+    await joinGlobex(app, email);
+
+    assert.is((await browser.send('GET /session/')).statusCode, 401);
+    await rejectsWith(
+      app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }),
+      'invalid-credentials',
+    );
+    const mails = sql`select from outbox_mails where recipient = ${email} and kind = 'password-setup' and user_id is not null`;
+    assert.ok((await mails.execute(app.db())).rows.length > 0);
+  },
+);
 
 shared('an invitation of another client does not end single sign-on that is required', async (fixture) => {
   const { app, connection } = fixture;
