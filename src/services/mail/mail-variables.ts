@@ -37,7 +37,8 @@ export type MailVariables = {
   access_request: RequestFacts | null;
 };
 
-const variablesOf = (mail: MailVariables & { kind: MailKind }) => {
+/** What is stored with a mail of what was written into it. */
+export const variablesOf = (mail: MailVariables & { kind: MailKind }) => {
   const { client_name, default_from_email, support_email, first_name } = mail;
   const { invitation_subject, invitation_body, invitation_days, app_labels } = mail;
   const { link_expires_at, password_expires_at, factor_due_at, needs_passkey } = mail;
@@ -49,10 +50,7 @@ const variablesOf = (mail: MailVariables & { kind: MailKind }) => {
   };
 };
 
-/**
- * Stores what is about to be written into these locked mails. In the transaction that claims them: an erasure that follows finds it, and
- * one that came before has replaced the person.
- */
+/** Stores what was written into these mails. */
 export const keepVariables = async (
   tx: Em,
   mails: readonly (MailVariables & { id: number; kind: MailKind })[],

@@ -201,14 +201,16 @@ const concerns = (actor: Actor, isAll: boolean) =>
 /** Rows of the alias `mail` that the actor may see. */
 const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));
 
-const lockVisible = (tx: Em, actor: Actor, id: number) =>
-  kysely(tx)
+/** Locks a mail, and its invitation before it, as every other change of an invitation does. */
+const lockVisible = async (tx: Em, actor: Actor, id: number): Promise<void> => {
+  const mails = kysely(tx)
     .selectFrom('outbox_mails as mail')
-    .select('mail.id')
     .where('mail.id', '=', id)
-    .where(mailVisibleTo(actor))
-    .forUpdate()
-    .execute();
+    .where(mailVisibleTo(actor));
+  const invitation = mails.innerJoin('invitations as i', 'i.id', 'mail.invitation_id').select('i.id');
+  await invitation.forUpdate('i').execute();
+  await mails.select('mail.id').forUpdate().execute();
+};
 
 /** A claimed mail whose delivery has no result yet. */
 const isBeingSent = (row: MailRow, now: Date): boolean =>

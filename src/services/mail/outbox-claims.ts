@@ -1,58 +1,98 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { latestPossible, MINUTE_MS } from '../../lib/clock.ts';
-import { needsLink } from './mail-context.ts';
+import { type MailContext, needsLink } from './mail-context.ts';
+import { variablesOf } from './mail-variables.ts';
 
 /** An arbitrary key for the advisory lock, the same in every instance. */
 const RATE_LIMIT_LOCK = 7_305_130_502;
 
 /** `perMinute`: delivery attempts of all instances together in any minute; 0 means no limit. */
-type ClaimOptions = { now: Date; limit: number; leaseMs: number; perMinute: number };
+type DueOptions = { now: Date; limit: number; perMinute: number };
 
 /**
- * Claims due mails for the length of a lease: password mails first, then notices, then invitations. If a worker dies, its mails
- * become due again.
+ * Locks mails that are due: password mails first, then notices, then invitations. Whoever holds a mail waits for nothing else, because
+ * a change of a person holds the person while it waits for their mails.
  * @returns their ids
  */
-export const claimDue = async (tx: Em, options: ClaimOptions): Promise<number[]> => {
+export const lockDue = async (tx: Em, options: DueOptions): Promise<number[]> => {
   // Under the lock, the next statement sees the claims of the other instances.
   if (options.perMinute > 0)
     await sql`select pg_advisory_xact_lock(${RATE_LIMIT_LOCK}::bigint)`.execute(kysely(tx));
-  const urgent = await claimInOrder(tx, options, sql`(kind = 'invitation') is false and not ${isNotice}`);
-  const left = options.limit - urgent.length;
-  return left === 0 ? urgent : [...urgent, ...(await claimInOrder(tx, { ...options, limit: left }))];
+  const isUrgent = sql`(kind = 'invitation') is false and not ${isNotice}`;
+  const urgent = await lockInOrder(tx, options, [], isUrgent);
+  return urgent.length === options.limit
+    ? urgent
+    : [...urgent, ...(await lockInOrder(tx, options, urgent, sql`true`))];
 };
 
 /** No one waits for these mails. A change of a policy enqueues one for each member of a client. */
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes', 'access-requested', 'access-decided',
   'second-factor-required', 'second-factor-reminder'))`;
 
-/** Claims due mails in the order of their index. */
-const claimInOrder = async (tx: Em, options: ClaimOptions, condition = sql`true`): Promise<number[]> => {
-  const { now, limit, leaseMs, perMinute } = options;
+/** Locks due mails in the order of their index, besides those that are locked already. */
+const lockInOrder = async (
+  tx: Em,
+  { now, limit, perMinute }: DueOptions,
+  locked: readonly number[],
+  condition: RawBuilder<unknown>,
+): Promise<number[]> => {
   const minuteAgo = new Date(now.getTime() - MINUTE_MS);
   const isRateLimited = perMinute > 0;
+  const left = sql`${limit - locked.length}::int`;
   // A row stores its last attempt only: two attempts within a minute would count once.
   const hasNoRecentAttempt = isRateLimited
     ? sql`(last_attempt_at is null or last_attempt_at <= ${minuteAgo}::timestamptz)`
     : sql`true`;
   const availableSlots = isRateLimited
-    ? sql`(select greatest(0, least(${limit}::int, ${perMinute}::int - count(*))) from outbox_mails
+    ? sql`(select greatest(0, least(${left}, ${perMinute - locked.length}::int - count(*))) from outbox_mails
         where ${isRecentAttempt(now)})`
-    : sql`${limit}::int`;
+    : left;
   const { rows } = await sql<{ id: number }>`
-    with due as materialized (
-      select id from outbox_mails
-      where sent_at is null and failed_at is null and next_attempt_at <= ${now}::timestamptz
-        and not ${needsLink} and ${hasNoRecentAttempt} and ${condition}
-      order by (kind = 'invitation'), next_attempt_at, id
-      limit ${availableSlots}
-      for update skip locked)
-    update outbox_mails set attempts = attempts + 1, last_error = null, last_attempt_at = ${now}::timestamptz,
-      next_attempt_at = ${new Date(now.getTime() + leaseMs)}::timestamptz
-    from due where outbox_mails.id = due.id
-    returning outbox_mails.id`.execute(kysely(tx));
+    select id from outbox_mails
+    where sent_at is null and failed_at is null and next_attempt_at <= ${now}::timestamptz
+      and not ${needsLink} and ${hasNoRecentAttempt} and ${condition} and id <> all(${[...locked]}::bigint[])
+    order by (kind = 'invitation'), next_attempt_at, id
+    limit ${availableSlots}
+    for update skip locked`.execute(kysely(tx));
   return rows.map(({ id }) => id);
+};
+
+type ClaimOptions = {
+  now: Date;
+  leaseMs: number;
+  /** The address in the mail's `From`. */
+  senderOf: (mail: MailContext) => string;
+};
+
+/**
+ * Claims these locked mails for the length of a lease, and stores what is about to be written into them: an erasure that follows finds it,
+ * and one that came before has replaced the person. If a worker dies, its mails become due again.
+ *
+ * One statement: PostgreSQL locks the user and the client of a mail that a transaction changes twice, to check its foreign keys again.
+ */
+export const claimMails = async (
+  tx: Em,
+  mails: readonly MailContext[],
+  { now, leaseMs, senderOf }: ClaimOptions,
+): Promise<MailContext[]> => {
+  const leaseEnd = new Date(now.getTime() + leaseMs);
+  const rows = mails.map((mail) => ({
+    id: mail.id,
+    variables: variablesOf({ ...mail, default_from_email: senderOf(mail) }),
+  }));
+  await sql`
+    update outbox_mails set attempts = attempts + 1, last_error = null, last_attempt_at = ${now}::timestamptz,
+      next_attempt_at = ${leaseEnd}::timestamptz, variables = claimed.variables
+    from json_to_recordset(${JSON.stringify(rows)}::json) as claimed (id bigint, variables jsonb)
+    where outbox_mails.id = claimed.id`.execute(kysely(tx));
+  return mails.map((mail) => ({
+    ...mail,
+    attempts: mail.attempts + 1,
+    last_error: null,
+    last_attempt_at: now,
+    next_attempt_at: leaseEnd,
+  }));
 };
 
 /** When the next mail can be sent, by its schedule and the rate limit; null if none is queued. */
@@ -91,12 +131,16 @@ export const rescheduleLateMails = (em: Em, now: Date) =>
     .where(isDueTooLate(now))
     .execute();
 
-/** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. */
+/** Marks obsolete mails as failed. They were not sent, so they do not count against the rate limit. Leaves those that others hold. */
 export const failObsolete = async (tx: Em, mails: readonly { id: number; reason: string }[], now: Date) => {
   if (mails.length === 0) return;
   await sql`
     update outbox_mails set failed_at = ${now}::timestamptz, last_error = ended.reason, last_attempt_at = null
-    from unnest(${mails.map(({ id }) => id)}::bigint[], ${mails.map(({ reason }) => reason)}::text[])
-      as ended (id, reason)
+    from (
+      select mail.id, ended.reason from outbox_mails mail
+      join unnest(${mails.map(({ id }) => id)}::bigint[], ${mails.map(({ reason }) => reason)}::text[])
+        as ended (id, reason) on ended.id = mail.id
+      for update of mail skip locked
+    ) as ended
     where outbox_mails.id = ended.id and sent_at is null and failed_at is null`.execute(kysely(tx));
 };

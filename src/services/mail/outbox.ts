@@ -15,9 +15,15 @@ import {
   passwordLinkLifetime,
 } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
-import { keepVariables } from './mail-variables.ts';
 import type { MailWriter } from './mail-writer.ts';
-import { claimDue, failObsolete, MAX_BACKOFF_MS, nextDue, rescheduleLateMails } from './outbox-claims.ts';
+import {
+  claimMails,
+  failObsolete,
+  lockDue,
+  MAX_BACKOFF_MS,
+  nextDue,
+  rescheduleLateMails,
+} from './outbox-claims.ts';
 
 /** Longer than any delivery attempt plus clock differences: a mail that is being sent must not be claimed again. */
 const LEASE_MS = 5 * MINUTE_MS;
@@ -67,9 +73,9 @@ export const createOutbox = (deps: Deps) => {
   /** Runs in a separate transaction, so that claiming does not hold its locks. */
   const createMissingLinks = (): Promise<number> =>
     em.fork().transactional(async (tx) => {
-      const ids = await lockWithoutLink(tx);
+      const { ids, userIds } = await lockWithoutLink(tx);
       if (ids.length === 0) return 0;
-      await createLinks(tx, ids, options());
+      await createLinks(tx, { ids, userIds }, options());
       await keepDeliverable(tx, ids);
       return ids.length;
     });
@@ -79,12 +85,10 @@ export const createOutbox = (deps: Deps) => {
     claim: async (limit: number): Promise<{ mails: ClaimedMail[]; found: number }> => {
       const linked = await createMissingLinks();
       return em.fork().transactional(async (tx) => {
-        const ids = await claimDue(tx, { now: clock.now(), limit, leaseMs, perMinute });
-        const mails = await keepDeliverable(tx, ids);
-        await keepVariables(
-          tx,
-          mails.map((mail) => ({ ...mail, default_from_email: writer.senderOf(mail) })),
-        );
+        const now = clock.now();
+        const ids = await lockDue(tx, { now, limit, perMinute });
+        const due = await keepDeliverable(tx, ids);
+        const mails = await claimMails(tx, due, { now, leaseMs, senderOf: writer.senderOf });
         return { mails, found: linked + ids.length };
       });
     },
@@ -177,42 +181,46 @@ const failAllObsolete = async (em: Em, options: MailOptions): Promise<void> => {
 /** Mails per transaction. */
 const BATCH = 100;
 
-/** Locks up to a batch of these mails, skipping those that another worker has locked. Returns their ids. */
-const lockWithoutLink = async (tx: Em): Promise<number[]> => {
-  const rows = await kysely(tx)
-    .selectFrom('outbox_mails')
-    .select('id')
-    .where(needsLink)
-    .orderBy('id')
-    .limit(BATCH)
-    .forUpdate()
-    .skipLocked()
-    .execute();
-  return rows.map(({ id }) => id);
+type Unlinked = { ids: number[]; userIds: number[] };
+
+/**
+ * Locks up to a batch of mails without a link, skipping those that another worker has locked, and before them the users to whom they
+ * are sent: as revoking access does, which ends links and changes mails, so that no link outlives the access.
+ */
+const lockWithoutLink = async (tx: Em): Promise<Unlinked> => {
+  const db = kysely(tx);
+  const unlinked = db.selectFrom('outbox_mails').select('id').where(needsLink).orderBy('id').limit(BATCH);
+  const found = (await unlinked.execute()).map(({ id }) => id);
+  if (found.length === 0) return { ids: [], userIds: [] };
+  const users = await sql<{ id: number }>`
+    select id from users where id in (
+      select user_id from outbox_mails where id = any(${found}::bigint[])
+      union
+      select person.id from outbox_mails mail join users person on person.email = mail.recipient
+      where mail.id = any(${found}::bigint[]) and mail.kind = 'password-reset')
+    order by id for share`.execute(db);
+  const mails = unlinked.where(isAnyOf('id', found, 'bigint'));
+  const locked = await mails.forUpdate().skipLocked().execute();
+  return { ids: locked.map(({ id }) => id), userIds: users.rows.map(({ id }) => id) };
 };
 
 /**
  * Looks up the users of these locked mails and creates their links. Deletes reset mails to addresses without an active
- * user.
+ * user. Somebody who has got such an address since the users were locked waits for the next round.
  */
-const createLinks = async (tx: Em, ids: readonly number[], options: MailOptions): Promise<void> => {
+const createLinks = async (tx: Em, { ids, userIds }: Unlinked, options: MailOptions): Promise<void> => {
   const db = kysely(tx);
-  const these = sql`any(${[...ids]}::bigint[])`;
-  // Locks users before their links, in the same order as revoking access does: no link may outlive the access. Mails with a
-  // link are never locked here, so deleting a link cannot deadlock.
-  await sql`
-    select from users where id in (
-      select user_id from outbox_mails where id = ${these}
-      union
-      select person.id from outbox_mails mail join users person on person.email = mail.recipient
-      where mail.id = ${these} and mail.kind = 'password-reset')
-    order by id for share`.execute(db);
+  const these = sql`any(${ids}::bigint[])`;
+  const isLocked = sql`person.id = any(${userIds}::int[])`;
   await sql`
     update outbox_mails set user_id = person.id from users person
     where outbox_mails.id = ${these} and kind = 'password-reset' and user_id is null
-      and person.email = recipient and person.is_active`.execute(db);
+      and person.email = recipient and person.is_active and ${isLocked}`.execute(db);
   await sql`
-    delete from outbox_mails where id = ${these} and kind = 'password-reset' and user_id is null`.execute(db);
+    delete from outbox_mails where id = ${these} and kind = 'password-reset' and user_id is null
+      and not exists (select from users person where person.email = recipient and not ${isLocked})`.execute(
+    db,
+  );
 
   // No link if the password was set after the request, or if a new user already has one.
   await sql`

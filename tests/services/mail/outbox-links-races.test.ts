@@ -3,7 +3,8 @@ import * as assert from 'uvu/assert';
 import type { Database } from '../../../entities/index.ts';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { emptyOutbox, outboxOf } from '../../support/mails.ts';
-import { ADA, appSuite, type TestApp } from '../../support/test-app.ts';
+import { rejectsWith } from '../../support/rejects.ts';
+import { ACME, ADA, appSuite, ROOT, type TestApp } from '../../support/test-app.ts';
 import { until } from '../../support/time.ts';
 
 const races = appSuite('concurrent changes of password links');
@@ -61,6 +62,74 @@ races('do not deadlock with ending the links of the same user', async ({ app }) 
 
   assert.is(mails.length, 1);
   assert.equal(ended, [{ id: linked?.id }]);
+});
+
+races('do not deadlock with a change of the address that a link waits to be sent to', async ({ app }) => {
+  await app.as(ACME).users.create({ email: 'waits@acme.test' });
+  const waiting = (tx: Kysely<Database>) =>
+    tx.selectFrom('users').select('id').where('email', '=', 'waits@acme.test');
+
+  const { mails } = await claimDuring(
+    app,
+    (tx) => waiting(tx).forUpdate().execute(),
+    (tx) =>
+      tx
+        .updateTable('outbox_mails')
+        .set({ recipient: 'elsewhere@acme.test' })
+        .where('user_id', '=', waiting(tx))
+        .execute(),
+  );
+
+  assert.equal(
+    mails.map(({ recipient, link_id }) => [recipient, link_id !== null]),
+    [['elsewhere@acme.test', true]],
+  );
+});
+
+races('do not wait for a change of the person whose mail they claim', async ({ app }) => {
+  const ada = app.db().selectFrom('users').select('id').where('email', '=', ADA);
+  const { id: user_id } = await ada.executeTakeFirstOrThrow();
+  const due = { created_at: app.clock.now(), next_attempt_at: app.clock.now() };
+  await app
+    .db()
+    .insertInto('outbox_mails')
+    .values({ kind: 'password-changed', recipient: ADA, user_id, ...due })
+    .execute();
+
+  // A claim that waited would hold the mail, for which the change waits in turn.
+  const { mails } = await app
+    .db()
+    .transaction()
+    .execute(async (tx) => {
+      await tx.selectFrom('users').select('id').where('id', '=', user_id).forUpdate().execute();
+      return outboxOf(app).claim(5);
+    });
+
+  assert.equal(
+    mails.map(({ recipient, attempts }) => [recipient, attempts]),
+    [[ADA, 1]],
+  );
+});
+
+races('let addresses change and sessions end while mails are sent', async ({ app }) => {
+  await app.as(ACME).users.create({ email: 'moves-0@acme.test' });
+  const root = app.as(ROOT);
+  const outbox = outboxOf(app);
+
+  for (let round = 0; round < 40; round += 1) {
+    const [from, to] = [`moves-${round}@acme.test`, `moves-${round + 1}@acme.test`];
+    await app.db().deleteFrom('rate_limits').execute();
+    await request(app, from);
+    app.clock.advance(MINUTE_MS);
+    const moving = root.users.changeEmail({ email: from, new_email: to });
+    // The address may have changed before.
+    const ending = root.sessions
+      .revokeAll({ email: from })
+      .catch((error) => rejectsWith(Promise.reject(error), 'not-found'));
+    await Promise.all([moving, ending, outbox.claim(5), outbox.claim(5), outbox.claim(5)]);
+  }
+
+  assert.is((await root.users.get({ email: 'moves-40@acme.test' })).is_active, true);
 });
 
 races('create no link for a user who is being deactivated', async ({ app }) => {
