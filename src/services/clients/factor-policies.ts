@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Client, type FactorPolicy } from '../../../entities/client.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { invalid, notFound } from '../../lib/problems.ts';
+import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, canViewAll, requireClientAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
@@ -11,7 +11,7 @@ import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
 import { ENROLLED, lackingFrom, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
 import { relyingPartyOf } from '../auth/webauthn.ts';
 import { editEntity } from '../edits.ts';
-import { requireFewNotices } from '../passwords/password-expiry.ts';
+import { NOTICES_PER_DAY } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockClient, readClient } from './clients.ts';
 
@@ -56,7 +56,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
       await tx.flush();
       await requireOwnFactor(tx, actor, id, now);
       if (factorMails && (isStricter(before, factorPolicy) || factorGraceDays < daysBefore)) {
-        if (!can(actor, 'administer')) await requireFewNotices(tx, id, now, 'second-factor-required');
+        if (!can(actor, 'administer')) await requireFewChanges(tx, id, now);
         await enqueuePolicyNotices(tx, { clientIds: [id], userIds: null, now });
       }
       const event = { actor, target: client.name, clients: [id], details };
@@ -126,6 +126,32 @@ const policySince = (
 
 const isStricter = (before: FactorPolicy, after: FactorPolicy): boolean =>
   STRENGTH_OF_POLICY[after] > STRENGTH_OF_POLICY[before];
+
+type Change<T> = { from: T; to: T };
+type RecordedChanges = { factor_policy?: Change<FactorPolicy>; factor_grace_days?: Change<number> };
+
+/**
+ * Changing a policy to and fro would mail members each time. Counts the changes, not the mails: those would show whether a person, who may also
+ * belong to other clients, has a second factor. The client must be locked.
+ * @throws Problem `throttled`
+ */
+const requireFewChanges = async (tx: Em, clientId: number, now: Date): Promise<void> => {
+  const entries = await kysely(tx)
+    .selectFrom('audit_entries')
+    .select('details')
+    .where('action', '=', 'client.change-factor-policy')
+    .where(condition`client_ids @> ${[clientId]}::int[]`)
+    .where('occurred_at', '>', new Date(now.getTime() - DAY_MS))
+    .$narrowType<{ details: RecordedChanges }>()
+    .execute();
+  const stricter = entries.filter(
+    ({ details: { factor_policy: policy, factor_grace_days: days } }) =>
+      (policy && isStricter(policy.from, policy.to)) || (days && days.to < days.from),
+  );
+  if (stricter.length < NOTICES_PER_DAY) return;
+  const detail = `This policy became stricter ${NOTICES_PER_DAY} times within a day. Try again tomorrow.`;
+  throw new Problem('throttled', { detail, retryAfterSeconds: DAY_MS / 1000 });
+};
 
 /** The active members of a client, with their membership `m`. */
 const activeMembers = (em: Em, clientId: number) =>

@@ -220,6 +220,13 @@ const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>
     then 'The link has been used or replaced.'
 end`;
 
+/**
+ * SQL over an alias of `outbox_mails`: whether a mail is about the account of its user, also if a client sends it. When a password ends, and
+ * whether somebody has a second factor, is of all clients of the person.
+ */
+export const isAboutAccount = (mail: string) => condition`(${sql.ref(`${mail}.client_id`)} is null
+  or ${sql.ref(`${mail}.kind`)} in ('password-expiry', 'second-factor-required', 'second-factor-reminder'))`;
+
 /** Whether a mail server is configured, and its rate limit. */
 export type MailRoute = { hasServer: boolean; perMinute: number };
 

@@ -17,6 +17,7 @@ import { detailedInvitations, type InvitationDetails } from '../invitations/invi
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { hasAddress, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
 import {
+  isAboutAccount,
   type LetterContext,
   type MailContext,
   type MailOptions,
@@ -187,16 +188,17 @@ const isOfClients = (actor: Actor, clientIds: readonly number[]) => condition`
     and ${isOutsideSharedTime(actor, sql`mail.user_id`, sql`mail.created_at`)})`;
 
 /**
- * A mail about an account, such as a password link, is not for the admins of one of several clients of its user. The end of a password
- * follows from the policies of all these clients.
+ * A mail about an account, such as a password link, is not for the admins of one of several clients of its user, also when the user has left
+ * the others.
  */
 const concerns = (actor: Actor, isAll: boolean) =>
   isAll
     ? condition`true`
     : condition`((mail.client_id = any(${[...actor.adminOf]}::int[])
           or mail.client_id is null and ${isOfClients(actor, actor.adminOf)})
-        and (mail.client_id is not null and mail.kind <> 'password-expiry' or not exists (select from memberships m
-          where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[]))))`;
+        and (not ${isAboutAccount('mail')} or not exists (select from memberships m
+            where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[]))
+          and ${isOutsideSharedTime(actor, sql`mail.user_id`, sql`mail.created_at`)}))`;
 
 /** Rows of the alias `mail` that the actor may see. */
 const mailVisibleTo = (actor: Actor) => concerns(actor, canViewAll(actor));

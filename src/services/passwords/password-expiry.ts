@@ -80,28 +80,18 @@ export const enqueueExpiryNotices = async (
 };
 
 /** Mails about one policy to one person in a day that client admins may cause. */
-const NOTICES_PER_DAY = 5;
-
-const ABOUT = {
-  'password-expiry': 'their passwords expire sooner',
-  'second-factor-required': 'they need a second factor',
-} as const;
+export const NOTICES_PER_DAY = 5;
 
 /**
- * Call it before a client admin shortens the life of passwords, or demands second factors: changing it to and fro would mail all members
- * each time. The client must be locked.
+ * Call it before a client admin shortens the life of passwords: changing it to and fro would mail all members each time. The client must be
+ * locked.
  * @throws Problem `throttled`
  */
-export const requireFewNotices = async (
-  tx: Em,
-  clientId: number,
-  now: Date,
-  kind: keyof typeof ABOUT = 'password-expiry',
-): Promise<void> => {
+export const requireFewNotices = async (tx: Em, clientId: number, now: Date): Promise<void> => {
   const mailed = await kysely(tx)
     .selectFrom('outbox_mails')
     .select('user_id')
-    .where('kind', '=', kind)
+    .where('kind', '=', 'password-expiry')
     .where('client_id', '=', clientId)
     .where('created_at', '>', new Date(now.getTime() - DAY_MS))
     .groupBy('user_id')
@@ -109,7 +99,7 @@ export const requireFewNotices = async (
     .limit(1)
     .executeTakeFirst();
   if (!mailed) return;
-  const detail = `Members of this client were mailed ${NOTICES_PER_DAY} times within a day that ${ABOUT[kind]}. Try again tomorrow.`;
+  const detail = `Members of this client were mailed ${NOTICES_PER_DAY} times within a day that their passwords expire sooner. Try again tomorrow.`;
   throw new Problem('throttled', { detail, retryAfterSeconds: DAY_MS / 1000 });
 };
 

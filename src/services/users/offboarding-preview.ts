@@ -5,6 +5,7 @@ import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '
 import { CLIENT_ROLES, type ClientRole, can, globalRolesOf, labelOf } from '../access/permissions.ts';
 import { clientManagedBy, isListedView, isOutsideSharedTime } from '../access/visibility.ts';
 import { isUnexpired, isUsed } from '../auth/sessions.ts';
+import { isAboutAccount } from '../mail/mail-context.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readGrantedApps } from './app-grants.ts';
 import { readTarget } from './user-locks.ts';
@@ -77,7 +78,7 @@ const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccou
         where i.email = u.email and i.status = 'pending' and ${managed('i.client_id')}) as invitations,
       (select count(*)::int from outbox_mails o
         where o.sent_at is null and o.failed_at is null and (o.user_id = u.id or o.recipient = u.email)
-          and case when o.client_id is null or o.kind = 'password-expiry'
+          and case when ${isAboutAccount('o')}
             then o.user_id = u.id and ${isAccount} and ${isOutsideSharedTime(actor, sql`u.id`, sql`o.created_at`)}
             else ${managed('o.client_id')} end) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
