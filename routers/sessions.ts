@@ -352,7 +352,7 @@ export const sessionsRouter = router({
   confirm: route(protectedProcedure, 'POST', '/session/confirm/', {
     summary: 'Confirm your password or second factor',
     description:
-      'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it, a recovery code, or the answer of a `passkey` to options for a `confirmation`; others send their `password`. A second factor also makes it a session with one. API tokens need it only to change second factors.',
+      'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it, a recovery code, or the answer of a `passkey` to options for a `confirmation`; others send their `password`. A second factor also makes it a session with one: its cookie then gets a new value, and so does the cookie `csrftoken`. API tokens need it only to change second factors.',
     problems: ['otp-required', 'invalid-otp', 'invalid-passkey', 'passkeys-unavailable', 'throttled'],
     status: 204,
     example: { password: 'steward-demo-1' },
@@ -363,9 +363,12 @@ export const sessionsRouter = router({
     .mutation(async ({ ctx, input: { password, ...factor } }) => {
       const { actor, browser, services } = ctx;
       const proof = { password, factor: factorIn(factor, 'confirmation', ctx) };
-      await services.sessions.confirm(actor, proof, ctx.idempotencyKey());
-      if (browser.session !== null)
-        browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
+      // The cookie of a stronger session.
+      if (browser.session !== null && proof.factor) browser.prepareLogin();
+      const renewed = await services.sessions.confirm(actor, proof, ctx.idempotencyKey());
+      if (renewed !== null) browser.keepSession(renewed);
+      const secret = renewed ?? browser.session;
+      if (secret !== null) browser.keepDevice(await services.sessions.issueDeviceCookie(secret));
     }),
 
   list: route(protectedProcedure, 'GET', '/jb/sessions/', { summary: 'List your sessions' })

@@ -116,4 +116,20 @@ methods('are none for a token', async ({ app }) => {
   assert.equal({ amr, auth_time }, { amr: [], auth_time: null });
 });
 
+methods('come with a new secret if a confirmation makes a session stronger', async ({ app }) => {
+  const browser = await loggedIn(app, ADA);
+  const { secret } = await enroll(app, ADA);
+  const stolen = browser.cookies.get('steward_session');
+  const confirm = () => browser.send('POST /session/confirm/', { payload: { code: nextCode(app, secret) } });
+  const statusOf = async (session = '') =>
+    (await app.send('GET /session/', { headers: { cookie: `steward_session=${session}` } })).statusCode;
+
+  assert.is((await confirm()).statusCode, 204);
+  const renewed = browser.cookies.get('steward_session');
+  assert.equal([await statusOf(stolen), await statusOf(renewed)], [401, 200]);
+
+  assert.is((await confirm()).statusCode, 204, 'the browser has a CSRF token of the new session');
+  assert.is(browser.cookies.get('steward_session'), renewed, 'one that is as strong as before keeps it');
+});
+
 methods.run();

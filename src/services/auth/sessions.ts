@@ -4,6 +4,7 @@ import { Session } from '../../../entities/credentials.ts';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
+import { newSecret } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { CLIENT_IDS, isOutsideSharedTime } from '../access/visibility.ts';
@@ -21,6 +22,7 @@ import {
   tokenDigest,
 } from './credentials.ts';
 import type { CodeOwner } from './factor-codes.ts';
+import { strengthOf } from './factor-policy.ts';
 import type { FactorProof } from './factor-proofs.ts';
 import { type AuthMethod, addMethods, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
@@ -39,32 +41,42 @@ export const isUsed = (now: Date): Condition =>
 export const createSessions = (unit: UnitOfWork) => {
   const { em, clock, audit, passwordVerification, factorProofs, deviceCookies, idempotency } = unit;
 
-  /** Records the time in the session or token of the actor, and in a session what they have proven. */
+  /**
+   * Records the time in the session or token of the actor, and in a session what they have proven. One that becomes stronger gets this
+   * secret: whoever knows the secret of before has no session with a second factor. Returns whether it did.
+   */
   const recordConfirmation = async (
     tx: Em,
-    actor: Actor,
-    owner: CodeOwner,
+    { actor, owner, secret }: Confirmation,
     methods: readonly AuthMethod[],
-  ): Promise<null> => {
+  ): Promise<boolean> => {
     const { credential } = actor;
-    if (credential === null) return null;
+    if (credential === null) return false;
     const event: AuditEvent = { action: 'session.confirm', actor, target: owner.email };
     if (credential.kind === 'token') {
       const confirmed = kysely(tx).updateTable('api_tokens').set({ authenticated_at: clock.now() });
       const { numUpdatedRows } = await confirmed.where('id', '=', credential.id).executeTakeFirst();
       if (numUpdatedRows === 0n) throw new Problem('unauthenticated');
       await audit.record(tx, [{ ...event, clients: owner.clientIds }]);
-      return null;
+      return false;
     }
     const lockMode = LockMode.PESSIMISTIC_WRITE;
     const session = await tx.findOne(Session, credential.id, { lockMode });
     // A concurrent password change revokes the session.
     if (!session) throw new Problem('unauthenticated');
+    const proven = addMethods(session.methods, methods);
+    const isStronger = strengthOf(proven) > strengthOf(session.methods);
     session.authenticatedAt = clock.now();
-    session.methods = addMethods(session.methods, methods);
+    session.methods = proven;
     await tx.flush();
+    if (isStronger) {
+      const renewed = kysely(tx)
+        .updateTable('sessions')
+        .set({ digest: tokenDigest(secret) });
+      await renewed.where('id', '=', session.id).execute();
+    }
     await audit.record(tx, [{ ...event, clients: owner.clientIds }]);
-    return null;
+    return isStronger;
   };
 
   return {
@@ -85,14 +97,22 @@ export const createSessions = (unit: UnitOfWork) => {
 
     /**
      * Verifies that the actor uses their session or token, and records the time in it: by their password, or, of users with a
-     * second factor, by that factor, which a password does not replace. A password that is sent beside it is verified too.
+     * second factor, by that factor, which a password does not replace. A password that is sent beside it is verified too. Returns the new
+     * secret of a session that has become stronger, or null.
      * @throws Problem `invalid-input` on `password`, `otp-required`, `invalid-otp`, `invalid-passkey`, `unauthenticated`, `throttled`,
      * `overloaded`, `idempotency-key-reused`
      */
-    confirm: async (actor: Actor, proof: Proof, idempotencyKey: IdempotencyKey | null): Promise<void> => {
+    confirm: async (
+      actor: Actor,
+      proof: Proof,
+      idempotencyKey: IdempotencyKey | null,
+    ): Promise<string | null> => {
       const { password, factor } = proof;
       const input = factor === undefined ? [password] : [password, factor];
       const request = { actor, idempotencyKey, operation: 'sessions.confirm', input };
+      const secret = newSecret();
+      // Responses are stored for a key, and secrets are not.
+      let isRenewed = false;
       await idempotency.runOnce<null>(request, async (write) => {
         const owner = await readCodeOwner(em, actor.id);
         if (owner.hasSecondFactor && factor === undefined) throw new Problem('otp-required', NEEDS_CODE);
@@ -100,20 +120,21 @@ export const createSessions = (unit: UnitOfWork) => {
           throw invalid({ password: ['This field is required.'] });
         if (password !== undefined)
           await passwordVerification.verify(actor.email, password, 'live').catch(rethrowAsWrongPassword);
-        if (!owner.hasSecondFactor || factor === undefined)
-          return write(async (tx) => {
-            if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-            // Added since the password was verified.
-            if (await hasSecondFactor(tx, actor.id)) throw new Problem('otp-required', NEEDS_CODE);
-            return recordConfirmation(tx, actor, owner, BY_PASSWORD);
-          });
-        return factorProofs.limit(owner, 'live', factor, (consume) =>
+        const record = (prove: (tx: Em) => Promise<readonly AuthMethod[]>) =>
           write(async (tx) => {
             if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-            return recordConfirmation(tx, actor, owner, await consume(tx));
-          }),
-        );
+            isRenewed = await recordConfirmation(tx, { actor, owner, secret }, await prove(tx));
+            return null;
+          });
+        if (owner.hasSecondFactor && factor !== undefined)
+          return factorProofs.limit(owner, 'live', factor, record);
+        return record(async (tx) => {
+          // Added since the password was verified.
+          if (await hasSecondFactor(tx, actor.id)) throw new Problem('otp-required', NEEDS_CODE);
+          return BY_PASSWORD;
+        });
       });
+      return isRenewed ? secret : null;
     },
 
     /**
@@ -165,6 +186,8 @@ export const createSessions = (unit: UnitOfWork) => {
       }),
   };
 };
+
+type Confirmation = { actor: Actor; owner: CodeOwner; secret: string };
 
 /** What a user enters again. */
 type Proof = { password?: string | undefined; factor?: FactorProof | undefined };
