@@ -1,5 +1,5 @@
 import { canonicalJson, isOpaque, opaque } from '../../src/lib/json-value.ts';
-import { invalid } from '../../src/lib/problems.ts';
+import { invalid, Problem } from '../../src/lib/problems.ts';
 import type { Actor } from '../../src/services/access/actor.ts';
 import type { IdempotentRequest } from '../../src/services/idempotency/idempotency.ts';
 import type { Services } from '../../src/services/index.ts';
@@ -11,6 +11,8 @@ export type GuardMeta = {
   resourceQuery?: keyof Services['resourceLocks'];
   /** The service handles the idempotency key, because it must not start inside a transaction. */
   handlesIdempotency?: boolean;
+  /** The response has secrets that are shown once, such as recovery codes: it is not stored for an idempotency key. */
+  hasSecretResponse?: boolean;
   /** It may revoke the token or session of the call itself, as a logout does. Others fail if it was revoked in the meantime. */
   mayRevokeOwnCredential?: boolean;
 };
@@ -53,20 +55,31 @@ export const withMutationGuards = async <R extends MiddlewareResult>(call: Call<
   return ctx
     .openServices()
     .idempotency.oneAtATime(request, () =>
-      runInTransaction((services) => proceedOnce(request, services, run)),
+      runInTransaction((services) => proceedOnce({ request, meta, services, run })),
     );
 };
 
-const proceedOnce = async <R extends MiddlewareResult>(
-  request: IdempotentRequest,
-  services: Services,
-  run: (services: Services) => Promise<R>,
-): Promise<R> => {
+const NOT_STORED = {
+  detail:
+    'This request was already carried out. Its response had secrets that are shown once, and was not stored. Get new ones with another Idempotency-Key.',
+};
+
+type Once<R> = {
+  request: IdempotentRequest;
+  meta: GuardMeta;
+  services: Services;
+  run: (services: Services) => Promise<R>;
+};
+
+const proceedOnce = async <R extends MiddlewareResult>(once: Once<R>): Promise<R> => {
+  const { request, meta, services, run } = once;
   const stored = await services.idempotency.claim(request);
+  if (stored !== null && meta.hasSecretResponse) throw new Problem('idempotency-key-reused', NOT_STORED);
   // tRPC reads these members only; the type has more.
   if (stored !== null) return { ok: true, data: responseJson.parse(stored) } as R;
   const result = throwIfFailed(await run(services));
-  await services.idempotency.store(request, responseJson.stringify(result.data));
+  const response = meta.hasSecretResponse ? '' : responseJson.stringify(result.data);
+  await services.idempotency.store(request, response);
   return result;
 };
 

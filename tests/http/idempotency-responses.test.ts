@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
+import { createScript } from '../support/http-clients.ts';
+import { nextCode } from '../support/second-factors.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
 
 const responses = appSuite('stored responses of an Idempotency-Key');
 
@@ -120,6 +123,37 @@ responses('are replayed over a streamed call', async ({ app }) => {
 
   assert.ok(tokenIn(first.body), first.body);
   assert.is(tokenIn(repeat.body), tokenIn(first.body));
+});
+
+responses('are not stored if they have secrets of second factors', async ({ app }) => {
+  const browser = createScript(app);
+  await browser.logIn(GRACE, DEMO_PASSWORD);
+  const twice = async (line: string, payload?: object) => {
+    const request = {
+      ...(payload && { payload }),
+      headers: { 'idempotency-key': `secret ${line}`.replaceAll(' ', '-') },
+    };
+    const first = await browser.send(line, request);
+    assert.is(first.statusCode, 200, first.body);
+    const repeat = await browser.send(line, request);
+    assert.is(repeat.json().type, 'urn:steward:problem:idempotency-key-reused');
+    assert.match(repeat.json().detail, 'already carried out');
+    return first.json();
+  };
+
+  const { secret } = await twice('POST /mfa/totp/');
+  await twice('POST /mfa/totp/confirm/', { code: nextCode(app, secret) });
+  const { recovery_codes } = await twice('POST /mfa/recovery-codes/');
+  const stored = await app
+    .db()
+    .selectFrom('idempotent_responses')
+    .select(sql<number>`length(response)`.as('bytes'))
+    .where('key', 'like', 'secret-%')
+    .execute();
+
+  assert.is(recovery_codes.length, 10);
+  assert.is(stored.length, 3);
+  for (const { bytes } of stored) assert.ok(bytes < 64, `${bytes} bytes are an empty text, encrypted`);
 });
 
 responses.run();
