@@ -127,7 +127,7 @@ export const factorProcedures = {
   resetFactors: route(adminProcedure, 'POST', '/jb/users/{email}/mfa/reset/', {
     summary: 'Reset the second factors of a user',
     description:
-      'For users who have lost them: removes all second factors and recovery codes, and informs the user by email. They log in with their password alone until they enrol again. For those who may change this user. The `reason` is recorded in the audit trail.',
+      'For users who have lost them: removes all second factors and recovery codes, ends all sessions, and informs the user by email. They log in with their password alone until they enrol again. For those who may change this user. The `reason` is recorded in the audit trail.',
     problems: ['forbidden', 'shared-user', 'self-modification', 'reauthentication-required'],
     status: 204,
     example: { reason: 'Lost the phone' },

@@ -6,6 +6,7 @@ import { whileLocked } from '../support/database-sessions.ts';
 import { mailedPasswordPath } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
+  challenged,
   codeAt,
   confirmTokens,
   enroll,
@@ -253,11 +254,16 @@ factors('check no more than ten guesses of a burst', async ({ app }) => {
 factors(
   'of a member are reset by an admin of all their clients, with a reason and a mail',
   async ({ app }) => {
-    await enroll(app, ADA);
+    const { secret } = await enroll(app, ADA);
     await rejectsWith(app.as(GLOBEX).users.resetFactors({ email: ADA }), 'not-found');
     await rejectsWith(app.as(STAFF).users.resetFactors({ email: ADA }), 'forbidden');
     await rejectsWith(app.as(GRACE).users.resetFactors({ email: ADA }), 'forbidden');
+    const { browser, answer } = await challenged(app, ADA);
+    await answer(nextCode(app, secret));
+    assert.is((await browser.send('GET /session/')).statusCode, 200);
     await app.as(ACME).users.resetFactors({ email: ADA, reason: 'Lost the phone' });
+    assert.is((await browser.send('GET /session/')).statusCode, 401, 'the sessions of before end');
+    assert.is(problemIn(await app.send('POST /mfa/totp/', { as: ADA })), 'reauthentication-required');
     const [entry] = await app.as(ROOT).audit.list({ target: ADA, action: 'mfa.reset' });
 
     await logInWith(app, ADA);

@@ -38,9 +38,9 @@ export const ResetFactorsDialog = ({ email, isOpen, onClose }: Props) => {
       >
         <Stack>
           <Text>
-            All passkeys, authenticator apps and recovery codes of the person end: their password is enough to
-            log in until they set up a second factor again. Do this only if you know that they have asked for
-            it. They get a mail.
+            All passkeys, authenticator apps and recovery codes of the person end, and they are logged out
+            everywhere: their password is enough to log in until they set up a second factor again. Do this
+            only if you know that they have asked for it. They get a mail. Their API tokens stay valid.
           </Text>
           <TextInput
             label="Reason"

@@ -95,7 +95,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
       }),
 
     /**
-     * Removes all second factors and recovery codes of another user, who has lost them.
+     * Removes all second factors and recovery codes of another user, who has lost them, and ends their sessions.
      * @throws Problem `reauthentication-required`, `not-found`, `forbidden`, `shared-user`, `self-modification`
      */
     reset: (actor: Actor, email: string, reason: string): Promise<void> =>
@@ -168,7 +168,8 @@ export const readFactorsFor = async (em: Em, viewer: Viewer, userId: number) => 
 type Owner = { id: number; email: string; clientIds: readonly number[] };
 
 /**
- * Removes the second factors of a locked user, and informs them.
+ * Removes the second factors of a locked user, ends their sessions, which may have been opened with a stolen one, and informs them. Tokens stay,
+ * because scripts use them, but change no second factor before they are confirmed again.
  * @param actor null for an operator at the command line
  * @throws Problem `not-found` without a second factor
  */
@@ -180,6 +181,12 @@ export const resetFactors = async (
 ): Promise<void> => {
   if (!(await hasSecondFactor(tx, id))) throw notFound('second factor');
   await deleteFactors(tx, id);
+  await kysely(tx).deleteFrom('sessions').where('user_id', '=', id).execute();
+  await kysely(tx)
+    .updateTable('api_tokens')
+    .set({ authenticated_at: null })
+    .where('user_id', '=', id)
+    .execute();
   await enqueueFactorNotice(tx, 'second-factor-reset', { userId: id, now, address: null });
   const details = reason === '' ? {} : { reason };
   await audit.record(tx, [{ action: 'mfa.reset', actor, target: email, clients, details }]);

@@ -271,7 +271,7 @@ const TEMPLATES: Record<MailKind, Template> = {
     subject: (mail) => `Your second factor for ${senderNameOf(mail)} was reset`,
     content: (mail) => ({
       opening: [
-        `An administrator removed all second factors and recovery codes of ${mail.recipient} at ${senderNameOf(mail)} on ${momentOf(mail.created_at)}. You log in with your password alone, until you set up a second factor again.`,
+        `An administrator removed all second factors and recovery codes of ${mail.recipient} at ${senderNameOf(mail)} on ${momentOf(mail.created_at)}. You were logged out everywhere. You log in with your password alone, until you set up a second factor again.`,
       ],
       closing: [
         'If you did not ask for this, inform your administrator, and set a new password: choose “Forgot your password?” on the login page.',
