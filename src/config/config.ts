@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { hasPasskeys } from '../lib/passkey-addresses.ts';
 import { PUBLISHED_DEMO_PASSWORD, Settings } from './settings.ts';
 import { appStoreOf, backupConfigOf } from './store-config.ts';
 import { tracingConfigOf, withoutUnusedTracing } from './tracing-config.ts';
@@ -28,6 +29,9 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
   const lines = issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
   if (needsKey && env.DATABASE_URL && !env.SECRET_KEY)
     lines.push('SECRET_KEY: is required with DATABASE_URL');
+  // No superuser could log in.
+  if (settings.data?.STAFF_SECOND_FACTOR === 'passkey' && !hasPasskeys(new URL(baseUrlOf(settings.data))))
+    lines.push('STAFF_SECOND_FACTOR: passkey needs a BASE_URL with https and a host name, or localhost');
   if (!settings.success || lines.length > 0) throw new InvalidSettings(lines);
 
   const read = settings.data;
@@ -36,7 +40,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     port: read.PORT,
     host: read.HOST,
     // As browsers send it: in ASCII, without a default port.
-    baseUrl: new URL(read.BASE_URL ?? `http://localhost:${read.PORT}`).href.replace(/\/+$/, ''),
+    baseUrl: new URL(baseUrlOf(read)).href.replace(/\/+$/, ''),
     workers: read.WORKERS,
     /** 0: none are served. */
     metricsPort: read.METRICS_PORT,
@@ -97,6 +101,9 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     tracing: tracingConfigOf(read),
   };
 };
+
+const baseUrlOf = ({ BASE_URL: url, PORT: port }: { BASE_URL?: string | undefined; PORT: number }): string =>
+  url ?? `http://localhost:${port}`;
 
 const hostOf = (baseUrl = 'http://localhost'): string => new URL(baseUrl).hostname;
 

@@ -54,6 +54,16 @@ config('APP_URL must be a URL with a placeholder for the app', () => {
   }
 });
 
+config('requires an address with passkeys if staff need one', () => {
+  const STAFF_SECOND_FACTOR = 'passkey';
+  for (const BASE_URL of [undefined, 'https://steward.example.com'])
+    assert.is(readConfig({ STAFF_SECOND_FACTOR, BASE_URL }).staffSecondFactor, 'passkey');
+  for (const BASE_URL of ['http://steward.example.com', 'https://192.0.2.7'])
+    assert.equal(settingsFaults({ STAFF_SECOND_FACTOR, BASE_URL }), [
+      'STAFF_SECOND_FACTOR: passkey needs a BASE_URL with https and a host name, or localhost',
+    ]);
+});
+
 config('requires a secret key with an external database', () => {
   assert.equal(settingsFaults({ DATABASE_URL: 'postgres://u:p@h/db' }), [
     'SECRET_KEY: is required with DATABASE_URL',

@@ -28,7 +28,8 @@ export const SecondFactors = () => {
   const [toRename, setToRename] = useState<SecondFactor | null>(null);
   const [isRenewing, setRenewing] = useState(false);
   const [isAddingPasskey, setAddingPasskey] = useState(false);
-  const notice = factorNoticeOf(useSession().second_factor);
+  const status = useSession().second_factor;
+  const notice = factorNoticeOf(status);
   const factors = own.data?.factors ?? [];
   const hasApp = factors.some(({ kind }) => kind === 'totp');
   return (
@@ -41,6 +42,13 @@ export const SecondFactors = () => {
         password asks for it, too. Scripts with an API token are not asked.
       </Text>
       {notice !== null && <Text fw={600}>{notice}</Text>}
+      {status.needs_passkey && (
+        <Text maw="40rem">
+          The code of an authenticator app is not enough. Add a passkey, which this device, your phone, a
+          security key or your password manager keeps. Without one, the next login after that day asks you to
+          add it.
+        </Text>
+      )}
       <ProblemAlert error={own.error ?? error} />
       {own.isPending && <Skeleton height={40} />}
       {own.data && factors.length > 0 && (

@@ -103,20 +103,20 @@ export const demandedFrom = (strength: Strength): RawBuilder<Date | null> => sql
   (select min(${graceEnd()}) from memberships m join clients c on c.id = m.client_id
     where m.user_id = users.id and m.is_active_member and ${demands(strength)})`;
 
-export const STAFF_POLICIES = ['off', 'optional', 'required'] as const;
-
 /** What the operator demands of superusers and staff, without grace. */
-export type StaffPolicy = (typeof STAFF_POLICIES)[number];
+export type StaffPolicy = FactorPolicy;
 
 /** The columns of `FactorState` for rows of `users`, by all clients of the person, and the setting for staff. */
 export const factorState = (staffPolicy: StaffPolicy) => {
-  const isStaffNeeded = condition`${sql.lit(staffPolicy === 'required')} and (users.is_superuser or users.is_staff)`;
+  const neededFrom = (strength: Strength) =>
+    STRENGTH_OF_POLICY[staffPolicy] < strength
+      ? demandedFrom(strength)
+      : sql<Date | null>`case when users.is_superuser or users.is_staff then 'epoch'::timestamptz
+          else ${demandedFrom(strength)} end`;
   return [
     ENROLLED.as('enrolled'),
-    sql<Date | null>`case when ${isStaffNeeded} then 'epoch'::timestamptz else ${demandedFrom(1)} end`.as(
-      'factor_from',
-    ),
-    demandedFrom(2).as('passkey_from'),
+    neededFrom(1).as('factor_from'),
+    neededFrom(2).as('passkey_from'),
   ] as const;
 };
 

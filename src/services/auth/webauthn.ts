@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import { hasPasskeys } from '../../lib/passkey-addresses.ts';
 import { Problem } from '../../lib/problems.ts';
 
 /** Loaded by the first use: most installations start without passkeys. */
@@ -20,13 +20,7 @@ const NO_PASSKEYS = {
     'Browsers have passkeys for sites with https and a host name only, and for localhost. See BASE_URL.',
 };
 
-/** Whether browsers have passkeys for a service with this address. */
-const hasPasskeys = ({ protocol, hostname }: URL): boolean => {
-  const isSecure = protocol === 'https:' || /(^|\.)localhost$/.test(hostname);
-  return isSecure && !hostname.startsWith('[') && isIP(hostname) === 0;
-};
-
-/** Whether they have them on pages of this host, with its port. */
+/** Whether browsers have passkeys on pages of this host, with its port. */
 export const hasPasskeysAt = (baseUrl: string, host: string): boolean => {
   const url = new URL(baseUrl);
   return hasPasskeys(url) && url.host === host;

@@ -98,6 +98,19 @@ const ROWS: Row[] = [
     demand: [-Infinity, null],
   },
   {
+    title: 'demands a passkey of staff at once',
+    memberships: [{ policy: 'required', since: 0, grace: 9 }],
+    staff: 'passkey',
+    isStaff: true,
+    demand: [-Infinity, -Infinity],
+  },
+  {
+    title: 'demands a passkey of members by their clients if staff need one',
+    memberships: [{ policy: 'passkey', since: 0, grace: 9 }],
+    staff: 'passkey',
+    demand: [9, 9],
+  },
+  {
     title: 'recommends it to staff',
     memberships: [],
     staff: 'optional',
