@@ -194,6 +194,27 @@ acceptance('does not reactivate a deactivated account', async ({ app }) => {
   assert.is((await app.as(null).invitations.preview({ key, signature })).needs, 'activation');
 });
 
+acceptance('says nothing of a deactivation by another client', async ({ app }) => {
+  const email = 'of-globex@globex.test';
+  await app.as(GLOBEX).users.create({ email, client: 2 });
+  const { key, signature } = await invite(app, { email });
+  const answers = async () => {
+    const { needs } = await app.as(null).invitations.preview({ key, signature });
+    const { code } = await rejectsWith(
+      app.as(null).invitations.accept({ key, signature, password: PASSWORD }),
+      'login-required',
+    );
+    return [needs, code];
+  };
+
+  const before = await answers();
+  await app.as(GLOBEX).users.deactivate({ email });
+  assert.equal(await answers(), before);
+  await app.as(GLOBEX).memberships.remove({ id: 2, email });
+  assert.equal(await answers(), before);
+  assert.equal(before, ['login', 'login-required']);
+});
+
 acceptance('accepts only the mailed signature', async ({ app }) => {
   const { key, signature } = await invite(app);
   const other = await invite(app);

@@ -38,7 +38,7 @@ export type Acceptance = {
   userAgent: string;
 };
 
-/** What is needed to accept an invitation. `activation`: an admin must reactivate the account. */
+/** What is needed to accept an invitation. `activation`: an admin of the client must reactivate the account. */
 export type AcceptanceRequirement = 'password' | 'login' | 'nothing' | 'activation';
 
 /** Actions of the invitee, authorized by the key and the signature of the mailed link. */
@@ -118,7 +118,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
         if (connection?.is_required) throw new Problem('sso-required');
         return { invitation, login: await acceptAsNew(invitation, input) };
       }
-      if (!invitation.user_is_active) throw new Problem('account-inactive');
+      if (invitation.needs_activation) throw new Problem('account-inactive');
       if (actor?.email !== invitation.email) throw new Problem('login-required');
       await acceptAs(input, actor);
       return { invitation, login: null };
@@ -198,7 +198,7 @@ const acceptEvent = (invitation: InvitationByLink, actor: { email: string }): Au
  */
 const requirementOf = (invitation: InvitationByLink, actor: Actor | null): AcceptanceRequirement => {
   if (invitation.user_is_active === null) return 'password';
-  if (!invitation.user_is_active) return 'activation';
+  if (invitation.needs_activation) return 'activation';
   return actor?.email === invitation.email ? 'nothing' : 'login';
 };
 
@@ -236,8 +236,16 @@ const invitationPages = (em: Em, now: Date) =>
     .select(ifStillThere('first_name').as('inviter_first_name'))
     .select(ifStillThere('last_name').as('inviter_last_name'))
     /** null if no user has this address yet. */
-    .select('invitee.is_active as user_is_active')
+    .select(['invitee.is_active as user_is_active', NEEDS_ACTIVATION.as('needs_activation')])
     .select([statusAt(now).as('status'), appLabelsInvitedTo(sql`invitations.id`).as('app_labels')]);
+
+/**
+ * SQL: whether the account of the invitee is inactive, if it belongs to this client alone. The page must not tell what others did to an account:
+ * for them, the login fails.
+ */
+const NEEDS_ACTIVATION = condition`coalesce(not invitee.is_active and invitee.shared_since is null
+  and exists (select from memberships m where m.user_id = invitee.id and m.client_id = invitations.client_id)
+  and not exists (select from memberships m where m.user_id = invitee.id and m.client_id <> invitations.client_id), false)`;
 
 /** SQL: a name of the inviter; empty of one who has left the client, because others may have changed it since. */
 const ifStillThere = (column: 'first_name' | 'last_name') => sql<string>`
