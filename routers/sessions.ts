@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { invalid, Problem } from '../src/lib/problems.ts';
 import { proofOf } from '../src/services/access/actor.ts';
-import { clientRoleFields } from '../src/services/access/permissions.ts';
+import { roleFields } from '../src/services/access/permissions.ts';
 import { MINUTES } from '../src/services/auth/login-challenges.ts';
 import type { OpenedLogin } from '../src/services/auth/login-opening.ts';
 import { PASSKEY_MINUTES, type PasskeyAnswer, type PasskeyPurpose } from '../src/services/auth/passkeys.ts';
@@ -33,11 +33,12 @@ const SessionOutput = Output('Session', {
 });
 
 /** Roles in single clients are ids of clients. */
-const RolesOutput = z.object({
-  is_superuser: z.boolean(),
-  is_staff: z.boolean(),
-  ...clientRoleFields(() => z.array(z.int())),
-});
+const RolesOutput = z.object(
+  roleFields(
+    () => z.boolean(),
+    () => z.array(z.int()),
+  ),
+);
 
 /** `required_from`: null if the user has what is required; in the past if the next login requires it. `needs_passkey`: whether it is a passkey. */
 const FactorStatusOutput = z.object({
@@ -318,11 +319,10 @@ export const sessionsRouter = router({
       ]);
       return {
         user: userOutput(user, baseUrl),
-        roles: {
-          is_superuser: actor.isSuperuser,
-          is_staff: actor.isStaff,
-          ...clientRoleFields(({ role }) => [...actor[role]]),
-        },
+        roles: roleFields(
+          ({ flag }) => actor[flag],
+          ({ role }) => [...actor[role]],
+        ),
         app_url: appUrl,
         sends_mail: services.mails.isSending(),
         methods: [...(proofOf(actor)?.methods ?? [])],

@@ -4,7 +4,7 @@ import { markdownTable } from './markdown.ts';
 
 /** The table of docs/console.md: who sees which screen. */
 export const screensTable = (): string => {
-  const kinds = Object.keys(KINDS);
+  const kinds = [...KINDS.keys()];
   const rows = SCREENS.map((screen) => [
     screen.label,
     `\`${screen.to}\``,

@@ -1,21 +1,32 @@
+import { sql } from 'kysely';
 import type { Page, Response } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import type { KINDS } from '../../console/src/layout/roles.ts';
+import { KINDS, type Roles } from '../../console/src/layout/roles.ts';
 import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
+import { CLIENT_ROLES, GLOBAL_ROLES } from '../../src/services/access/permissions.ts';
 import { browserSuite, waitForHeading } from '../support/browser.ts';
 import { goTo, openConsole, waitForData } from '../support/console.ts';
 import { invite, mailTo } from '../support/mails.ts';
-import { ACME, ADA, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, ROOT, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/time.ts';
 import { SALES } from '../support/usage.ts';
 
 const roles = browserSuite('screens of the console');
 
-/** One user of each kind. */
-const USERS = { members: ADA, 'client admins': ACME, staff: STAFF, superusers: ROOT } satisfies Record<
-  keyof typeof KINDS,
-  string
->;
+/** A member of the first client who has these roles, and the password of the demo. */
+const addUser = async (app: TestApp, kind: string, held: Roles): Promise<string> => {
+  const email = `${kind.replaceAll(' ', '-')}@acme.test`;
+  await app.as(ROOT).users.create({ email, client: 1, apps: [SALES], send_email: false });
+  const inAll = GLOBAL_ROLES.map(({ column }) => sql`${sql.ref(column)} = ${held[column]}`);
+  const inOne = CLIENT_ROLES.map(({ column, field }) => sql`${sql.ref(column)} = ${held[field].includes(1)}`);
+  await sql`
+    update users set password_hash = (select password_hash from users where email = ${ADA}), ${sql.join(inAll)}
+    where email = ${email}`.execute(app.db());
+  await sql`
+    update memberships set ${sql.join(inOne)} from users
+    where users.id = user_id and email = ${email}`.execute(app.db());
+  return email;
+};
 
 /** What the parameters of paths stand for. */
 const parametersOf = async (app: TestApp): Promise<Record<string, string | number>> => {
@@ -60,9 +71,10 @@ const watch = (page: Page) => {
   };
 };
 
-for (const [kind, email] of Object.entries(USERS)) {
+for (const [kind, held] of KINDS) {
   roles(`${kind} see their screens, and no other sends a request`, async ({ app, browser }) => {
     const parameters = await parametersOf(app);
+    const email = await addUser(app, kind, held);
     await using visit = await browser.open();
     const { page } = visit;
     const { takeCalls, foreign } = watch(page);

@@ -1,5 +1,6 @@
+import { capitalized } from '../components/detail-words.ts';
 import { StatusText } from '../components/status-text.tsx';
-import { type AccessView, capitalized, stateOf } from './view-state.ts';
+import { type AccessView, stateOf } from './view-state.ts';
 
 export const ViewState = ({ view }: { view: AccessView }) => {
   const state = stateOf(view);

@@ -3,11 +3,12 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { trpc } from '../api.ts';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { capitalized } from '../components/detail-words.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { SecretField } from '../components/secret-field.tsx';
 import { notify } from '../components/toasts.ts';
-import { type AccessView, capitalized, frameOf, isManaged, stateOf, usesOf } from './view-state.ts';
+import { type AccessView, frameOf, isManaged, stateOf, usesOf } from './view-state.ts';
 import { ViewUses } from './view-uses.tsx';
 
 type Props = { view: AccessView; onClose: () => void };

@@ -15,8 +15,6 @@ export const stateOf = (view: AccessView): string => {
   return 'active';
 };
 
-export const capitalized = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1);
-
 export const usesOf = ({ allowed_uses_cnt, usages_cnt }: AccessView): string =>
   allowed_uses_cnt === 0 ? String(usages_cnt) : `${usages_cnt} of ${allowed_uses_cnt}`;
 

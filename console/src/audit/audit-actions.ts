@@ -1,9 +1,12 @@
 import type { Inputs } from '../api.ts';
+import { CLIENT_ROLES, roleLabel } from '../layout/roles.ts';
 
 export type Action = NonNullable<Exclude<Inputs['audit']['list'], void>['action']>;
 
+type RoleAction = (typeof CLIENT_ROLES)[number]['given' | 'ended'];
+
 /** What each action says in a list: the actor is the subject. */
-const LABELS: Record<Action, string> = {
+const LABELS: Record<Exclude<Action, RoleAction>, string> = {
   'access-request.approve': 'Approved a request for an app',
   'access-request.close': 'Closed a request for an app',
   'access-request.create': 'Asked for an app',
@@ -19,12 +22,10 @@ const LABELS: Record<Action, string> = {
   'app.remove': 'Removed an app',
   'app.rollback-package': 'Rolled back an app',
   'app.update': 'Changed an app',
-  'client.add-admin': 'Added a client admin',
   'client.change-factor-policy': 'Changed who needs a second factor',
   'client.close': 'Closed a client',
   'client.create': 'Created a client',
   'client.remove': 'Removed a client',
-  'client.remove-admin': 'Removed a client admin',
   'client.reopen': 'Reopened a client',
   'client.update': 'Changed a client',
   'connection.create': 'Created a connection for single sign-on',
@@ -105,7 +106,15 @@ const LABELS: Record<Action, string> = {
   'user.update-roles': 'Changed roles of a person',
 };
 
-const labels = new Map<string, string>(Object.entries(LABELS));
+const aRole = (name: string): string => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`;
+
+const labels = new Map<string, string>([
+  ...Object.entries(LABELS),
+  ...CLIENT_ROLES.flatMap((role): [string, string][] => [
+    [role.given, `Added ${aRole(roleLabel(role))}`],
+    [role.ended, `Removed ${aRole(roleLabel(role))}`],
+  ]),
+]);
 
 export const isAction = (value: unknown): value is Action => typeof value === 'string' && labels.has(value);
 
@@ -115,6 +124,6 @@ export const labelOf = (action: string): string => labels.get(action) ?? action;
 /** Such an entry changed what counts in its client, and says nothing without the name of the client. */
 export const isOfMembership = (action: string): boolean => action.startsWith('membership.');
 
-export const ACTION_OPTIONS = Object.entries(LABELS)
+export const ACTION_OPTIONS = [...labels]
   .map(([value, label]) => ({ value, label }))
   .toSorted((a, b) => a.label.localeCompare(b.label));

@@ -1,11 +1,17 @@
-import { useSuspenseQuery } from '@tanstack/react-query';
+import { useSuspenseQueries, useSuspenseQuery } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
+import { canView } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
 
 /** The clients that the user may see, by name. */
-export const useClients = () => useSuspenseQuery(trpc.clients.list.queryOptions({})).data;
+export const useClients = () => useSuspenseQuery(LIST).data;
 
-/** The name of a client by its id; the id of one that is not visible. */
+const LIST = trpc.clients.list.queryOptions({});
+
+/** The name of a client by its id; the id of one that is not visible. Users who may not list clients see none. */
 export const useClientName = (): ((id: number | null) => string) => {
-  const names = new Map(useClients().map(({ id, name }) => [id, name]));
+  const { roles } = useSession();
+  const lists = useSuspenseQueries({ queries: [LIST].filter(() => canView(roles)) });
+  const names = new Map(lists.flatMap(({ data }) => data).map(({ id, name }) => [id, name]));
   return (id) => (id === null ? '' : (names.get(id) ?? `#${id}`));
 };

@@ -28,8 +28,10 @@ export const fieldLabel = (field: string): string => {
     .replaceAll('_', ' ')
     .replaceAll(/\B[A-Z]/g, ' $&')
     .toLowerCase();
-  return FIELD_LABELS[field] ?? words.charAt(0).toUpperCase() + words.slice(1);
+  return FIELD_LABELS[field] ?? capitalized(words);
 };
+
+export const capitalized = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** Fields that say how long something lasts: nothing in them is no end. */
 const ENDS = new Set(['apps_expire_at', 'days', 'expires_at']);

@@ -1,38 +1,59 @@
-/** The roles of a user. */
-export type Roles = {
-  is_superuser: boolean;
-  is_staff: boolean;
-  /** Ids of clients. */
-  admin_of: readonly number[];
-};
+import {
+  type Action,
+  CLIENT_ROLES,
+  type ClientRole,
+  can,
+  clientsWhere,
+  GLOBAL_ROLES,
+  labelOf,
+  type RoleFields,
+  roleFields,
+  rolesOf,
+} from '../../../src/services/access/permissions.ts';
+
+export { CLIENT_ROLES, labelOf as roleLabel };
+
+/** The roles of a user, as the session states them. */
+export type Roles = RoleFields;
+
+const mayDo = (action: Action) => (roles: Roles) => can(rolesOf(roles), action);
 
 /** Who may see lists of people. */
-export const canView = ({ is_superuser, is_staff, admin_of }: Roles): boolean =>
-  is_superuser || is_staff || admin_of.length > 0;
+export const canView = mayDo('view');
 
 /** Who sees all clients and people. */
-export const canViewAll = ({ is_superuser, is_staff }: Roles): boolean => is_superuser || is_staff;
+export const canViewAll = (roles: Roles): boolean => clientsWhere(rolesOf(roles), 'view') === 'all';
 
 /** Who may change people, apps and clients. */
-export const canAdminister = ({ is_superuser, admin_of }: Roles): boolean =>
-  is_superuser || admin_of.length > 0;
+export const canAdminister = mayDo('manage');
 
 /** Who may change what belongs to a client. */
-export const administers = ({ is_superuser, admin_of }: Roles, client: number): boolean =>
-  is_superuser || admin_of.includes(client);
+export const administers = (roles: Roles, client: number): boolean => can(rolesOf(roles), 'manage', client);
+
+export const canReadAudit = mayDo('read-audit');
 
 /** Who may fetch and load app packages. */
-export const canOperate = ({ is_superuser, is_staff }: Roles): boolean => is_superuser || is_staff;
+export const canOperate = mayDo('operate');
 
 /** Who may change what concerns all clients. */
-export const isSuperuser = ({ is_superuser }: Roles): boolean => is_superuser;
+export const isSuperuser = mayDo('administer');
 
-const MEMBER: Roles = { is_superuser: false, is_staff: false, admin_of: [] };
+/** The strongest first. */
+export const ROLES = [...GLOBAL_ROLES, ...CLIENT_ROLES];
+
+/** The roles of a user with this one alone, or with none. */
+const holderOf = (held?: (typeof ROLES)[number]): Roles =>
+  roleFields(
+    (role) => role === held,
+    (role) => (role === held ? [1] : []),
+  );
 
 /** The kinds of users, from few rights to all. */
-export const KINDS = {
-  members: MEMBER,
-  'client admins': { ...MEMBER, admin_of: [1] },
-  staff: { ...MEMBER, is_staff: true },
-  superusers: { ...MEMBER, is_superuser: true },
-} satisfies Record<string, Roles>;
+export const KINDS = new Map([
+  ['members', holderOf()],
+  ...ROLES.toReversed().map((role) => [role.plural, holderOf(role)] as const),
+]);
+
+/** The roles that a membership gives in its client. */
+export const membershipRoles = (membership: Record<ClientRole['column'], boolean>) =>
+  CLIENT_ROLES.filter(({ column }) => membership[column]);

@@ -1,4 +1,4 @@
-import { canAdminister, canView, isSuperuser, KINDS, type Roles } from './roles.ts';
+import { canAdminister, canReadAudit, canView, isSuperuser, KINDS, type Roles } from './roles.ts';
 
 export type Screen = {
   /** Its path in the router. */
@@ -22,7 +22,7 @@ const NAVIGATION = [
   { to: '/apps', section: 'Apps', label: 'Apps', isFor: canView, clients: 'some' },
   { to: '/usage', section: 'Insight', label: 'Usage', isFor: canView, clients: 'some' },
   { to: '/idle', section: 'Insight', label: 'Inactive', isFor: canView, clients: 'some' },
-  { to: '/audit', section: 'Insight', label: 'Audit trail', isFor: canAdminister, clients: 'some' },
+  { to: '/audit', section: 'Insight', label: 'Audit trail', isFor: canReadAudit, clients: 'some' },
   { to: '/clients', section: 'Settings', label: 'Clients', isFor: canView },
   { to: '/mails', section: 'Settings', label: 'Mails', isFor: canView, clients: 'some' },
   { to: '/keys', section: 'Settings', label: 'Signing keys', isFor: isSuperuser },
@@ -52,4 +52,4 @@ export const screensFor = (roles: Roles) => NAVIGATION.filter(({ isFor }) => isF
 
 /** The kinds of users that a screen is for: `['client admins', 'superusers']`. */
 export const kindsOf = ({ isFor }: Screen): string[] =>
-  Object.entries(KINDS).flatMap(([kind, roles]) => (isFor(roles) ? [kind] : []));
+  [...KINDS].flatMap(([kind, roles]) => (isFor(roles) ? [kind] : []));

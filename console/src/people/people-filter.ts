@@ -1,5 +1,6 @@
 import type { Inputs } from '../api.ts';
 import { oneOf, textOf } from '../components/search-params.ts';
+import { ROLES } from '../layout/roles.ts';
 
 type Query = Extract<Inputs['users']['list'], object>;
 
@@ -23,13 +24,6 @@ export type PeopleFilter = Pick<
   unseen_days?: number | undefined;
 };
 
-export const ROLES = {
-  superuser: 'Superusers',
-  staff: 'Staff',
-  'client-admin': 'Client admins',
-  member: 'Members',
-} satisfies Record<NonNullable<PeopleFilter['role']>, string>;
-
 export const SORTS = ['email', 'name', 'last_login', 'date_joined'] as const;
 export type Sort = (typeof SORTS)[number];
 
@@ -40,7 +34,7 @@ export const peopleFilter = (address: Record<string, unknown>): PeopleFilter => 
   app: textOf(address.app),
   group: numberOf(address.group),
   client: numberOf(address.client),
-  role: oneOf(address.role, Object.keys(ROLES) as (keyof typeof ROLES)[]),
+  role: oneOf(address.role, [...ROLES.map(({ name }) => name), 'member' as const]),
   never_logged_in: booleanOf(address.never_logged_in),
   password_expired: booleanOf(address.password_expired),
   second_factor: booleanOf(address.second_factor),

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { memo, useState } from 'react';
 import { trpc } from '../api.ts';
+import { capitalized } from '../components/detail-words.ts';
 import { FilterBar } from '../components/filter-bar.tsx';
 import { FilterChip, FixedChip } from '../components/filter-chip.tsx';
-import { canAdminister } from '../layout/roles.ts';
+import { canAdminister, ROLES } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
-import { type PeopleFilter, peopleFilter, ROLES } from './people-filter.ts';
+import { type PeopleFilter, peopleFilter } from './people-filter.ts';
 
 /** Less than the time between two keys: a list that is no longer wanted is aborted. */
 const TYPING_MS = 10;
@@ -16,7 +17,10 @@ const choicesOf = (labels: Record<string, string>) =>
 
 const STATES = choicesOf({ true: 'Active', false: 'Inactive' });
 const FACTORS = choicesOf({ false: 'Without one', true: 'With one' });
-const ROLE_CHOICES = choicesOf(ROLES);
+const ROLE_CHOICES = choicesOf({
+  ...Object.fromEntries(ROLES.map(({ name, plural }) => [name, capitalized(plural)])),
+  member: 'Members',
+});
 const LAST_SEEN = choicesOf({
   30: 'Over 30 days ago',
   90: 'Over 90 days ago',

@@ -5,12 +5,12 @@ import { Fragment, useState } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
-import { fieldLabel, valueText } from '../components/detail-words.ts';
+import { capitalized, fieldLabel, valueText } from '../components/detail-words.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { StatusText } from '../components/status-text.tsx';
 import { notify } from '../components/toasts.ts';
 import { useForget } from '../components/use-forget.ts';
-import { administers, canViewAll } from '../layout/roles.ts';
+import { administers, canViewAll, membershipRoles, roleLabel } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import type { Membership, PersonState } from './person-state.ts';
 import { RemoveMemberModal } from './remove-member-modal.tsx';
@@ -101,7 +101,7 @@ const COLORS = { Active: 'green', Inactive: 'gray', Suspended: 'yellow' } as con
 type FactsProps = { membership: Membership; isInactive: boolean };
 
 const Facts = ({ membership, isInactive }: FactsProps) => {
-  const { client, client_name, is_admin, is_active, joined_at, ended_at } = membership;
+  const { client, client_name, is_active, joined_at, ended_at } = membership;
   const { roles } = useSession();
   const word = is_active ? (isInactive ? 'Inactive' : 'Active') : 'Suspended';
   return (
@@ -117,11 +117,11 @@ const Facts = ({ membership, isInactive }: FactsProps) => {
           </Text>
         )}
         <StatusText label={word} color={COLORS[word]} />
-        {is_admin && (
-          <Badge variant="default" tt="none">
-            Client admin
+        {membershipRoles(membership).map((role) => (
+          <Badge key={role.name} variant="default" tt="none">
+            {capitalized(roleLabel(role))}
           </Badge>
-        )}
+        ))}
       </Group>
       <Text size="sm" c="dimmed">
         {is_active ? 'Member since ' : 'Suspended since '}

@@ -3,6 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type Outputs, trpc } from '../api.ts';
 import { DateText } from '../components/date-text.tsx';
+import { capitalized } from '../components/detail-words.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { type Column, VirtualTable } from '../components/virtual-table.tsx';
 
@@ -11,10 +12,7 @@ type Entry = Outputs['usage']['list']['items'][number];
 const PAGE_SIZE = 100;
 
 /** `Stack access` for `STACK_ACCESS`, which is what apps send. */
-const wordsOf = (action: string): string => {
-  const words = action.replaceAll('_', ' ').toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
-};
+const wordsOf = (action: string): string => capitalized(action.replaceAll('_', ' ').toLowerCase());
 
 const COLUMNS: Column<Entry>[] = [
   {

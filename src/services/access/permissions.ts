@@ -18,11 +18,18 @@ export type Action =
 export const GLOBAL_ROLES = [
   {
     name: 'superuser',
+    plural: 'superusers',
     flag: 'isSuperuser',
     column: 'is_superuser',
     actions: ['view', 'manage', 'operate', 'read-audit', 'poll-events', 'administer'],
   },
-  { name: 'staff', flag: 'isStaff', column: 'is_staff', actions: ['view', 'operate', 'poll-events'] },
+  {
+    name: 'staff',
+    plural: 'staff',
+    flag: 'isStaff',
+    column: 'is_staff',
+    actions: ['view', 'operate', 'poll-events'],
+  },
 ] as const satisfies readonly (RoleTerms & Record<'flag' | 'column', string>)[];
 
 /**
@@ -31,6 +38,7 @@ export const GLOBAL_ROLES = [
  */
 export const CLIENT_ADMIN = {
   name: 'client-admin',
+  plural: 'client admins',
   flag: 'isAdmin',
   column: 'is_admin',
   role: 'adminOf',
@@ -43,18 +51,19 @@ export const CLIENT_ADMIN = {
 /** All roles in single clients. */
 export const CLIENT_ROLES = [CLIENT_ADMIN] as const;
 
-/** `name`: that of the API. With spaces, it is in messages. */
-type RoleTerms = { name: string; actions: readonly Action[] };
+/** `name`: that of the API. With spaces, it is in messages. `plural`: all who have the role. */
+type RoleTerms = { name: string; plural: string; actions: readonly Action[] };
 
 type ClientRoleTerms = RoleTerms & { flag: RoleFlag } & Record<
     'column' | 'role' | 'field' | 'given' | 'ended',
     string
   >;
 
+export type GlobalRole = (typeof GLOBAL_ROLES)[number];
 export type ClientRole = (typeof CLIENT_ROLES)[number];
 
 /** The roles of a user; those in single clients with the ids of the clients. */
-export type Roles = { readonly [R in (typeof GLOBAL_ROLES)[number]['flag']]: boolean } & {
+export type Roles = { readonly [R in GlobalRole['flag']]: boolean } & {
   readonly [R in ClientRole['role']]: readonly number[];
 };
 
@@ -67,13 +76,22 @@ export const rolesIn = (user: Roles, clientId: number): Roles => ({
   ...Object.fromEntries(CLIENT_ROLES.map(({ role }) => [role, user[role].filter((id) => id === clientId)])),
 });
 
-/** Fields of the API about the roles in single clients. */
-export const clientRoleFields = <T>(fieldOf: (role: ClientRole) => T) =>
+/** The fields of the API about the roles in all clients, and about those in single ones. */
+export const roleFields = <G, C>(inAll: (role: GlobalRole) => G, inSome: (role: ClientRole) => C) =>
   // `fromEntries` forgets the names.
-  Object.fromEntries(CLIENT_ROLES.map((role) => [role.field, fieldOf(role)])) as Record<
-    ClientRole['field'],
-    T
-  >;
+  Object.fromEntries([
+    ...GLOBAL_ROLES.map((role) => [role.column, inAll(role)]),
+    ...CLIENT_ROLES.map((role) => [role.field, inSome(role)]),
+  ]) as Record<GlobalRole['column'], G> & Record<ClientRole['field'], C>;
+
+export type RoleFields = ReturnType<typeof roleFields<boolean, readonly number[]>>;
+
+/** The roles that fields of the API state. */
+export const rolesOf = (fields: RoleFields): Roles =>
+  Object.fromEntries([
+    ...GLOBAL_ROLES.map(({ flag, column }) => [flag, fields[column]]),
+    ...CLIENT_ROLES.map(({ role, field }) => [role, fields[field]]),
+  ]) as Roles;
 
 /** The roles in all clients that a user has, the strongest first. */
 export const globalRolesOf = (user: Roles) => GLOBAL_ROLES.filter(({ flag }) => user[flag]);
