@@ -61,11 +61,11 @@ const recordedBy = (address: PersonAddress): RawBuilder<unknown> => {
  */
 export const readKnownTo = async (em: Em, address: ErasedAddress): Promise<number[]> => {
   if (address.clientIds) return address.clientIds;
-  const { rows } = await sql<{ id: number }>`
-    select id from clients where id = any(${address.clients}::int[]) or id in (${recordedBy(address)})`.execute(
-    kysely(em),
-  );
-  return rows.map(({ id }) => id);
+  const clients = kysely(em)
+    .selectFrom('clients')
+    .select('id')
+    .where(condition`(id = any(${address.clients}::int[]) or id in (${recordedBy(address)}))`);
+  return (await clients.execute()).map(({ id }) => id);
 };
 
 /** The names of clients that the person does not belong to, and in whose rows an erasure replaces them. */
@@ -75,8 +75,10 @@ export const readOtherClients = async (em: Em, person: Person): Promise<string[]
     (address) => sql`(id in (${recordedBy(address)})
       and ${address.clientIds ? sql`id = any(${address.clientIds}::int[])` : sql`true`})`,
   );
-  const { rows } = await sql<{ name: string }>`
-    select name from clients where id <> all(${person.clientIds}::int[]) and (${sql.join(isReplaced, sql` or `)})
-    order by lower(name)`.execute(kysely(em));
-  return rows.map(({ name }) => name);
+  const clients = kysely(em)
+    .selectFrom('clients')
+    .select('name')
+    .where(condition`id <> all(${person.clientIds}::int[]) and (${sql.join(isReplaced, sql` or `)})`)
+    .orderBy(sql`lower(name)`);
+  return (await clients.execute()).map(({ name }) => name);
 };

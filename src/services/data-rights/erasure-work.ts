@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Erasure } from '../../../entities/erasure.ts';
 import type { Database } from '../../../entities/index.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { isWithin } from '../users/addresses.ts';
 import { isRunning, type RunningErasure, replaceRows, replaceStackTotals } from './erased-rows.ts';
 
@@ -111,15 +111,14 @@ const lockErasure = async (tx: Em, id: number): Promise<RunningErasure | null> =
  * are those of the whole server. Those whose lock belongs to a session of another database do not count.
  */
 const isSettled = async (tx: Em, { transactionId: id }: RunningErasure): Promise<boolean> => {
-  const { rows } = await sql<{ isSettled: boolean }>`
-    select not exists (
-      select from pg_snapshot_xip(pg_current_snapshot()) as running (id)
-      where running.id <= ${id}::text::xid8 and not exists (
-        select from pg_locks held join pg_stat_activity session on session.pid = held.pid
-        where held.locktype = 'transactionid' and held.mode = 'ExclusiveLock' and held.granted
-          and held.transactionid = running.id::xid and session.datname <> current_database())
-    ) as "isSettled"`.execute(kysely(tx));
-  return rows[0]?.isSettled === true;
+  const isSettled = condition`not exists (
+    select from pg_snapshot_xip(pg_current_snapshot()) as running (id)
+    where running.id <= ${id}::text::xid8 and not exists (
+      select from pg_locks held join pg_stat_activity session on session.pid = held.pid
+      where held.locktype = 'transactionid' and held.mode = 'ExclusiveLock' and held.granted
+        and held.transactionid = running.id::xid and session.datname <> current_database()))`;
+  const state = await kysely(tx).selectNoFrom(isSettled.as('is_settled')).executeTakeFirstOrThrow();
+  return state.is_settled;
 };
 
 /** Texts by or about any person, in which an erasure replaces the person's address, handle and full name. */

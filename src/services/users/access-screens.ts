@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
-import { kysely } from '../../db/kysely.ts';
+import { type NotNull, sql } from 'kysely';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import {
   clientVisibleTo,
@@ -14,7 +14,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { createAccessMatrix } from './access-matrix.ts';
 import { addressOf, readUserId } from './addresses.ts';
 import { readGrants, type UserGrant } from './grants.ts';
-import { readGroup } from './groups.ts';
+import { APPS_OF_GROUP, readGroup } from './groups.ts';
 import type { Listing } from './users.ts';
 
 type AppRow = {
@@ -28,19 +28,7 @@ type AppRow = {
 };
 
 /** An app of a client of the person, and how the person has it. */
-export type PersonApp = AppRow & { grant: UserGrant | null };
-
-/** A group of a client of the person. */
-export type PersonGroup = {
-  id: number;
-  client: number;
-  name: string;
-  apps: string[];
-  is_member: boolean;
-  /** When the person was added, and by whom. Null if they are no member, or it was not recorded. */
-  added_at: Date | null;
-  added_by: string | null;
-};
+type PersonApp = AppRow & { grant: UserGrant | null };
 
 /** What the console shows of access to apps. */
 export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
@@ -48,17 +36,17 @@ export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'cl
    * All apps of the clients of a person, also those that they cannot open, and all groups.
    * @throws Problem `not-found`
    */
-  ofPerson: async (actor: Actor, email: string): Promise<{ apps: PersonApp[]; groups: PersonGroup[] }> => {
+  ofPerson: async (actor: Actor, email: string) => {
     const id = await readUserId(em, actor, email);
     const [apps, grants, groups] = await Promise.all([
       appsOf(actor, id).execute(kysely(em)),
       readGrants(em, actor, { id, email }),
-      groupsOf(actor, id).execute(kysely(em)),
+      groupsOf(em, actor, id).execute(),
     ]);
     const grantOf = new Map(grants.map((grant) => [grant.app, grant]));
     return {
-      apps: apps.rows.map((app) => ({ ...app, grant: grantOf.get(app.id) ?? null })),
-      groups: groups.rows,
+      apps: apps.rows.map((app): PersonApp => ({ ...app, grant: grantOf.get(app.id) ?? null })),
+      groups,
     };
   },
 
@@ -70,10 +58,10 @@ export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'cl
     await readClient(em, actor, clientId);
     const group = await readGroup(em, clientId, id);
     const [members, losses] = await Promise.all([
-      membersOf(id).execute(kysely(em)),
+      membersOf(em, id).execute(),
       lossesOf(id).execute(kysely(em)),
     ]);
-    return { ...group, members: members.rows, losses: losses.rows };
+    return { ...group, members, losses: losses.rows };
   },
 
   /**
@@ -83,21 +71,21 @@ export const createAccessScreens = ({ em, ...unit }: Pick<UnitOfWork, 'em' | 'cl
   grid: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
     const [{ apps, users, next_cursor }, groups] = await Promise.all([
       createAccessMatrix({ em, ...unit }).read(actor, filter, limit),
-      groupsIn(filter.client).execute(kysely(em)),
+      groupsIn(em, filter.client).execute(),
     ]);
     const emails = users.map(({ email }) => email);
     const [members, ends] = await Promise.all([
-      groupsByPerson(filter.client, emails).execute(kysely(em)),
-      endsByPerson(filter.client, emails).execute(kysely(em)),
+      membersAmong(em, filter.client, emails).execute(),
+      endsAmong(em, filter.client, emails).execute(),
     ]);
-    const groupsOf = new Map(members.rows.map((row) => [row.email, row.groups]));
-    const endsOf = Map.groupBy(ends.rows, ({ email }) => email);
+    const groupsOf = Map.groupBy(members, ({ email }) => email);
+    const endsOf = Map.groupBy(ends, ({ email }) => email);
     const withGroups = users.map((user) => ({
       ...user,
-      groups: groupsOf.get(user.email) ?? [],
+      groups: (groupsOf.get(user.email) ?? []).map(({ group_id }) => group_id),
       ends: endsOf.get(user.email) ?? [],
     }));
-    return { apps, groups: groups.rows, users: withGroups, next_cursor };
+    return { apps, groups, users: withGroups, next_cursor };
   },
 });
 
@@ -112,26 +100,39 @@ const appsOf = (actor: Actor, id: number) => sql<AppRow>`
   order by a.created_at, a.id`;
 
 /** The groups of a person. Viewers of a client also get those of its groups that the person is not in. */
-const groupsOf = (actor: Actor, id: number) => sql<PersonGroup>`
-  select gr.id, gr.client_id as client, gr.name, gm.user_id is not null as is_member, gm.added_at,
-    ${addressOf(actor, sql`gm.added_by`, sql`gm.added_at`)} as added_by,
-    array(select ga.app_id from group_apps ga join apps a on a.id = ga.app_id where ga.group_id = gr.id
-      order by a.created_at, a.id) as apps
-  from memberships m join groups gr on gr.client_id = m.client_id
-    left join group_members gm on gm.group_id = gr.id and gm.user_id = m.user_id
-  where m.user_id = ${id} and (${clientVisibleTo(actor, sql`m.client_id`)}
-    or (m.user_id = ${actor.id} and gm.user_id is not null))
-  order by lower(gr.name), gr.id`;
-
-type MemberRow = { email: string; first_name: string; last_name: string; is_active: boolean };
+const groupsOf = (em: Em, actor: Actor, id: number) =>
+  kysely(em)
+    .selectFrom('memberships as m')
+    .innerJoin('groups', 'groups.client_id', 'm.client_id')
+    .leftJoin('group_members as gm', (join) =>
+      join.onRef('gm.group_id', '=', 'groups.id').onRef('gm.user_id', '=', 'm.user_id'),
+    )
+    .select(['groups.id', 'groups.client_id as client', 'groups.name', 'gm.added_at'])
+    .select(condition`gm.user_id is not null`.as('is_member'))
+    .select(addressOf(actor, sql`gm.added_by`, sql`gm.added_at`).as('added_by'))
+    .select(APPS_OF_GROUP.as('apps'))
+    .where('m.user_id', '=', id)
+    .where(
+      condition`(${clientVisibleTo(actor, sql`m.client_id`)}
+        or (m.user_id = ${actor.id} and gm.user_id is not null))`,
+    )
+    .orderBy(sql`lower(groups.name)`)
+    .orderBy('groups.id');
 
 /** `is_active`: whether they may open apps of the client. */
-const membersOf = (groupId: number) => sql<MemberRow>`
-  select u.email, u.first_name, u.last_name, u.is_active and m.is_active_member as is_active
-  from group_members gm join groups gr on gr.id = gm.group_id join users u on u.id = gm.user_id
-    join memberships m on m.client_id = gr.client_id and m.user_id = u.id
-  where gm.group_id = ${groupId}
-  order by lower(u.first_name || ' ' || u.last_name), u.email`;
+const membersOf = (em: Em, groupId: number) =>
+  kysely(em)
+    .selectFrom('group_members as gm')
+    .innerJoin('groups as gr', 'gr.id', 'gm.group_id')
+    .innerJoin('users as u', 'u.id', 'gm.user_id')
+    .innerJoin('memberships as m', (join) =>
+      join.onRef('m.client_id', '=', 'gr.client_id').onRef('m.user_id', '=', 'u.id'),
+    )
+    .select(['u.email', 'u.first_name', 'u.last_name'])
+    .select(condition`(u.is_active and m.is_active_member)`.as('is_active'))
+    .where('gm.group_id', '=', groupId)
+    .orderBy(sql`lower(u.first_name || ' ' || u.last_name)`)
+    .orderBy('u.email');
 
 /** Those who have the app by this group only. */
 const lossesOf = (groupId: number) => sql<{ app: string; people: number }>`
@@ -144,20 +145,33 @@ const lossesOf = (groupId: number) => sql<{ app: string; people: number }>`
       where o.user_id = u.id and o.app_id = a.id and o.group_id <> g.group_id)
   group by g.app_id, a.created_at order by a.created_at, g.app_id`;
 
-const groupsIn = (client: number) => sql<{ id: number; name: string }>`
-  select id, name from groups where client_id = ${client} order by lower(name), id`;
+const groupsIn = (em: Em, client: number) =>
+  kysely(em)
+    .selectFrom('groups')
+    .select(['id', 'name'])
+    .where('client_id', '=', client)
+    .orderBy(sql`lower(name)`)
+    .orderBy('id');
 
-const groupsByPerson = (client: number, emails: string[]) => sql<{ email: string; groups: number[] }>`
-  select u.email, array_agg(gr.id order by gr.id) as groups
-  from users u join group_members gm on gm.user_id = u.id join groups gr on gr.id = gm.group_id
-  where gr.client_id = ${client} and u.email = any(${emails}::varchar[])
-  group by u.email`;
+/** The groups of these people, by id. */
+const membersAmong = (em: Em, client: number, emails: readonly string[]) =>
+  kysely(em)
+    .selectFrom('users')
+    .innerJoin('group_members as gm', 'gm.user_id', 'users.id')
+    .innerJoin('groups', 'groups.id', 'gm.group_id')
+    .select(['users.email', 'gm.group_id'])
+    .where('groups.client_id', '=', client)
+    .where(isAnyOf('users.email', emails, 'varchar'))
+    .orderBy('gm.group_id');
 
-const endsByPerson = (client: number, emails: string[]) => sql<{
-  email: string;
-  app: string;
-  expires_at: Date;
-}>`
-  select u.email, a.id as app, g.expires_at
-  from users u join ${LIVE_GRANTS} g on g.user_id = u.id join apps a on a.id = g.app_id
-  where a.client_id = ${client} and u.email = any(${emails}::varchar[]) and g.expires_at is not null`;
+/** The grants of these people that end. */
+const endsAmong = (em: Em, client: number, emails: readonly string[]) =>
+  kysely(em)
+    .selectFrom('users')
+    .innerJoin(LIVE_GRANTS.as('g'), 'g.user_id', 'users.id')
+    .innerJoin('apps', 'apps.id', 'g.app_id')
+    .select(['users.email', 'g.app_id as app', 'g.expires_at'])
+    .$narrowType<{ expires_at: NotNull }>()
+    .where('apps.client_id', '=', client)
+    .where(isAnyOf('users.email', emails, 'varchar'))
+    .where('g.expires_at', 'is not', null);

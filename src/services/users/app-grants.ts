@@ -36,17 +36,20 @@ export const findGrantable = async (em: Em, actor: Actor, appIds: readonly strin
 };
 
 /** The apps of the clients of this condition that are granted to a user, oldest first. */
-export const readGrantedApps = async (
+export const readGrantedApps = (
   em: Em,
   userId: number,
   isConcerned: (clientId: RawBuilder<number>) => Condition,
-) => {
-  const { rows } = await sql<{ id: string; label: string }>`
-    select a.id, a.label from ${LIVE_GRANTS} g join apps a on a.id = g.app_id
-    where g.user_id = ${userId} and ${isConcerned(sql`a.client_id`)}
-    order by a.created_at, a.id`.execute(kysely(em));
-  return rows;
-};
+) =>
+  kysely(em)
+    .selectFrom(LIVE_GRANTS.as('g'))
+    .innerJoin('apps', 'apps.id', 'g.app_id')
+    .select(['apps.id', 'apps.label'])
+    .where('g.user_id', '=', userId)
+    .where(isConcerned(sql`apps.client_id`))
+    .orderBy('apps.created_at')
+    .orderBy('apps.id')
+    .execute();
 
 export const unknownApp = (id: string): string => `There is no app ${id} to grant.`;
 

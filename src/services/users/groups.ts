@@ -1,8 +1,9 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { expressionBuilder, type InferResult, type RawBuilder, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { Group } from '../../../entities/group.ts';
-import { condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import type { Database } from '../../../entities/index.ts';
+import { arrayOf, condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -135,15 +136,32 @@ const requireFreeName = async (tx: Em, clientId: number, name: string, ownId = 0
   if (taken) throw invalid({ name: ['Another group of this client has this name.'] });
 };
 
+/** The ids of the apps that a row of `groups` gives, by age. */
+export const APPS_OF_GROUP = arrayOf(
+  expressionBuilder<Database, 'groups'>()
+    .selectFrom('group_apps as ga')
+    .innerJoin('apps as a', 'a.id', 'ga.app_id')
+    .select('a.id')
+    .whereRef('ga.group_id', '=', 'groups.id')
+    .orderBy('a.created_at')
+    .orderBy('a.id'),
+);
+
+const MEMBERS_OF_GROUP = arrayOf(
+  expressionBuilder<Database, 'groups'>()
+    .selectFrom('group_members as gm')
+    .innerJoin('users', 'users.id', 'gm.user_id')
+    .select('users.email')
+    .whereRef('gm.group_id', '=', 'groups.id')
+    .orderBy('users.email'),
+);
+
 const groupRows = (em: Em) =>
   kysely(em)
     .selectFrom('groups')
     .select(['groups.id', 'groups.client_id as client', 'groups.name', 'groups.created_at'])
-    .select([
-      countIn('group_members', condition`group_id = groups.id`).as('member_count'),
-      sql<string[]>`array(select a.id from group_apps ga join apps a on a.id = ga.app_id
-        where ga.group_id = groups.id order by a.created_at, a.id)`.as('apps'),
-    ])
+    .select(countIn('group_members', condition`group_id = groups.id`).as('member_count'))
+    .select(APPS_OF_GROUP.as('apps'))
     .orderBy('groups.id');
 
 export type GroupRow = InferResult<ReturnType<typeof groupRows>>[number];
@@ -152,10 +170,7 @@ export type GroupDetail = GroupRow & { members: string[] };
 /** @throws Problem `not-found` */
 export const readGroup = (em: Em, clientId: number, id: number): Promise<GroupDetail> =>
   groupRows(em)
-    .select(
-      sql<string[]>`array(select users.email from group_members gm join users on users.id = gm.user_id
-        where gm.group_id = groups.id order by users.email)`.as('members'),
-    )
+    .select(MEMBERS_OF_GROUP.as('members'))
     .where('groups.id', '=', id)
     .where('groups.client_id', '=', clientId)
     .executeTakeFirstOrThrow(() => notFound('group'));

@@ -54,11 +54,14 @@ export const offboardUser = async (
 
 /** The clients of the actor that the person belongs to, or is invited to. */
 const concernedClients = async (em: Em, actor: Actor, { id, email }: Pick<User, 'id' | 'email'>) => {
-  const { rows } = await sql<{ client_id: number }>`
-    select client_id from memberships where user_id = ${id} and ${clientManagedBy(actor, sql`client_id`)}
-    union select client_id from invitations
-    where email = ${email} and status = 'pending'
-      and ${clientManagedBy(actor, sql`client_id`)}`.execute(kysely(em));
+  const isManaged = clientManagedBy(actor, sql`client_id`);
+  const [memberships, invitations] = [
+    kysely(em).selectFrom('memberships'),
+    kysely(em).selectFrom('invitations'),
+  ];
+  const joined = memberships.select('client_id').where('user_id', '=', id).where(isManaged);
+  const invited = invitations.select('client_id').where('email', '=', email).where('status', '=', 'pending');
+  const rows = await joined.union(invited.where(isManaged)).execute();
   return rows.map((row) => row.client_id);
 };
 

@@ -107,7 +107,7 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
     conditions.push(filter.password_expired ? hasExpired : sql`not ${hasExpired}`);
   }
   if (filter.second_factor !== undefined) {
-    const isWanted = filter.second_factor ? HAS_SECOND_FACTOR : sql<boolean>`not ${HAS_SECOND_FACTOR}`;
+    const isWanted = filter.second_factor ? HAS_SECOND_FACTOR : condition`not ${HAS_SECOND_FACTOR}`;
     // Of others, neither value matches: it would tell the other one.
     conditions.push(accountVisibleTo(viewer), isWanted);
   }

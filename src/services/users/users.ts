@@ -1,4 +1,5 @@
-import { type RawBuilder, sql } from 'kysely';
+import { expressionBuilder, type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { countRows, type PageRequest, readPage } from '../../db/pagination.ts';
@@ -97,19 +98,27 @@ const PERSON_COLUMNS = [
 
 /** What the list of people shows of each, as far as the viewer may see. PostgreSQL computes it for the rows of the page only. */
 const personColumns = (viewer: Viewer) => {
-  const areGroupsVisible = userClientVisibleTo(viewer, sql`users.id`, sql`gr.client_id`);
   const isUsageVisible = canViewAll(viewer) ? sql`true` : usageVisibleTo(viewer);
   return [
     membershipColumns(viewer).is_active.as('is_active'),
     clientsAdministered(viewer).as('clientadmin_of'),
     arrayOf(appsSeenBy(viewer).select('a.label')).as('app_labels'),
-    sql<string[]>`array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
-      where gm.user_id = users.id and ${areGroupsVisible} order by lower(gr.name))`.as('groups'),
+    arrayOf(groupsSeenBy(viewer)).as('groups'),
     hasGlobalRole().as('opens_all_apps'),
     sql<string | null>`(select d.day::text from usage_days d where d.email = users.email and ${isUsageVisible}
       order by d.day desc limit 1)`.as('last_used_day'),
   ];
 };
+
+/** The names of the groups of a row of `users`, as far as the viewer may see them. */
+const groupsSeenBy = (viewer: Viewer) =>
+  expressionBuilder<Database, 'users'>()
+    .selectFrom('group_members as gm')
+    .innerJoin('groups as gr', 'gr.id', 'gm.group_id')
+    .select('gr.name')
+    .whereRef('gm.user_id', '=', 'users.id')
+    .where(userClientVisibleTo(viewer, sql`users.id`, sql`gr.client_id`))
+    .orderBy(sql`lower(gr.name)`);
 
 /** Whole lists are streamed in the order of ids, which no change of a user moves. @throws Problem `invalid-input` on `sort` */
 const requireUnsorted = ({ sort }: Listing): void => {
