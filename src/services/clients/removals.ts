@@ -1,4 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
+import { App } from '../../../entities/app.ts';
+import { Client } from '../../../entities/client.ts';
 import { condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
@@ -32,7 +34,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
       if (!in_maintenance) throw new Problem('not-closed', { detail: 'Put the app into maintenance first.' });
       requireConfirmed(confirmName, label);
       const details = { id, ...(await countOfApps(tx, [id])) };
-      await kysely(tx).deleteFrom('apps').where('id', '=', id).execute();
+      await tx.remove(tx.getReference(App, id)).flush();
       await audit.record(tx, [{ action: 'app.remove', actor, target: slug, clients: [client_id], details }]);
     }),
 
@@ -73,7 +75,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
         .execute();
 
       await kysely(tx).deleteFrom('apps').where('client_id', '=', id).execute();
-      await kysely(tx).deleteFrom('clients').where('id', '=', id).execute();
+      await tx.remove(tx.getReference(Client, id)).flush();
       const ids = people.map((person) => person.id);
       await deactivateAll(tx, ids, now);
       for (const admin of people.filter(({ is_admin }) => is_admin))

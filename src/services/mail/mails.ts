@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { Invitation } from '../../../entities/invitation.ts';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
 import { clientIdsOf, condition, type Em, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
@@ -167,8 +168,9 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 };
 
 const markAsShown = async (tx: Em, invitationId: number | null): Promise<void> => {
-  const invitations = kysely(tx).updateTable('invitations').set({ is_link_shown: true });
-  if (invitationId !== null) await invitations.where('id', '=', invitationId).execute();
+  const invitation = invitationId === null ? null : await tx.findOne(Invitation, invitationId);
+  if (invitation) invitation.isLinkShown = true;
+  await tx.flush();
 };
 
 const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean => {

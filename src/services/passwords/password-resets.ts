@@ -1,4 +1,5 @@
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
+import { User } from '../../../entities/user.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
@@ -65,11 +66,8 @@ export const createPasswordResets = (unit: UnitOfWork) => {
         const now = clock.now();
         await enqueuePasswordNotice(tx, { userId: link.userId, now, address: origin.address });
         await setPassword(tx, { userId: link.userId, hash, now });
-        await kysely(tx)
-          .updateTable('users')
-          .set({ is_email_verified: true })
-          .where('id', '=', link.userId)
-          .execute();
+        (await tx.findOneOrFail(User, link.userId)).isEmailVerified = true;
+        await tx.flush();
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
         const owner = { id: link.userId, lastPasswordSet: now, isEnrolled: false };

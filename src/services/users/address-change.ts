@@ -1,3 +1,4 @@
+import { EmailChange } from '../../../entities/email-change.ts';
 import type { User } from '../../../entities/user.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
@@ -73,20 +74,14 @@ const recordChange = async (
   { from, wasVerified, isKept, hasUndo, now }: Recorded,
   { user, to, requestId, notice }: AddressChange,
 ): Promise<number> => {
-  const db = kysely(tx);
-  const made = {
-    old_email: from,
-    changed_at: now,
-    was_verified: wasVerified,
-    is_kept: isKept,
-    undo_until: hasUndo ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null,
-  };
-  if (requestId === undefined) {
-    const row = { ...made, user_id: user.id, new_email: to, requested_at: now, is_own: notice !== 'plain' };
-    return (await db.insertInto('email_changes').values(row).returning('id').executeTakeFirstOrThrow()).id;
-  }
-  await db.updateTable('email_changes').set(made).where('id', '=', requestId).execute();
-  return requestId;
+  const undoUntil = hasUndo ? new Date(now.getTime() + UNDO_DAYS * DAY_MS) : null;
+  const made = { oldEmail: from, changedAt: now, wasVerified, isKept, undoUntil };
+  const change =
+    requestId === undefined
+      ? tx.create(EmailChange, { user, newEmail: to, requestedAt: now, isOwn: notice !== 'plain', ...made })
+      : tx.assign(await tx.findOneOrFail(EmailChange, requestId), made);
+  await tx.flush();
+  return change.id;
 };
 
 /** Links that were mailed to the old address end, and those that wait go to the new one. */

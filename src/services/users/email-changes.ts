@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
+import { EmailChange } from '../../../entities/email-change.ts';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
@@ -64,12 +65,13 @@ export const createEmailChanges = (unit: UnitOfWork) => {
   const addRequest = async (tx: Em, actor: Actor, { user, to, ipAddress }: Request): Promise<void> => {
     await deleteRequests(tx, user.id).execute();
     const now = clock.now();
-    const is_own = user.id === actor.id;
-    const requested = { requested_at: now, requested_by: actor.id, is_own };
-    const row = { user_id: user.id, old_email: user.email, new_email: to, ...requested };
-    const inserted = kysely(tx).insertInto('email_changes').values(row).returning('id');
-    const { id: changeId } = await inserted.executeTakeFirstOrThrow();
-    const mail = { userId: user.id, changeId, recipient: to, now, address: ipAddress };
+    const change = tx.create(EmailChange, {
+      user: tx.getReference(User, user.id),
+      ...{ oldEmail: user.email, newEmail: to, requestedAt: now, requestedBy: actor.id },
+      isOwn: user.id === actor.id,
+    });
+    await tx.flush();
+    const mail = { userId: user.id, changeId: change.id, recipient: to, now, address: ipAddress };
     await enqueueEmailMail(tx, 'email-confirmation', mail);
     const clients = await clientIdsOf(tx, user.id);
     await audit.record(tx, [{ action: 'user.request-email', actor, target: user.email, clients }]);

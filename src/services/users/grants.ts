@@ -1,4 +1,5 @@
 import { type InferResult, type NotNull, sql } from 'kysely';
+import { AppGrant } from '../../../entities/app.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { type Clock, DAY_MS } from '../../lib/clock.ts';
@@ -14,6 +15,7 @@ import {
 } from '../access/visibility.ts';
 import { appRow, requireViewableApp } from '../apps/app-rows.ts';
 import { diffColumns, isEmpty } from '../audit/audit.ts';
+import { editEntity } from '../edits.ts';
 import { type RowProblem, rowProblemOf, withCurrentActor } from '../operations/bulk-rows.ts';
 import { supersedeOperations } from '../operations/operation-log.ts';
 import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
@@ -78,12 +80,9 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
       const { expires_at = before.expires_at, reason = before.reason } = changes;
       const details = diffColumns(before, { ...before, expires_at, reason }, ['expires_at', 'reason']);
       if (isEmpty(details)) return before;
-      await kysely(tx)
-        .updateTable('app_grants')
-        .set({ expires_at, reason })
-        .where('user_id', '=', user.id)
-        .where('app_id', '=', appId)
-        .execute();
+      const grant = await tx.findOneOrFail(AppGrant, { user: user.id, app: appId });
+      editEntity(tx, AppGrant, grant, { expires_at, reason });
+      await tx.flush();
       const granted = [{ id: appId, client_id }];
       await supersedeOperations(tx, [{ userId: user.id, granted, revoked: [], joined: [] }]);
       const about = { actor, target: user.email, clients: [client_id] };

@@ -1,4 +1,5 @@
 import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { Membership } from '../../../entities/client.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
@@ -96,16 +97,12 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
       await endMemberAccess(tx, user, [clientId], now);
       await leaveClient(tx, user.id, clientId);
       await supersedeClientRoles(tx, user.id, clientId);
-      const ended = await kysely(tx)
-        .deleteFrom('memberships')
-        .where('client_id', '=', clientId)
-        .where('user_id', '=', user.id)
-        .returning(['user_id', 'joined_at'])
-        .execute();
+      const membership = await tx.findOneOrFail(Membership, { client: clientId, user: user.id });
+      await tx.remove(membership).flush();
       const isDeactivated = isLastMembership(target) && user.isActive;
       if (isDeactivated) await deactivate(tx, actor, user, now);
       await tx.flush();
-      await forgetClients(tx, ended, now);
+      await forgetClients(tx, [{ user_id: user.id, joined_at: membership.joinedAt ?? null }], now);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, now);
       await lockAccessChange(tx, user.id, actor);
 
