@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/mail-context.ts';
-import { subjectOf } from '../src/services/mail/mail-writer.ts';
+import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail, TimelineEntry } from '../src/services/mail/mails.ts';
 import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Id, Instant, InstantKey, LongIdKey, Output, Text } from './schemas/fields.ts';
