@@ -154,6 +154,8 @@ export type AuditEvent = {
   target: string;
   /** The clients that the change concerns. Users who may `read-audit` in one of them see the entry. */
   clients?: readonly number[];
+  /** Of someone who does not belong to the clients: the entry has no network address. */
+  isForeign?: boolean;
   /** What changed. Names and numbers only, never a password, token or link, nor a value derived from one. */
   details?: Record<string, unknown>;
 };
@@ -183,8 +185,9 @@ export const createAudit = (
       if (!digests.has(text)) digests.set(text, digestOf(text));
       return digests.get(text) ?? null;
     };
-    const rows = events.map(({ action, actor, target, clients = [], details }) => ({
+    const rows = events.map(({ action, actor, target, clients = [], isForeign = false, details }) => ({
       action,
+      is_foreign: isForeign,
       actor: actor?.email ?? '',
       actor_digest: digestFor(actor?.email ?? ''),
       target,
@@ -195,7 +198,7 @@ export const createAudit = (
     await sql`
       insert into audit_entries
         (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
-      select now, ${origin.requestId}::varchar, ${origin.address}::varchar, action,
+      select now, ${origin.requestId}::varchar, case when not is_foreign then ${origin.address}::varchar end, action,
         coalesce(case when has_erasures then audited_pseudonym_of(actor, actor_digest, now, '{}') end, actor),
         coalesce(case when has_erasures then audited_pseudonym_of(target, target_digest, now, clients) end, target),
         case when action = any(${[...ACCOUNT_ACTIVITY]}::text[]) and exists (select from users
@@ -203,8 +206,8 @@ export const createAudit = (
           then '{}' else clients end, details
       from (select exists (select from erasures), ${now}::timestamptz) as erased (has_erasures, now),
         json_to_recordset(${JSON.stringify(rows)}::json) as event
-          (action text, actor text, actor_digest text, target text, target_digest text, clients int[],
-            details json)`.execute(kysely(tx));
+          (action text, is_foreign boolean, actor text, actor_digest text, target text, target_digest text,
+            clients int[], details json)`.execute(kysely(tx));
   },
   withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
 });

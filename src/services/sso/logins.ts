@@ -86,14 +86,20 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     const failure = error instanceof ProviderError ? failureOf(error) : error;
     reportLogin(failure instanceof Problem ? failure.code : 'internal-error');
     if (!(failure instanceof SsoFailure) || connection === null) throw failure;
-    const { reason, email: target, cause } = failure;
+    const { reason, email, cause } = failure;
     const { id, client, name } = connection;
+    // A domain also leads people of other clients here, who are not for the admins of this one.
+    const isMember = email !== '' && (await isMemberOf(em, client, email));
+    const target = isMember ? email : '';
+    const isForeign = !isMember || reason === 'password-only';
     const detail = cause instanceof ProviderError ? { detail: cause.message } : {};
     logger.warn({ connection: id, reason, ...detail }, 'Single sign-on failed');
     const details = { connection: id, name, reason, ...detail };
     // Each adds a row, and needs no login that was started.
     await anonymousLimits.addSsoLogin(address);
-    await audit.record(em, [{ action: 'login.sso-fail', actor: null, target, clients: [client], details }]);
+    await audit.record(em, [
+      { action: 'login.sso-fail', actor: null, target, clients: [client], isForeign, details },
+    ]);
     throw failure;
   };
 
@@ -316,6 +322,12 @@ export const createSsoLogins = (unit: UnitOfWork) => {
       return { ...result, next };
     },
   };
+};
+
+const isMemberOf = async (em: Em, clientId: number, email: string): Promise<boolean> => {
+  const members = kysely(em).selectFrom('memberships as m').innerJoin('users', 'users.id', 'm.user_id');
+  const found = members.select('users.id').where('m.client_id', '=', clientId).where('email', '=', email);
+  return (await found.executeTakeFirst()) !== undefined;
 };
 
 /** Refusals of people who have an account. */

@@ -204,6 +204,25 @@ failures('refuses an answer that names another issuer (RFC 9207)', async (fixtur
   assert.is(page.status, 403);
 });
 
+failures('name members of the client alone in its audit trail', async (fixture) => {
+  const { app, provider } = fixture;
+  const entryOf = async (email: string) => {
+    provider.people.set('somebody', { email });
+    await logInWithSso(fixture, { subject: 'somebody' });
+    const { rows } = await sql<{ target: string; has_address: boolean }>`
+      select target, address is not null as has_address from audit_entries where action = 'login.sso-fail'
+      order by id desc limit 1`.execute(app.db());
+    return rows[0];
+  };
+  await app.as(GLOBEX).users.create({ email: 'of-globex@acme.test', client: 2 });
+
+  assert.equal(await entryOf('of-globex@acme.test'), { target: '', has_address: false });
+  assert.equal(await entryOf('nobody@acme.test'), { target: '', has_address: false });
+  await app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: false });
+  assert.equal(await entryOf(GRACE), { target: GRACE, has_address: true });
+  await app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: true });
+});
+
 failures('says so if the person cancels at the provider', async (fixture) => {
   const { page } = await logInWithSso(fixture, { subject: null });
 
