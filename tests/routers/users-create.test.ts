@@ -248,3 +248,26 @@ create('is refused to members and staff', async ({ app }) => {
 });
 
 create.run();
+
+const handles = appSuite('handles of new users');
+
+handles('tell the admins of a client which names others have 20 times in an hour', async ({ app }) => {
+  const names = Array.from('abcdefghijklmnopqrstu', (letter) => `dict-${letter}`);
+  for (const name of names) await app.as(ROOT).users.create({ email: `${name}@acme.test`, client: 1 });
+  const handleFor = async (name: string, as = GLOBEX) =>
+    (await app.as(as).users.create({ email: `${name}@globex.test`, client: 2 })).handle;
+
+  const seen: string[] = [];
+  for (const name of names) seen.push(await handleFor(name));
+  const unknown = await handleFor('dict-free');
+
+  assert.equal(
+    seen.slice(0, 20),
+    names.slice(0, 20).map((name) => `@${name}2`),
+  );
+  assert.match(seen.at(-1) ?? '', /^@dict-u\d{5,6}$/);
+  assert.match(unknown, /^@dict-free\d{5,6}$/);
+  assert.is(await handleFor('dict-other', ROOT), '@dict-other', 'superusers see all people anyway');
+});
+
+handles.run();

@@ -263,12 +263,13 @@ type NewInvitee = { firstName: string; lastName: string; hash: string | null; no
  */
 const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInvitee) => {
   const { firstName, lastName, hash, now } = input;
-  const { email, extra, is_demo_user: isDemoUser } = invitation;
+  const { email, extra, is_demo_user: isDemoUser, client_id: client } = invitation;
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
 
   const isEmailVerified = hash !== null && (await isByMailboxOnly(tx, invitation.id));
-  const user = await addUser(tx, { email, isEmailVerified, firstName, lastName, extra, isDemoUser }, now);
+  const person = { email, isEmailVerified, firstName, lastName, extra, isDemoUser, client };
+  const user = await addUser(tx, person, now);
   user.lastLogin = now;
   await tx.flush().catch(rethrowAsLoginRequired);
   if (hash !== null) await setPassword(tx, { userId: user.id, hash, now });

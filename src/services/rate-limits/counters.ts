@@ -95,6 +95,25 @@ export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: Hou
 
 export type HourlyLimiter = ReturnType<typeof createHourlyLimit>;
 
+/** Counts something for a key in an hour, in a transaction: what is rolled back does not count. Concurrent ones of the key wait. */
+export const countInHour = async (tx: Em, key: string): Promise<void> => {
+  const now = sql.raw(NOW_MS);
+  await sql`
+    insert into rate_limits as current (key, points, expire) values (${key}, 1, ${now} + ${HOUR_MS}::bigint)
+    on conflict (key) do update set
+      points = case when current.expire > ${now} then current.points else 0 end + 1,
+      expire = case when current.expire > ${now} then current.expire else excluded.expire end`.execute(
+    kysely(tx),
+  );
+};
+
+/** How many times `countInHour` has counted in the present hour of a key. */
+export const readCountOfHour = async (tx: Em, key: string): Promise<number> => {
+  const { rows } = await sql<{ points: number }>`
+    select points from rate_limits where key = ${key} and expire > ${sql.raw(NOW_MS)}`.execute(kysely(tx));
+  return rows[0]?.points ?? 0;
+};
+
 /** Hashes text of any length that callers send, so that it is not stored. */
 export const hashKey = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -97,7 +97,7 @@ const createPerson = async (
   { firstName, lastName }: Stated,
   email: string,
 ) => {
-  const user = await addUser(tx, { email, firstName, lastName }, now);
+  const user = await addUser(tx, { email, firstName, lastName, client }, now);
   await tx.flush().catch((cause: unknown) => {
     // The address is that of another account for now: its change can still be undone.
     if (problemOfDatabaseError(cause)?.code !== 'user-exists') throw cause;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import { User } from '../../../entities/user.ts';
@@ -7,8 +7,10 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../../lib/problems.ts';
 import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
+import { can } from '../access/permissions.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { newMail } from '../mail/new-mail.ts';
+import { countInHour, readCountOfHour } from '../rate-limits/counters.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
@@ -36,7 +38,8 @@ export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfW
       const { apps, clients } = await resolveTargets(tx, actor, input);
       const now = clock.now();
       const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;
-      const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser }, now);
+      const client = can(actor, 'administer') ? null : ([...clients][0] ?? null);
+      const user = await addUser(tx, { email, firstName, lastName, extra, isDemoUser, client }, now);
       if (input.send_email)
         tx.create(OutboxMail, { kind: 'password-setup', user, recipient: email, ...newMail(now) });
       await tx.flush();
@@ -105,13 +108,15 @@ export type NewUser = {
   isDemoUser?: boolean;
   isStaff?: boolean;
   isSuperuser?: boolean;
+  /** Whose admins decide on the address. By default those of the installation. */
+  client?: number | null;
 };
 
 /** Adds a user with defaults to the unit of work. */
-export const addUser = async (tx: Em, input: NewUser, now: Date): Promise<User> =>
+export const addUser = async (tx: Em, { client = null, ...input }: NewUser, now: Date): Promise<User> =>
   tx.create(User, {
     ...input,
-    handle: await findFreeHandle(tx, input.email),
+    handle: await findFreeHandle(tx, input.email, client),
     profileColor: profileColorOf(input.email),
     dateJoined: now,
     lastPasswordSet: now,
@@ -128,26 +133,38 @@ export const handleBase = (email: string): string =>
 export const lockAllHandles = (tx: Em) =>
   sql`select pg_advisory_xact_lock(hashtextextended('handles', 0))`.execute(kysely(tx));
 
+/** Numbers of handles that the people of a client get in an hour because someone else, perhaps of another client, has the name. */
+const NUMBERED_PER_HOUR = 20;
+/** Random numbers to choose from: more than one, because handles with them may exist. */
+const RANDOM_NUMBERS = 20;
+
 /**
- * Appends the lowest free number from 2, if the handle is taken. Locks the base without trailing digits (`@ada` and `@ada2`
- * may both become `@ada22`) until the end of the transaction, so that concurrent transactions cannot pick the same
- * handle.
+ * Appends the lowest free number from 2, if the handle is taken; or a random one, whether it is taken or not, if the client had too many
+ * of these: its admins would find out which names other clients have. Locks the base without trailing digits (`@ada` and `@ada2` may both
+ * become `@ada22`) until the end of the transaction, so that concurrent transactions cannot pick the same handle.
  */
-const findFreeHandle = async (tx: Em, email: string): Promise<string> => {
+const findFreeHandle = async (tx: Em, email: string, client: number | null): Promise<string> => {
   const base = handleBase(email);
   const db = kysely(tx);
   await sql`select pg_advisory_xact_lock_shared(hashtextextended('handles', 0))`.execute(db);
   const key = `handle ${base.replace(/\d+$/, '')}`;
   await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(db);
+  const limit = `handles:${client}`;
+  const isHidden = client !== null && (await readCountOfHour(tx, limit)) >= NUMBERED_PER_HOUR;
+  const numbers = isHidden
+    ? sql`(select unnest(${Array.from({ length: RANDOM_NUMBERS }, () => randomInt(10_000, 1_000_000))}::int[]) as n)`
+    : sql`(select generate_series(2, 1000000) as n)`;
   const found = await sql<{ handle: string }>`
     select handle from (
-      select ${base}::text as handle, 1 as n
+      select ${base}::text as handle where not ${isHidden}::boolean
       union all
-      select ${base} || n, n from (select generate_series(2, 1000000) as n) numbers
+      select ${base} || n from ${numbers} numbers
     ) candidates
     where not exists (select from users where users.handle = candidates.handle)
     limit 1`.execute(db);
-  return found.rows[0]?.handle ?? base;
+  const handle = found.rows[0]?.handle ?? base;
+  if (client !== null && !isHidden && handle !== base) await countInHour(tx, limit);
+  return handle;
 };
 
 /** Derives the color from the address, so that it is the same in every installation. */
