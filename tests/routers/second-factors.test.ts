@@ -56,7 +56,7 @@ factors('count after their first code only', async ({ app }) => {
   await rejectsWith(ada.mfa.confirmTotp({ code: WRONG_CODE }), 'invalid-otp');
 
   const code = codeAt(started.secret, app.clock.now());
-  const { recovery_codes } = await ada.mfa.confirmTotp({ code: `${code.slice(0, 3)} ${code.slice(3)}` });
+  const { recovery_codes } = await ada.mfa.confirmTotp({ code: `${code.slice(0, 3)}-${code.slice(3)}` });
   const { factors: listed, recovery_codes: left } = await ada.mfa.list({});
 
   assert.is(new Set(recovery_codes).size, 10);

@@ -5,7 +5,7 @@ import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AuthMethod, BY_CODE } from './methods.ts';
-import { matchTotpStep } from './totp.ts';
+import { isTotpCode, matchTotpStep, normalizeCode } from './totp.ts';
 
 type Deps = Pick<UnitOfWork, 'clock' | 'audit' | 'origin' | 'factorSecrets' | 'logger'>;
 
@@ -47,7 +47,7 @@ export const createFactorCodes = (deps: Deps) => {
     const used = await kysely(tx)
       .updateTable('recovery_codes')
       .set({ used_at: now })
-      .where('digest', '=', recoveryCodeDigest(user.id, code))
+      .where('digest', '=', recoveryCodeDigest(user.id, normalizeCode(code)))
       .where('user_id', '=', user.id)
       .where('used_at', 'is', null)
       .executeTakeFirst();
@@ -64,10 +64,9 @@ export const createFactorCodes = (deps: Deps) => {
      * @throws Problem `invalid-otp`
      */
     consume: async (tx: Em, user: CodeOwner, code: string): Promise<readonly AuthMethod[]> => {
-      const text = normalizeCode(code);
-      const isRight = TOTP_CODE.test(text)
-        ? await consumeTotp(tx, user.id, text)
-        : await consumeRecoveryCode(tx, user, text);
+      const isRight = isTotpCode(code)
+        ? await consumeTotp(tx, user.id, code)
+        : await consumeRecoveryCode(tx, user, code);
       if (!isRight) throw new Problem('invalid-otp');
       return BY_CODE;
     },
@@ -76,11 +75,6 @@ export const createFactorCodes = (deps: Deps) => {
 
 const UNREADABLE =
   'The secret of a second factor cannot be opened: it was stored with another SECRET_KEY. Its owner needs a recovery code or a reset.';
-
-const TOTP_CODE = /^\d{6}$/;
-
-/** Codes are shown in groups, and typed with or without spaces and hyphens. */
-const normalizeCode = (code: string): string => code.replaceAll(/[\s-]/g, '').toLowerCase();
 
 const RECOVERY_CODES = 10;
 /** 16 letters and digits of 5 bits: too many to be guessed from their digests. They need no key, and so survive a change of it. */

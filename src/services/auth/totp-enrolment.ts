@@ -52,8 +52,7 @@ export const createTotpEnrolment = (unit: UnitOfWork) => {
         const started = await findEnrolment(tx, actor.id, 'totp', new Date(now.getTime() - ENROLMENT_MS));
         if (!started) throw new Problem('not-found', NOT_STARTED);
         const secret = factorSecrets.open(actor.id, started.sealed_secret);
-        const digits = code.replaceAll(/\s/g, '');
-        const step = secret === null ? null : await matchTotpStep(secret, digits, { now, lastStep: null });
+        const step = secret === null ? null : await matchTotpStep(secret, code, { now, lastStep: null });
         if (step === null) throw new Problem('invalid-otp');
         await kysely(tx)
           .updateTable('mfa_factors')
@@ -97,7 +96,7 @@ export const addFirstApp = async (
 ): Promise<string[]> => {
   const secret = unit.factorSecrets.open(user.id, sealedSecret);
   if (secret === null || (await hasSecondFactor(tx, user.id))) throw new Problem('invalid-challenge');
-  const last_step = await matchTotpStep(secret, code.replaceAll(/\s/g, ''), { now, lastStep: null });
+  const last_step = await matchTotpStep(secret, code, { now, lastStep: null });
   if (last_step === null) throw new Problem('invalid-otp');
   const app = { kind: 'totp', name: DEFAULT_FACTOR_NAME } as const;
   const secretColumns = { sealed_secret: Buffer.from(sealedSecret), last_step };

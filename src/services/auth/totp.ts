@@ -6,6 +6,11 @@ const STEP_SECONDS = 30;
 
 const CODE = /^\d{6}$/;
 
+/** Codes are shown in groups, and typed with or without spaces and hyphens. */
+export const normalizeCode = (code: string): string => code.replaceAll(/[\s-]/g, '').toLowerCase();
+
+export const isTotpCode = (code: string): boolean => CODE.test(normalizeCode(code));
+
 /** A secret of 160 bits, in base32, as authenticator apps take it. */
 export const newTotpSecret = async (): Promise<string> => (await load()).generateSecret();
 
@@ -24,10 +29,10 @@ export const matchTotpStep = async (
   code: string,
   { now, lastStep }: { now: Date; lastStep: number | null },
 ): Promise<number | null> => {
-  if (!CODE.test(code)) return null;
+  if (!isTotpCode(code)) return null;
   const epoch = Math.floor(now.getTime() / 1000);
   const { verifySync } = await load();
-  const result = verifySync({ secret, token: code, epoch, epochTolerance: STEP_SECONDS });
+  const result = verifySync({ secret, token: normalizeCode(code), epoch, epochTolerance: STEP_SECONDS });
   if (!result.valid || !('timeStep' in result)) return null;
   return lastStep !== null && result.timeStep <= lastStep ? null : result.timeStep;
 };

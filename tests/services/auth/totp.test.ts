@@ -44,6 +44,10 @@ totp('have six digits', async () => {
     assert.is(await stepOf(code, 59), null, code);
 });
 
+totp('may be typed in groups, with spaces or hyphens', async () => {
+  for (const code of ['287 082', '287-082', ' 28-70-82 ']) assert.is(await stepOf(code, 59), 1, code);
+});
+
 totp('come from secrets of 160 bits, which the address for the QR code names', async () => {
   const secret = await newTotpSecret();
   const url = new URL(await otpauthUrl('Acme: Süd & Co', 'ada+x@acme.test', secret));
