@@ -10,6 +10,7 @@ import { usePasswordConfirmation, withoutConfirmation } from '../components/pass
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
+import { codesOf } from './repeated-enrolment.ts';
 
 type Props = { started: Outputs['mfa']['startTotp']; onClose: () => void };
 
@@ -18,11 +19,11 @@ export const Enrolment = ({ started, onClose }: Props) => {
   const queryClient = useQueryClient();
   const [code, setCode] = useState('');
   const { onError, prompt } = usePasswordConfirmation();
-  // A repeat of the same code, after a lost response, shows the recovery codes.
+  // A repeat of the same code, after a lost response, is no wrong code.
   const keys = useIdempotencyKeys();
   const confirm = useMutation({
     mutationFn: (input: { code: string }) =>
-      steward.api.mfa.confirmTotp.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } }),
+      codesOf(steward.api.mfa.confirmTotp.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } })),
     onSuccess: ({ recovery_codes: codes }) => {
       keys.forget();
       for (const router of [trpc.mfa, trpc.audit, trpc.sessions.current])

@@ -10,6 +10,7 @@ import { usePasswordConfirmation, withoutConfirmation } from '../components/pass
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { notify } from '../components/toasts.ts';
 import { RecoveryCodes } from './recovery-codes.tsx';
+import { codesOf } from './repeated-enrolment.ts';
 
 type Credential = Inputs['mfa']['addPasskey']['credential'];
 
@@ -70,7 +71,8 @@ const useAddition = (onClose: () => void) => {
     mutationFn: async (name: string) => {
       created.current ??= await createPasskey(await steward.api.mfa.startPasskey.mutate());
       const input = { credential: created.current, name };
-      return steward.api.mfa.addPasskey.mutate(input, { context: { idempotencyKey: keys.keyOf(input) } });
+      const context = { idempotencyKey: keys.keyOf(input) };
+      return codesOf(steward.api.mfa.addPasskey.mutate(input, { context }));
     },
     onSuccess: ({ recovery_codes: codes }) => {
       for (const router of [trpc.mfa, trpc.audit, trpc.sessions.current])
