@@ -27,6 +27,8 @@ export const MAIL_KINDS = [
   'passkey-removed',
   'second-factor-required',
   'second-factor-reminder',
+  'password-renewal',
+  'identity-linked',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 

@@ -148,14 +148,14 @@ export type LetterContext = MailVariables &
   >;
 
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
-const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-reset')`;
+const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-renewal', 'password-reset')`;
 
 /**
  * Password mails whose user was not looked up yet, or that have no link yet. The condition on `kind` must match the index
  * `outbox_mails_due`.
  */
 export const needsLink = condition`(sent_at is null and failed_at is null and (kind = 'invitation') is false
-  and password_link_id is null and (kind = 'password-setup' or user_id is null))`;
+  and password_link_id is null and (kind in ('password-setup', 'password-renewal') or user_id is null))`;
 
 /** Admins must not read what became of the account of a person who has left. */
 const HAS_LEFT = sql`when not exists (select from memberships m
@@ -193,7 +193,7 @@ const whyRequestIsOver = sql`case
 end`;
 
 /**
- * Only links become obsolete, and notices of dates and requests. A `password-reset` mail has no user until the worker looks one up. A `password-setup` mail has no
+ * Only links become obsolete, and notices of dates and requests. A `password-reset` mail has no user until the worker looks one up. A `password-setup` or `password-renewal` mail has no
  * link until a worker first claims it, and its user has no password until the link is used.
  */
 const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>`case

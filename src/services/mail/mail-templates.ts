@@ -70,6 +70,21 @@ export const TEMPLATES: Record<MailKind, Template> = {
       ],
     }),
   },
+  'password-renewal': {
+    subject: (mail) => `Set a new password for ${senderNameOf(mail)}`,
+    content: (mail, expiresAt) => ({
+      opening: [
+        `Until now, the identity provider of an organization could log in to the account of ${accountOf(mail)}. The account has been added to another organization, or got a role for the whole service, for which the provider must not decide who you are.`,
+        'So single sign-on has ended for this account, and with it the password, passkeys, authenticator apps, recovery codes and API tokens, and it is logged out everywhere. Set a new password to log in, and add a passkey or an app again.',
+      ],
+      action: 'Set a new password',
+      closing: [
+        `You can use this link once. It expires on ${dayOf(expiresAt)}. After that, choose “Forgot your password?” on the login page.`,
+        ...support(mail),
+        'If you do not expect this, ask your administrator.',
+      ],
+    }),
+  },
   'password-reset': {
     subject: (mail) => `Reset your password for ${senderNameOf(mail)}`,
     content: (mail, expiresAt) => ({
@@ -183,6 +198,19 @@ export const TEMPLATES: Record<MailKind, Template> = {
     `A recovery code of ${accountOf(mail)} was used ${whenAndWhence(mail)}. It cannot be used again.`,
     'If you have lost your authenticator app or passkey, remove it in your account and set up another one. New recovery codes replace all old ones.',
   ]),
+  'identity-linked': {
+    subject: (mail) => `Single sign-on was connected to your account at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `On ${momentOf(mail.created_at)}, the account of ${accountOf(mail)} was connected to the identity provider of your organization, which can log in to it from now on.`,
+      ],
+      closing: [
+        'If this was you, you do not need to do anything.',
+        'If this was not you, inform your administrator, who can end the connection.',
+        ...support(mail),
+      ],
+    }),
+  },
   'email-confirmation': {
     subject: (mail) => `Confirm your new email address for ${senderNameOf(mail)}`,
     content: (mail) => ({

@@ -230,7 +230,7 @@ const createLinks = async (tx: Em, { ids, userIds }: Unlinked, options: MailOpti
       from outbox_mails mail join users person on person.id = mail.user_id
       where mail.id = ${these} and mail.password_link_id is null and person.is_active
         and mail.created_at + ${passwordLinkLifetime(options.invitationDays)} > ${options.now}::timestamptz
-        and case when mail.kind = 'password-setup' then person.password_hash is null
+        and case when mail.kind in ('password-setup', 'password-renewal') then person.password_hash is null
           else person.last_password_set <= mail.created_at end),
     made as (
       insert into password_links (id, user_id, created_at, expires_at)

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Client, Site } from '../../../entities/client.ts';
 import { User } from '../../../entities/user.ts';
 import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -124,6 +124,7 @@ export const createAdmin = async (
     const existing = await kysely(tx)
       .selectFrom('users')
       .select(['id', 'password_hash', 'first_name as firstName', 'last_name as lastName'])
+      .select(condition`exists (select from provider_links l where l.user_id = users.id)`.as('isOfProvider'))
       .where('email', '=', email)
       .executeTakeFirst();
     if (password) {
@@ -132,7 +133,8 @@ export const createAdmin = async (
       rejectWeakPassword(policy, password, person, await loadCommonPasswords(), SETTING);
     }
     const hadPassword = !!existing?.password_hash;
-    const isKept = !password && hadPassword;
+    // A password that a provider may have set ends with the promotion.
+    const isKept = !password && hadPassword && !existing.isOfProvider;
     const isChanged = password && hadPassword;
     if (isChanged) await enqueuePasswordNotice(tx, { userId: existing.id, now, address: null });
     await promoteToSuperuser(tx, email, isKept ? null : hash, now);

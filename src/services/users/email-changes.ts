@@ -9,6 +9,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
 import {
   type Actor,
+  proofOf,
   requirementOf,
   requireRecentPassword,
   type TargetRoles,
@@ -18,15 +19,13 @@ import {
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
-import { revokeCredentials } from '../auth/credentials.ts';
 import { deleteRecoveryCodes } from '../auth/factor-codes.ts';
-import { deleteFactors } from '../auth/second-factors.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
-import { endLaunches } from '../gate/ticket-revocations.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
 import { newMail } from '../mail/new-mail.ts';
 import { supersedeRoles } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { endAccess, endAllAccess } from './account-access.ts';
 import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
 import { lockActiveUser, lockUser, usersWithRoles } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
@@ -126,7 +125,8 @@ export const createEmailChanges = (unit: UnitOfWork) => {
     /**
      * Changes the address as the link to the new one says. If that is taken by now, the link stays valid. A change that a client
      * admin requested hands the account over. A person's own change requires their login: otherwise a mistyped address would give
-     * the account to its owner.
+     * the account to its owner. If a provider can log in to the account, and this login may be its, all else with which someone can log
+     * in ends: the provider decides to which account it leads a person, and could have prepared it.
      * @throws Problem `invalid-link`, `login-required`, `user-exists`
      */
     confirm: async (actor: Actor | null, token: string): Promise<void> => {
@@ -136,13 +136,16 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       const change = em.transactional(async (tx) => {
         const user = await lockLinked(tx, 'confirm', link);
         if (!(await isStillAllowed(tx, link))) throw new Problem('invalid-link');
-        const actor = { email: user.email };
         const { to, id: requestId, isOwn } = link;
-        const about = { user, to, actor, requestId, ipAddress: isOwn ? origin.address : null };
+        const ipAddress = isOwn ? origin.address : null;
+        const about = { user, to, actor: { email: user.email }, requestId, ipAddress };
         const [action, now] = ['user.change-email', clock.now()] as const;
         const notice = isOwn ? 'undo' : 'plain';
         await changeAddress({ tx, now, audit }, { ...about, action, notice, isConfirmed: true });
-        if (!isOwn) await handOver(tx, user, now);
+        if (!isOwn) return handOver(tx, user, now);
+        if (!(await isOfProvider(tx, user.id)) || isByPassword(actor)) return;
+        await endAllAccess(tx, user.id, now, actor?.credential?.kind === 'session' ? actor.credential : null);
+        await lockAccessChange(tx, user.id, null);
       });
       await change.catch(rethrowAsTaken('email'));
     },
@@ -166,8 +169,9 @@ export const createEmailChanges = (unit: UnitOfWork) => {
           .where('id', '>=', link.id)
           .execute();
         // The thief may know the password, and have added a passkey.
-        await endAllAccess(tx, user.id, clock.now());
+        await endAccess(tx, user.id, clock.now());
         await deleteFactorsSince(tx, user.id, new Date(link.requestedAt.getTime() - DAY_MS));
+        await lockAccessChange(tx, user.id, null);
       });
       await undo.catch(rethrowAsTaken('email'));
     },
@@ -226,40 +230,37 @@ const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
   await endUndo(tx, user.id);
   await releaseAddresses(tx, user.id);
   await supersedeRoles(tx, user.id);
+  // An undo keeps the second factors: reading the old mailbox must not be enough to get around them.
   await endAllAccess(tx, user.id, now);
   // When others have deactivated the earlier holder is not for the new one.
   user.lastActivated = null;
   if (user.isActive) user.lastDeactivated = null;
-  // An undo keeps them: reading the old mailbox must not be enough to get around them.
-  await deleteFactors(tx, user.id);
   for (const table of ['external_identities', 'provider_links'] as const)
     await kysely(tx).deleteFrom(table).where('user_id', '=', user.id).execute();
   // A repeat gets the response to the earlier holder.
   await kysely(tx).deleteFrom('idempotent_responses').where('user_id', '=', user.id).execute();
-  await tx.flush();
   // Inactive people get a link when they are reactivated and ask for one.
-  if (!user.isActive) return;
-  tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });
+  if (user.isActive)
+    tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });
   await tx.flush();
+  await lockAccessChange(tx, user.id, null);
 };
+
+/** Whether a provider could ever log in to the account. */
+const isOfProvider = async (tx: Em, userId: number): Promise<boolean> => {
+  const links = kysely(tx).selectFrom('provider_links').select('user_id').where('user_id', '=', userId);
+  return (await links.limit(1).executeTakeFirst()) !== undefined;
+};
+
+/** Whether this is a session that began without a provider. Of a token this is not known. */
+const isByPassword = (actor: Actor | null): boolean =>
+  actor?.credential?.kind === 'session' && proofOf(actor)?.methods.includes('sso') === false;
 
 /** Deletes the second factors that were added since then, with the recovery codes: whoever added them knew the same as who changed the address. */
 const deleteFactorsSince = async (tx: Em, userId: number, since: Date): Promise<void> => {
   const factors = kysely(tx).deleteFrom('mfa_factors').where('user_id', '=', userId);
   const { numDeletedRows } = await factors.where('created_at', '>=', since).executeTakeFirst();
   if (numDeletedRows > 0n) await deleteRecoveryCodes(tx, userId);
-};
-
-/** Ends the sessions, tokens, launches and the password of a locked user. */
-const endAllAccess = async (tx: Em, userId: number, now: Date): Promise<void> => {
-  await kysely(tx)
-    .updateTable('users')
-    .set({ password_hash: null, last_password_set: now })
-    .where('id', '=', userId)
-    .execute();
-  await revokeCredentials(tx, userId);
-  await endLaunches(tx, userId, await clientIdsOf(tx, userId));
-  await lockAccessChange(tx, userId, null);
 };
 
 type Request = { user: { id: number; email: string }; to: string; ipAddress: string | null };

@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { unzip } from '../../support/files.ts';
-import { createScript } from '../../support/http-clients.ts';
+import { createScript, createVisitor } from '../../support/http-clients.ts';
+import { mailedEmailToken, mailedPasswordPath } from '../../support/mails.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { enroll } from '../../support/second-factors.ts';
 import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
-import { ACME, DEMO_PASSWORD, EDSGER, GLOBEX, ROOT, type TestApp } from '../../support/test-app.ts';
+import { ACME, DEMO_PASSWORD, EDSGER, ROOT, type TestApp } from '../../support/test-app.ts';
+import { FLEET } from '../../support/usage.ts';
 
 const GLOBEX_ID = 2;
 const shared = ssoSuite('single sign-on and people of several clients');
@@ -81,25 +83,102 @@ shared('a member who has left another client logs in with the password', async (
   await app.as(ROOT).sso.update({ ...about, is_required: false });
 });
 
-shared('who joins another client keeps what they began with their password alone', async (fixture) => {
-  const { app } = fixture;
-  const { email } = await addConnected(fixture, 'keeps');
+/** Ways to log in that the account has already. */
+const prepare = async (app: TestApp, email: string) => {
   await setPasswordOf(app, email);
   const browser = createScript(app);
   await browser.logIn(email, DEMO_PASSWORD);
-  const { token } = await app.as(email).tokens.createNamed({ name: 'made by the provider, perhaps' });
-  await enroll(app, email, 'made by the provider, perhaps');
-  await joinGlobex(app, email);
+  const { token } = await app.as(email).tokens.createNamed({ name: 'prepared' });
+  await enroll(app, email, 'prepared');
+  return { browser, token };
+};
 
+/** Asserts that nothing of `prepare` is left, at the present address of the account. */
+const assertEnded = async (
+  app: TestApp,
+  email: string,
+  { browser, token }: Awaited<ReturnType<typeof prepare>>,
+) => {
   const withToken = await app.send('GET /session/', { headers: { authorization: `Token ${token}` } });
-  assert.is(withToken.statusCode, 401);
-  assert.is((await browser.send('GET /session/')).statusCode, 200);
-  const mails = sql<{ kind: string }>`select kind from outbox_mails where recipient = ${email}
-    and kind like '%-removed'`;
-  assert.equal((await mails.execute(app.db())).rows, [{ kind: 'second-factor-removed' }]);
-  const factors = sql`select from mfa_factors f join users u on u.id = f.user_id where u.email = ${email}`;
-  assert.is((await factors.execute(app.db())).rows.length, 0);
-  assert.ok(await app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }));
+  assert.is(withToken.statusCode, 401, 'the token');
+  assert.is((await browser.send('GET /session/')).statusCode, 401, 'the session');
+  await rejectsWith(
+    app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }),
+    'invalid-credentials',
+  );
+  for (const table of ['mfa_factors', 'recovery_codes', 'login_challenges'] as const) {
+    const left = sql`select from ${sql.table(table)} t join users u on u.id = t.user_id where u.email = ${email}`;
+    assert.is((await left.execute(app.db())).rows.length, 0, table);
+  }
+};
+
+/** As if it had begun before the account was linked. */
+const makeOlder = (app: TestApp) =>
+  sql`update provider_links set since = since + interval '1 day'`.execute(app.db());
+
+const mailsAbout = async (app: TestApp, email: string): Promise<string[]> => {
+  const { rows } = await sql<{ kind: string }>`select kind from outbox_mails where recipient = ${email}
+    and kind in ('password-renewal', 'second-factor-removed', 'passkey-removed')`.execute(app.db());
+  return rows.map(({ kind }) => kind);
+};
+
+/** Each lets the account belong to more than one client. */
+const JOINS: Record<string, (app: TestApp, email: string) => Promise<unknown>> = {
+  'becomes an admin of another client': joinGlobex,
+  'gets an app of another client': (app, email) => app.as(ROOT).users.update({ email, apps: [FLEET] }),
+  'accepts an invitation of another client': async (app, email) => {
+    const [invitation] = await app.as(ROOT).invitations.create({ items: [{ email, client: GLOBEX_ID }] });
+    const { pathname, searchParams } = new URL(app.links.invitation(invitation?.key ?? ''));
+    const [, , key = ''] = pathname.split('/');
+    await app.as(email).invitations.accept({ key, signature: searchParams.get('signature') ?? '' });
+  },
+  'becomes staff': (app, email) => app.as(ROOT).roles.update({ email, is_staff: true }),
+  'becomes a superuser': (app, email) => app.as(ROOT).roles.update({ email, is_superuser: true }),
+};
+
+for (const [join, letJoin] of Object.entries(JOINS))
+  shared(`nothing that logs in is left of before, however old, to a person who ${join}`, async (fixture) => {
+    const { app } = fixture;
+    const { email } = await addConnected(fixture, join.replaceAll(' ', '-'));
+    const prepared = await prepare(app, email);
+    await makeOlder(app);
+    await letJoin(app, email);
+
+    await assertEnded(app, email, prepared);
+    assert.equal(await mailsAbout(app, email), ['password-renewal']);
+    assert.match(await mailedPasswordPath(app, email), '/password/reset/');
+    const [mail] = await app.as(ROOT).mail.list({ recipient: email });
+    const { text } = await app.as(ROOT).mail.get({ id: mail?.id ?? 0 });
+    assert.match(text, 'Set a new password to log in');
+  });
+
+shared('a change of the address in a session of a provider ends all else that logs in', async (fixture) => {
+  const { app } = fixture;
+  const { email, visitor } = await addConnected(fixture, 'moves');
+  const prepared = await prepare(app, email);
+  const to = 'moved@acme.test';
+  await app.as(email).profile.requestEmail({ email: to });
+  const token = await mailedEmailToken(app, to, 'confirm');
+  await visitor.get(`/email/confirm/?token=${token}`);
+  await visitor.submit('/email/confirm/');
+
+  assert.is(await personOf(app, visitor), to, 'this session goes on');
+  await assertEnded(app, to, prepared);
+});
+
+shared('a change of the address in a session of the password keeps the second factors', async (fixture) => {
+  const { app } = fixture;
+  const { email } = await addConnected(fixture, 'stays');
+  await setPasswordOf(app, email);
+  const browser = createVisitor(app);
+  await browser.get('/login/?method=password');
+  await browser.submit('/login/', { username: email, password: DEMO_PASSWORD });
+  const to = 'stayed@acme.test';
+  await app.as(email).profile.requestEmail({ email: to });
+  await browser.get(`/email/confirm/?token=${await mailedEmailToken(app, to, 'confirm')}`);
+  await browser.submit('/email/confirm/');
+
+  assert.ok(await app.as(null).tokens.create({ username: to, password: DEMO_PASSWORD }));
 });
 
 /** Each ends the identity before the person joins another client. */
@@ -180,7 +259,7 @@ shared('an account that a provider logs in to exports nothing of other clients',
   await app.as(ACME).users.create({ email });
   await sql`update users set is_email_verified = true where email = ${email}`.execute(app.db());
   const invited = { email, client: GLOBEX_ID, first_name: 'Named by Globex' };
-  await app.as(GLOBEX).invitations.create({ items: [invited] });
+  await app.as(ROOT).invitations.create({ items: [invited] });
   const invitations = async () => {
     const response = await app.send(`GET /jb/users/${email}/export/`, { as: email });
     return (await unzip(response.rawPayload)).get('invitations_received.json') ?? '';
@@ -192,34 +271,10 @@ shared('an account that a provider logs in to exports nothing of other clients',
   assert.is((await invitations()).trim(), '[]');
 });
 
-shared(
-  'a password that is newer than the link ends, too, and a mail lets the person set another',
-  async (fixture) => {
-    const { app } = fixture;
-    const { email } = await addConnected(fixture, 'password');
-    app.clock.advance(1_000);
-    await setPasswordOf(app, email);
-    await sql`update users set last_password_set = ${app.clock.now()}::timestamptz where email = ${email}`.execute(
-      app.db(),
-    );
-    const browser = createScript(app);
-    await browser.logIn(email, DEMO_PASSWORD);
-    await joinGlobex(app, email);
-
-    assert.is((await browser.send('GET /session/')).statusCode, 401);
-    await rejectsWith(
-      app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }),
-      'invalid-credentials',
-    );
-    const mails = sql`select from outbox_mails where recipient = ${email} and kind = 'password-setup' and user_id is not null`;
-    assert.ok((await mails.execute(app.db())).rows.length > 0);
-  },
-);
-
 shared('an invitation of another client does not end single sign-on that is required', async (fixture) => {
   const { app, connection } = fixture;
   const { email } = await addConnected(fixture, 'bound');
-  const [invitation] = await app.as(GLOBEX).invitations.create({ items: [{ email, client: GLOBEX_ID }] });
+  const [invitation] = await app.as(ROOT).invitations.create({ items: [{ email, client: GLOBEX_ID }] });
   const { pathname, searchParams } = new URL(app.links.invitation(invitation?.key ?? ''));
   const [, , key = ''] = pathname.split('/');
   const signature = searchParams.get('signature') ?? '';
