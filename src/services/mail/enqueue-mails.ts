@@ -134,6 +134,10 @@ const enqueueNotice = async (
 export const enqueuePasswordNotice = (tx: Em, change: Notice): Promise<void> =>
   enqueueNotice(tx, 'password-changed', change, condition`password_hash is not null`);
 
+/** Enqueues the mail that informs a user that a provider can log in to their account from now on. */
+export const enqueueLinkedNotice = (tx: Em, link: Notice): Promise<void> =>
+  enqueueNotice(tx, 'identity-linked', link, condition`true`);
+
 type FactorMail =
   | 'second-factor-added'
   | 'second-factor-removed'

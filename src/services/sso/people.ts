@@ -4,6 +4,7 @@ import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { CodeOwner } from '../auth/factor-codes.ts';
 import { acceptWithProvider, lockInvitation } from '../invitations/invitation-acceptance.ts';
+import { enqueueLinkedNotice } from '../mail/enqueue-mails.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { closeEvents, closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
@@ -53,6 +54,9 @@ export const admitPerson = async (
   const isKnown = decision.kind === 'log-in';
   if (isKnown) await recordLogin(deps, connection, stated, decision.identityId, user);
   else await addIdentity(deps, connection, stated, user);
+  // Others have got their account by this login.
+  if (decision.kind === 'link' || decision.kind === 'adopt')
+    await enqueueLinkedNotice(deps.tx, { userId: user.id, now: deps.now, address: null });
   await kysely(deps.tx)
     .updateTable('users')
     .set({ last_login: deps.now })

@@ -270,4 +270,22 @@ logins(
   },
 );
 
+logins('mails a member whose account is connected, but nobody whom the login creates', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const mails = async (recipient: string) => {
+    const rows = sql`select from outbox_mails where recipient = ${recipient} and kind = 'identity-linked'`;
+    return (await rows.execute(app.db())).rows.length;
+  };
+  const [member, created] = ['mailed@acme.test', 'made@acme.test'];
+  await app.as(ROOT).users.create({ email: member, client: ACME_ID });
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, provisions: true });
+  for (const email of [member, created]) {
+    provider.people.set(email, { email });
+    await logInWithSso(fixture, { subject: email });
+  }
+  await logInWithSso(fixture, { subject: member });
+
+  assert.equal([await mails(member), await mails(created)], [1, 0]);
+});
+
 logins.run();
