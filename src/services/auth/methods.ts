@@ -18,12 +18,15 @@ const SECOND_FACTORS = ['mfa', 'otp', 'hwk', 'swk', 'sc'];
 const hasFactor = (methods: readonly string[]): boolean =>
   methods.some((method) => SECOND_FACTORS.includes(method));
 
-const METHOD = /^[a-z_]{1,20}$/;
-const MAX_METHODS = 10;
+/** All names of RFC 8176. Others could be any text, and apps would read them in tickets. */
+const REGISTERED = [
+  ...['face', 'fpt', 'geo', 'hwk', 'iris', 'kba', 'mca', 'mfa', 'otp', 'pin', 'pwd'],
+  ...['rba', 'retina', 'sc', 'sms', 'swk', 'tel', 'user', 'vbm', 'wia'],
+];
 
 /** Those of a login by single sign-on: `sso`, and what the identity provider states in `amr`. */
 export const byProvider = (amr: readonly string[]): string[] => {
-  const stated = amr.filter((method) => METHOD.test(method)).slice(0, MAX_METHODS);
+  const stated = amr.filter((method) => REGISTERED.includes(method));
   return addMethods(['sso', ...stated], hasFactor(stated) ? ['mfa'] : []);
 };
 

@@ -270,6 +270,21 @@ logins(
   },
 );
 
+logins(
+  'tells apps the registered names of how a provider has logged the person in alone',
+  async (fixture) => {
+    const { app, provider } = fixture;
+    const email = 'words@acme.test';
+    await app.as(ROOT).users.create({ email, client: ACME_ID });
+    provider.people.set('words', { email });
+    await logInWithSso(fixture, { subject: 'words', amr: ['pwd', 'secretcard', 'fpt'] });
+    const { rows } = await sql<{ methods: string[] }>`select methods from sessions s
+    join users u on u.id = s.user_id where u.email = ${email}`.execute(app.db());
+
+    assert.equal(rows, [{ methods: ['sso', 'pwd', 'fpt'] }]);
+  },
+);
+
 logins('mails a member whose account is connected, but nobody whom the login creates', async (fixture) => {
   const { app, provider, connection } = fixture;
   const mails = async (recipient: string) => {
