@@ -122,11 +122,14 @@ const finish = async (context: PageContext, result: SsoResult): Promise<FastifyR
   if (result.kind === 'test') return sendTest(context, result.test);
   if (result.kind === 'link')
     return redirectTo(reply, `/sso/link/?${new URLSearchParams({ state: result.state })}`);
+  // The browser goes on as this person only, also if another one was logged in, or their login waited for a code.
+  if (browser.session !== null) await context.openServices().sessions.replace(browser.session);
   if (result.kind === 'challenge') {
+    browser.forgetSession();
     browser.keepChallenge(result.challenge, result.minutes);
     return redirectTo(reply, result.step === 'code' ? codePath(result.next) : enrolPath(result.next));
   }
-  if (browser.session !== null) await context.openServices().sessions.replace(browser.session);
+  browser.forgetChallenge();
   browser.keepSession(result.session);
   return redirectTo(reply, result.next ?? (await homeOf(context)));
 };

@@ -270,6 +270,45 @@ logins(
   },
 );
 
+logins('goes on as the person of the provider where another one is logged in', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'second@acme.test';
+  await app.as(ROOT).users.create({ email, client: ACME_ID });
+  provider.people.set('second', { email });
+  await logInWithSso(fixture, { subject: 'second' });
+  await enroll(app, email, 'App');
+  const visitor = createVisitor(app);
+  await visitor.get('/login/?method=password');
+  await visitor.submit('/login/', { username: GRACE, password: DEMO_PASSWORD });
+  assert.is(await personOf(app, visitor), GRACE);
+  const page = await visitor.get(await visitProvider(fixture, visitor, { subject: 'second' }));
+
+  assert.is(page.location, '/login/code/');
+  assert.is(await personOf(app, visitor), null);
+  assert.match((await visitor.get('/login/code/')).text, 'Enter your code');
+});
+
+logins('ends the login of another person that waits for a code in the browser', async (fixture) => {
+  const { app, provider } = fixture;
+  const waiting = 'waiting@acme.test';
+  await app.as(ROOT).users.create({ email: waiting, client: ACME_ID });
+  await sql`update users set password_hash = (select password_hash from users where email = ${GRACE}) where email = ${waiting}`.execute(
+    app.db(),
+  );
+  await enroll(app, waiting, 'App');
+  const visitor = createVisitor(app);
+  await visitor.get('/login/?method=password');
+  const asked = await visitor.submit('/login/', { username: waiting, password: DEMO_PASSWORD });
+  assert.is(asked.location, '/login/code/');
+  const email = 'instead@acme.test';
+  await app.as(ROOT).users.create({ email, client: ACME_ID });
+  provider.people.set('instead', { email });
+  await visitor.get(await visitProvider(fixture, visitor, { subject: 'instead' }));
+
+  assert.is(await personOf(app, visitor), email);
+  assert.ok(![...visitor.jar.keys()].some((name) => name.endsWith('challenge')));
+});
+
 logins(
   'tells apps the registered names of how a provider has logged the person in alone',
   async (fixture) => {
