@@ -17,7 +17,7 @@ import { createPageContext } from './page-context.ts';
 import { sendPage } from './page-layout.ts';
 import { servePasskeyScript } from './passkeys.ts';
 import { passwordChangePages, passwordResetPages } from './passwords.ts';
-import { ssoPages } from './sso.ts';
+import { CALLBACK_PATH, ssoPages } from './sso.ts';
 
 const PAGES = {
   ...homePages,
@@ -42,7 +42,13 @@ export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promi
     return { method, url, handle };
   });
   for (const { method, url, handle } of routes)
-    app.route({ method, url, handler: (_request, reply) => handle(createPageContext(reply, deps)) });
+    app.route({
+      method,
+      url,
+      // A program that only looks at a link must not complete a login.
+      exposeHeadRoute: url !== CALLBACK_PATH,
+      handler: (_request, reply) => handle(createPageContext(reply, deps)),
+    });
   const urls = routes.map(({ url }) => url);
   refuseOtherMethods(app, urls);
   servePasskeyScript(app);

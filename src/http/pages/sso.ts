@@ -19,6 +19,9 @@ import { alertBox, currentPasswordField, hiddenField, hiddenUsername, inputField
 /** Enough for a chain of pages of the provider. */
 const COOKIE_MINUTES = 60;
 
+/** Where providers send browsers. */
+export const CALLBACK_PATH = '/sso/:id/callback/';
+
 /** `/sso/{connection}/…`: logins with the identity provider of a client. */
 export const ssoPages: Pages = {
   'GET /sso/:id/start/': (context) =>
@@ -33,7 +36,7 @@ export const ssoPages: Pages = {
       return startLogin(context, { connectionId: connectionOf(context), kind, next, email: null });
     }),
 
-  'GET /sso/:id/callback/': (context) =>
+  [`GET ${CALLBACK_PATH}`]: (context) =>
     answering(context, async () => {
       const { browser, request } = context;
       const result = await context.openServices().ssoLogins.complete({

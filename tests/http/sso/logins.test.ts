@@ -309,6 +309,20 @@ logins('ends the login of another person that waits for a code in the browser', 
   assert.ok(![...visitor.jar.keys()].some((name) => name.endsWith('challenge')));
 });
 
+logins('refuses HEAD of the page to which a provider sends the browser', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'head@acme.test';
+  await app.as(ROOT).users.create({ email, client: ACME_ID });
+  provider.people.set('head', { email });
+  const visitor = createVisitor(app);
+  const callback = await visitProvider(fixture, visitor, { subject: 'head' });
+  const looked = await visitor.head(callback);
+
+  assert.equal([looked.status, looked.headers.allow], [405, 'GET, OPTIONS']);
+  await visitor.get(callback);
+  assert.is(await personOf(app, visitor), email, 'the login was not used up');
+});
+
 logins(
   'tells apps the registered names of how a provider has logged the person in alone',
   async (fixture) => {
