@@ -128,14 +128,19 @@ const refusalOf = ({ isOperator, isElsewhere, isActive, isSuspended }: FoundUser
   return isActive && !isSuspended ? null : 'inactive-person';
 };
 
-const findIdentity = (em: Em, issuer: string, subject: string) =>
-  kysely(em)
+/** With and without a slash at its end, an issuer is the same provider. */
+const findIdentity = (em: Em, issuer: string, subject: string) => {
+  const bare = issuer.replace(/\/$/, '');
+  return kysely(em)
     .selectFrom('external_identities as i')
     .innerJoin('sso_connections as c', 'c.id', 'i.connection_id')
     .select(['i.id', 'i.user_id as userId', 'c.client_id as client'])
-    .where('i.issuer', '=', issuer)
+    .where('i.issuer', 'in', [bare, `${bare}/`])
     .where('i.subject', '=', subject)
+    .orderBy(condition`i.issuer = ${issuer}`, 'desc')
+    .limit(1)
     .executeTakeFirst();
+};
 
 /** The user with this id or address. */
 const findUser = (em: Em, clientId: number, key: number | string) =>

@@ -325,6 +325,9 @@ failures('refuses people whom another client has connected with the same provide
   provider.people.set('both', { email: 'both@globex.test' });
 
   assert.match((await visitOther()).page.text, 'with the connection of another organization');
+  // As if that client had entered the issuer with a slash at its end.
+  await sql`update external_identities set issuer = issuer || '/'`.execute(app.db());
+  assert.match((await visitOther()).page.text, 'with the connection of another organization');
   await app.as(ROOT).domains.remove({ id: 2, domain_id: domain });
   await app.as(ROOT).sso.remove({ id: 2, connection_id: other });
   assert.ok(connection);
