@@ -8,6 +8,8 @@ import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
+import { domainOf } from '../sso/domains.ts';
+import { findReservedDomains, requireUnreserved, reservedAddress } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type InvitationRow, lockInvitation, namedGroups, readInvitations } from './invitation-rows.ts';
 
@@ -91,7 +93,7 @@ export const inviteToClient = async (
 
 /**
  * Sends the mail again and restarts the lifetime, also of an expired invitation; once per operation.
- * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `throttled`
+ * @throws Problem `not-found`, `forbidden`, `invitation-closed`, `invalid-input` on `email`, `throttled`
  */
 export const renewInvitation = async (
   tx: Em,
@@ -102,6 +104,7 @@ export const renewInvitation = async (
 ): Promise<void> => {
   const invitation = await lockInvitation(tx, actor, id);
   if (operationId && (await isMailed(tx, operationId, { invitation_id: id }))) return;
+  await requireUnreserved(tx, actor, invitation.email, 'email');
   const now = clock.now();
   if (!invitation.renew(now, invitationDays)) throw new Problem('invitation-closed');
   await tx.flush();
@@ -117,7 +120,7 @@ export const renewInvitation = async (
 const MAX_FAULTS = 1_000;
 
 /**
- * Checks all elements with four statements and reports all errors together. For a client that the actor does not manage, only
+ * Checks all elements with five statements and reports all errors together. For a client that the actor does not manage, only
  * the client error is reported: other errors could reveal that client's apps and users.
  * @throws Problem `invalid-input`
  */
@@ -152,7 +155,7 @@ type Known = Awaited<ReturnType<typeof readKnown>>;
 const faultsOf = (
   { client, email, initial_apps, groups = [], apps_expire_at: end }: InvitationInput,
   index: number,
-  { clientOfApp, clientOfGroup, clients, members, firstOf }: Known,
+  { clientOfApp, clientOfGroup, clients, members, reserved, firstOf }: Known,
   now: Date,
 ): FieldErrors => {
   const firstIndex = firstOf.get(email);
@@ -162,6 +165,7 @@ const faultsOf = (
 
   const faults: FieldErrors = {};
   if (firstIndex !== undefined) faults.email = [`Element ${firstIndex} already invites this address.`];
+  if (reserved.has(domainOf(email))) faults.email = [reservedAddress(email)];
   if (members.has(`${client} ${email}`)) {
     faults.email = ['An active user of this client already has this address.'];
   }
@@ -217,6 +221,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     clients,
     clientOfApp: new Map(apps.map(({ id, client_id: client }) => [id, client])),
     clientOfGroup: new Map(groups.map(({ id, client_id: client }) => [id, client])),
+    reserved: await findReservedDomains(em, actor, emails),
     members: new Set(members.map(({ client_id, email }) => `${client_id} ${email}`)),
     /** Email → index of the first element that invites it. */
     firstOf: new Map<string, number>(),

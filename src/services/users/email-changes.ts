@@ -24,6 +24,7 @@ import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
 import { newMail } from '../mail/new-mail.ts';
 import { supersedeRoles } from '../operations/operation-log.ts';
+import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAccess, endAllAccess } from './account-access.ts';
 import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
@@ -88,6 +89,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
       const { user } = await lockUser(tx, actor, email, requireEmailAdmin);
       if (to === user.email) throw invalid({ new_email: [SAME_ADDRESS] });
       if (!user.isActive) throw new Problem('account-inactive');
+      await requireUnreserved(tx, actor, to, 'new_email');
       await emailChangeLimit.add(actor.id);
       await addRequest(tx, actor, { user, to, ipAddress: null });
       return readUser(tx, actor, email);

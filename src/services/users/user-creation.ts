@@ -11,9 +11,11 @@ import { can } from '../access/permissions.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { newMail } from '../mail/new-mail.ts';
 import { countInHour, readCountOfHour } from '../rate-limits/counters.ts';
+import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
+import { IS_ABANDONED } from './unused-accounts.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
 export type UserInput = {
@@ -30,11 +32,13 @@ export type UserInput = {
 export const createUserCreation = ({ em, clock, audit, duplicateLimit }: UnitOfWork) => ({
   /**
    * Creates a user without a password, and enqueues the mail to set one if requested.
-   * @throws Problem `user-exists`, `invalid-input` on `apps`, `client`, `throttled` as `duplicateLimit`
+   * @throws Problem `user-exists`, `invalid-input` on `email`, `apps`, `client`, `throttled` as `duplicateLimit`
    */
   create: (actor: Actor, input: UserInput): Promise<UserDetail> => {
     const creation = em.transactional(async (tx) => {
       await duplicateLimit.check(tx, actor.id);
+      // First: whether such an address is taken is for its client only.
+      await requireUnreserved(tx, actor, input.email, 'email');
       const { apps, clients } = await resolveTargets(tx, actor, input);
       const now = clock.now();
       const { email, first_name: firstName, last_name: lastName, extra, is_demo_user: isDemoUser } = input;
@@ -121,6 +125,23 @@ export const addUser = async (tx: Em, { client = null, ...input }: NewUser, now:
     dateJoined: now,
     lastPasswordSet: now,
   });
+
+/**
+ * As `addUser`, or renews the abandoned account of this address: a client that has made and removed it must not keep the person from
+ * logging in with the provider of theirs.
+ */
+export const addOrRenewUser = async (tx: Em, input: NewUser, now: Date): Promise<User> => {
+  const found = kysely(tx).selectFrom('users').select('id').where('email', '=', input.email);
+  await found.forUpdate().execute();
+  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
+  const abandoned = await found.where(IS_ABANDONED).executeTakeFirst();
+  if (!abandoned) return addUser(tx, input, now);
+  const user = await tx.findOneOrFail(User, abandoned.id, { refresh: true });
+  const { firstName = '', lastName = '', extra = {}, isDemoUser = false, isEmailVerified = false } = input;
+  Object.assign(user, { firstName, lastName, extra, isDemoUser, isEmailVerified });
+  user.activate(now);
+  return user;
+};
 
 /** `@` and the local part of the address. */
 export const handleBase = (email: string): string =>

@@ -214,7 +214,7 @@ failures('name members of the client alone in its audit trail', async (fixture) 
       order by id desc limit 1`.execute(app.db());
     return rows[0];
   };
-  await app.as(GLOBEX).users.create({ email: 'of-globex@acme.test', client: 2 });
+  await app.as(ROOT).users.create({ email: 'of-globex@acme.test', client: 2 });
 
   assert.equal(await entryOf('of-globex@acme.test'), { target: '', has_address: false });
   assert.equal(await entryOf('nobody@acme.test'), { target: '', has_address: false });

@@ -1,0 +1,130 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { rejectsWith } from '../../support/rejects.ts';
+import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
+import { ACME, DEMO_PASSWORD, EDSGER, GLOBEX, ROOT, type TestApp } from '../../support/test-app.ts';
+
+const GLOBEX_ID = 2;
+const reserved = ssoSuite('addresses of a client that logs its people in');
+
+reserved.before.each(async ({ app, provider, connection }) => {
+  provider.people.clear();
+  const reset = { provisions: false, is_required: false, is_active: true };
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, ...reset });
+});
+
+const REFUSED = 'Only its admins and superusers can add them.';
+
+/** Requests of an admin of another client that add a person with this address, and the field that their refusal names. */
+const REQUESTS: Record<string, [request: (app: TestApp, email: string) => Promise<unknown>, field: string]> =
+  {
+    'creates an account': [
+      (app, email) => app.as(GLOBEX).users.create({ email, client: GLOBEX_ID }),
+      'email',
+    ],
+    'invites one person': [(app, email) => app.as(GLOBEX).clients.invite({ id: GLOBEX_ID, email }), 'email'],
+    'invites several people': [
+      (app, email) =>
+        app.as(GLOBEX).invitations.create({
+          items: [
+            { email: 'free@globex.test', client: GLOBEX_ID },
+            { email, client: GLOBEX_ID },
+          ],
+        }),
+      'items.1.email',
+    ],
+    'changes the address of a person': [
+      (app, new_email) => app.as(GLOBEX).users.changeEmail({ email: EDSGER, new_email }),
+      'new_email',
+    ],
+  };
+
+for (const [name, [request, field]] of Object.entries(REQUESTS))
+  reserved(`refuses an admin of another client who ${name}`, async ({ app, connection }) => {
+    for (const email of ['nobody@acme.test', ACME]) {
+      const refused = await rejectsWith(request(app, email), 'invalid-input');
+      assert.match(refused.fields?.[field]?.[0] ?? '', REFUSED);
+    }
+    const about = { id: ACME_ID, connection_id: connection };
+    await app.as(ROOT).sso.update({ ...about, is_active: false });
+    await request(app, `${name.replaceAll(' ', '-')}@acme.test`);
+  });
+
+reserved('refuses to mail an invitation of another client again', async ({ app }) => {
+  const items = [{ email: 'again@acme.test', client: GLOBEX_ID }];
+  const [invitation] = await app.as(ROOT).invitations.create({ items });
+  const id = invitation?.id ?? 0;
+  const refused = await rejectsWith(app.as(GLOBEX).invitations.resend({ id }), 'invalid-input');
+  assert.match(refused.fields?.email?.[0] ?? '', REFUSED);
+  const { results } = await app.as(GLOBEX).invitations.bulkUpdate({ ids: [id], action: 'resend' });
+
+  assert.is(results[0]?.status, 'failed');
+  await app.as(GLOBEX).invitations.bulkUpdate({ ids: [id], action: 'revoke' });
+});
+
+reserved('lets its own admins and superusers add people', async ({ app }) => {
+  await app.as(ACME).users.create({ email: 'own@acme.test' });
+  await app.as(ACME).clients.invite({ id: ACME_ID, email: 'own-guest@acme.test' });
+  await app.as(ROOT).users.create({ email: 'by-root@acme.test', client: GLOBEX_ID });
+});
+
+/** An account that another client has made, before it was refused, and removed. */
+const abandon = async (app: TestApp, connection: number, email: string): Promise<void> => {
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, is_active: false });
+  const names = { first_name: 'Named', last_name: 'Elsewhere' };
+  await app.as(GLOBEX).users.create({ email, client: GLOBEX_ID, ...names });
+  await app.as(GLOBEX).memberships.remove({ id: GLOBEX_ID, email });
+  await app.as(ROOT).sso.update({ ...about, is_active: true });
+};
+
+type Fixture = Parameters<typeof logInWithSso>[0];
+
+/** Each lets its provider log in to such an account. */
+const WAYS: Record<string, (fixture: Fixture, email: string) => Promise<unknown>> = {
+  'creates people': ({ app, connection }) =>
+    app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, provisions: true }),
+  'has an invitation': ({ app }, email) => app.as(ACME).clients.invite({ id: ACME_ID, email }),
+  'got the person from a superuser': async ({ app }, email) => {
+    await app.as(ROOT).users.update({ email, is_active: true });
+    await app.as(ROOT).roles.setClientAdmin({ id: ACME_ID, email, is_admin: true });
+  },
+};
+
+for (const [way, prepare] of Object.entries(WAYS))
+  reserved(`a client that ${way} logs in to an account that another has abandoned`, async (fixture) => {
+    const { app, provider, connection } = fixture;
+    const email = `${way.replaceAll(' ', '-')}@acme.test`;
+    await abandon(app, connection, email);
+    await prepare(fixture, email);
+    provider.people.set(way, { email, given_name: 'Ada', family_name: 'Own' });
+    for (const _ of ['first', 'again']) {
+      const { visitor, page } = await logInWithSso(fixture, { subject: way });
+      assert.is(await personOf(app, visitor), email, page.text);
+      app.clock.advance(1_000);
+    }
+    const { rows } = await sql<{ name: string }>`select first_name || ' ' || last_name as name from users
+      where email = ${email}`.execute(app.db());
+    if (way === 'creates people') assert.equal(rows, [{ name: 'Ada Own' }]);
+    const hash = sql`(select password_hash from users where email = ${ACME})`;
+    await sql`update users set password_hash = ${hash} where email = ${email}`.execute(app.db());
+    await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required: true });
+    await rejectsWith(
+      app.as(null).tokens.create({ username: email, password: DEMO_PASSWORD }),
+      'sso-required',
+    );
+  });
+
+reserved('an account that was used before it was abandoned is not logged in to', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const email = 'used@acme.test';
+  await abandon(app, connection, email);
+  await sql`update users set last_login = now() where email = ${email}`.execute(app.db());
+  await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, provisions: true });
+  provider.people.set('used', { email });
+  const { page } = await logInWithSso(fixture, { subject: 'used' });
+
+  assert.match(page.text, 'You have no access yet.');
+});
+
+reserved.run();
