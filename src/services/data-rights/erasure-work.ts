@@ -152,7 +152,7 @@ export const SEARCHED = {
   outbox_mails: ['last_error', 'variables'],
   saved_filters: ['name'],
   sites: ['name'],
-  sso_connections: ['name'],
+  sso_connections: ['name', 'email_claim', 'first_name_claim', 'last_name_claim', 'groups_claim'],
   stacks: ['label'],
   usage_entries: ['entry_key', 'action_description', 'stack', 'extra'],
   users: ['extra'],
