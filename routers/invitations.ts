@@ -192,7 +192,7 @@ export const invitationsRouter = router({
     .output(AcceptedOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
-      const { invitationAcceptance, sessions, users, identity } = ctx.services;
+      const { invitationAcceptance, sessions, users, authentication } = ctx.services;
       const { userAgent } = ctx.browser;
       const before = await ctx.authenticate();
       const accepted = await invitationAcceptance.accept({ ...input, userAgent }, before);
@@ -202,7 +202,7 @@ export const invitationsRouter = router({
         ctx.browser.keepChallenge(login.challenge, MINUTES[login.step]);
         return { user: null, home_location, needs_second_factor: true };
       }
-      const actor = login === null ? before : await identity.findBySession(login.session);
+      const actor = login === null ? before : await authentication.findBySession(login.session);
       if (login !== null) {
         if (ctx.browser.session !== null) await sessions.replace(ctx.browser.session);
         ctx.browser.keepSession(login.session);

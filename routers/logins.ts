@@ -74,7 +74,7 @@ const currentUser = async (ctx: Context) => {
 /** Sets the cookies of a new session, which replaces that of the request. */
 const openSession = async (ctx: Context & { services: Services }, secret: string) => {
   const { browser, services } = ctx;
-  const actor = await services.identity.findBySession(secret);
+  const actor = await services.authentication.findBySession(secret);
   // The session may have been revoked in between.
   if (!actor) throw new Problem('unauthenticated');
   if (browser.session !== null) await services.sessions.replace(browser.session);

@@ -7,7 +7,7 @@ import { createTimeLimit } from '../src/lib/time-limit.ts';
 import { tracing } from '../src/lib/tracing.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import { type Action, can, rolesThatMay } from '../src/services/access/permissions.ts';
-import { confirmActor } from '../src/services/auth/identity.ts';
+import { confirmActor } from '../src/services/auth/authentication.ts';
 import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
@@ -82,8 +82,8 @@ const createRefusalRecorder = (context: Context, path: string) => async (problem
   else await refusals.recordRevealed(actor, path, problem);
 };
 
-/** Ends each call after its time, and reports its outcome. */
-const limited = (recordsRefusals: boolean) =>
+/** Fails calls that take too long, and reports the outcome of each. Work that still runs cannot commit any more. */
+const withTimeLimit = (recordsRefusals: boolean) =>
   t.middleware(({ ctx, next, path }) => {
     const timeLimit = createTimeLimit(ctx.timeLimitMs);
     const call = () => timeLimit.run(() => next({ ctx: { timeLimit } }));
@@ -93,7 +93,7 @@ const limited = (recordsRefusals: boolean) =>
 /** Requires no credentials and ignores those that are sent. */
 export const publicProcedure = t.procedure
   .meta({ isPublic: true })
-  .use(limited(false))
+  .use(withTimeLimit(false))
   .use(({ ctx, next }) =>
     next({ ctx: { services: ctx.openServices(async () => ctx.timeLimit.requireTime()) } }),
   );
@@ -101,7 +101,7 @@ export const publicProcedure = t.procedure
 /** @param roles the roles that `isAllowed` accepts, for the message of the problem */
 const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
   t.procedure
-    .use(limited(true))
+    .use(withTimeLimit(true))
     .use(async ({ ctx, next }) => {
       const actor = await ctx.authenticate();
       if (!actor) throw ctx.unauthenticated();
@@ -136,7 +136,7 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
 
 export const protectedProcedure = procedureFor(() => true);
 
-/** Requires a role that allows one of the actions in some client. The service decides about single ones. */
+/** Requires a role that allows one of the actions in some client. The service checks the client of the call. */
 export const allowedTo = (...actions: readonly Action[]) => {
   const role = rolesThatMay(...actions);
   return procedureFor((actor) => actions.some((action) => can(actor, action)), role).meta({ role });

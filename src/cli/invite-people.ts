@@ -12,7 +12,7 @@ import { formatCount } from '../lib/operator-text.ts';
 import { type FieldErrors, invalid, Problem } from '../lib/problems.ts';
 import { type Actor, administersClient } from '../services/access/actor.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { findActorByEmail } from '../services/auth/identity.ts';
+import { findActorByEmail } from '../services/auth/authentication.ts';
 import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invitations/invitation-csv.ts';
 import type { InvitationRow } from '../services/invitations/invitation-rows.ts';
 import { type InvitationElement, invite } from '../services/invitations/invite.ts';

@@ -7,8 +7,8 @@ import { createAudit, type Origin } from './audit/audit.ts';
 import { createAuditTrail } from './audit/audit-trail.ts';
 import { createRefusals } from './audit/refusals.ts';
 import { createApiTokens, createTokenRefresh } from './auth/api-tokens.ts';
+import { createAuthentication } from './auth/authentication.ts';
 import { createFactorProofs } from './auth/factor-proofs.ts';
-import { createIdentity } from './auth/identity.ts';
 import { createLogins } from './auth/logins.ts';
 import { createPasskeyEnrolment } from './auth/passkey-enrolment.ts';
 import { createPasskeys } from './auth/passkeys.ts';
@@ -84,7 +84,7 @@ const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): UnitOfWork => {
 };
 
 const factories = {
-  identity: createIdentity,
+  authentication: createAuthentication,
   logins: createLogins,
   sessions: createSessions,
   apiTokens: createApiTokens,

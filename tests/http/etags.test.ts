@@ -5,7 +5,7 @@ import {
   matchesStrongly,
   matchesWeakly,
   parseEtags,
-} from '../../src/http/rest/conditional-requests.ts';
+} from '../../src/http/middleware/conditional-requests.ts';
 import { ACME, ADA, appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 

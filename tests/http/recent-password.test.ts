@@ -154,7 +154,7 @@ recent('is throttled like a login', async ({ app }) => {
 
 recent('is not confirmed in a session that was revoked while the password was verified', async ({ app }) => {
   const { cookies } = await loggedIn(app, STAFF);
-  const actor = await app.openServices().identity.findBySession(cookies.get('steward_session') ?? '');
+  const actor = await app.openServices().authentication.findBySession(cookies.get('steward_session') ?? '');
   if (!actor) return assert.unreachable();
   await app.as(ROOT).sessions.revokeAll({ email: STAFF });
 

@@ -161,7 +161,7 @@ audit('records the same refused request of a user once per minute', async ({ app
 });
 
 audit('records at most ten refused requests of a user per minute', async ({ app }) => {
-  const actor = await app.openServices().identity.findByToken(await app.tokenOf(EDSGER));
+  const actor = await app.openServices().authentication.findByToken(await app.tokenOf(EDSGER));
   const { refusals } = app.openServices();
   if (!actor) throw new Error('The token of the demo user is not known.');
 

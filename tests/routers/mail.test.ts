@@ -148,7 +148,7 @@ const userIds = (app: TestApp) => app.db().selectFrom('users').select('id').wher
 mails('are read with one query per page of any length', async ({ app }) => {
   await invite(app, 50);
   const pool = app.orm.pool;
-  const actor = await app.openServices().identity.findByToken(await app.tokenOf(ROOT));
+  const actor = await app.openServices().authentication.findByToken(await app.tokenOf(ROOT));
   if (!actor) return assert.unreachable();
   let statements = 0;
   // The client that the pool returns next.

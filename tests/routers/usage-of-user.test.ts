@@ -74,8 +74,8 @@ usage(
   'is forbidden for a caller who no longer has the role when the list is opened again',
   async ({ app }) => {
     const token = await app.tokenOf(ADA);
-    const { identity, usage: service } = app.openServices();
-    const actor = await identity.findByToken(token);
+    const { authentication, usage: service } = app.openServices();
+    const actor = await authentication.findByToken(token);
     assert.ok(actor);
 
     await rejectsWith(

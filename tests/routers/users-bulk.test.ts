@@ -70,7 +70,7 @@ bulk('deactivates and reactivates by the rules of users.update', async ({ app })
     [ROOT, 'self-modification'],
     [ACME, 'client-admin-locked'],
   ]);
-  assert.is(await app.openServices().identity.findByToken(token), null);
+  assert.is(await app.openServices().authentication.findByToken(token), null);
 
   const on = await app.as(ACME).users.bulkUpdate({ emails: [GRACE, STAFF], action: 'reactivate' });
   assert.equal(statuses(on), [
@@ -210,8 +210,8 @@ bulk('limits the password mails to one address', async ({ app }) => {
 });
 
 bulk('stops when the actor is deactivated between two users', async ({ app }) => {
-  const { identity, bulkUpdates } = app.openServices();
-  const actor = await identity.findByToken(await app.tokenOf(ACME));
+  const { authentication, bulkUpdates } = app.openServices();
+  const actor = await authentication.findByToken(await app.tokenOf(ACME));
   if (!actor) return assert.unreachable();
   const stale = { ...actor, credential: { kind: 'token' as const, id: 0, authenticatedAt: null } };
   const request = {

@@ -135,7 +135,7 @@ export const staffPackages = async (
   const { clock } = app;
   const logger = { info: (_fields: unknown, line?: string) => log.push(line ?? '') };
   const audit = createAudit(NO_ORIGIN, clock);
-  const { idempotency, identity } = app.openServices();
+  const { idempotency, authentication } = app.openServices();
   const packages = createAppPackages({
     em: app.orm.em.fork(),
     clock,
@@ -145,7 +145,7 @@ export const staffPackages = async (
     logger,
     idempotency,
   });
-  const actor = await identity.findByToken(await app.tokenOf(STAFF));
+  const actor = await authentication.findByToken(await app.tokenOf(STAFF));
   if (!actor) throw new Error('the token is not known');
   return {
     fetch: (slug: string, version?: string) => packages.fetch(actor, slug, version, null),

@@ -107,7 +107,8 @@ export const startTestApp = async (
   const contextOf = (email: string | null): Context => ({
     openServices: (confirmBeforeCommit) => app.openServices(IN_PROCESS, confirmBeforeCommit),
     timeLimitMs,
-    authenticate: async () => (email ? app.openServices().identity.findByToken(await tokenOf(email)) : null),
+    authenticate: async () =>
+      email ? app.openServices().authentication.findByToken(await tokenOf(email)) : null,
     unauthenticated: () => new Problem('unauthenticated'),
     browser: NO_BROWSER,
     inTransaction: (work, confirmBeforeCommit) => app.inTransaction(IN_PROCESS, work, confirmBeforeCommit),

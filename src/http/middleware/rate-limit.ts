@@ -3,7 +3,7 @@ import { Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import type { Allowance, RequestLimits } from '../../services/rate-limits/request-limits.ts';
 import { isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
-import { addressOf, type ContextDeps, callerOf } from './request-context.ts';
+import { addressOf, type ContextDeps, lookUpCaller } from './request-context.ts';
 
 /** Health checks, static files and public keys. */
 const UNLIMITED_PATHS = /^\/(healthz|readyz|api\/v1\/status|avatars|docs|\.well-known)(\/|\?|$)/;
@@ -27,7 +27,7 @@ export const limitRequestsByCaller = (
     if (request.method === 'OPTIONS' || UNLIMITED_PATHS.test(request.url)) return;
     const calls = isTrpcPath(request.url) ? proceduresInPath(request.url).length : 1;
     // If the database is unavailable, the caller is limited by address, and the route itself reports the failure.
-    const actor = await callerOf(request, deps).catch((_unavailable: unknown) => null);
+    const actor = await lookUpCaller(request, deps).catch((_unavailable: unknown) => null);
     const caller = { credential: actor?.credential ?? null, address: addressOf(request) };
     const allowance = await limits.consume(caller, calls);
     reply.header('ratelimit-policy', policy).header('ratelimit', headerOf(allowance));

@@ -6,8 +6,8 @@ import type { Actor } from '../../services/access/actor.ts';
 import type { Origin } from '../../services/audit/audit.ts';
 import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
 import type { Services } from '../../services/index.ts';
-import { preconditionOf } from '../rest/conditional-requests.ts';
 import { isQuery, isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
+import { preconditionOf } from './conditional-requests.ts';
 import {
   type Csrf,
   challengeCookieName,
@@ -89,7 +89,7 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
     inTransaction: (work, confirmBeforeCommit) => deps.inTransaction(origin, work, confirmBeforeCommit),
     timeLimitMs: deps.timeLimitMs,
     authenticate: () => {
-      const found = callerOf(request, deps);
+      const found = lookUpCaller(request, deps);
       // The calls of a batch share the check, which records a refusal.
       if (!actor || found !== caller) {
         caller = found;
@@ -145,15 +145,15 @@ export const addressOf = ({ ip = '' }: { ip?: string }): string =>
  * Finds the caller by token or session, or null. Hooks and procedures share the lookup, which is repeated after a slow body.
  * Does not check for cross-site requests: `authenticate` does.
  */
-export const callerOf = (request: FastifyRequest, deps: ContextDeps): Promise<Actor | null> => {
+export const lookUpCaller = (request: FastifyRequest, deps: ContextDeps): Promise<Actor | null> => {
   const { state } = request;
   if (!state.caller || performance.now() - state.caller.lookedUpAt > MAX_LOOKUP_AGE_MS) {
-    const { identity } = deps.openServices(originOf(request));
+    const { authentication } = deps.openServices(originOf(request));
     const token = readToken(request);
     const session = readSession(request, isHttps(deps.baseUrl));
     const lookUp = async () => {
-      if (token !== null) return identity.findByToken(token);
-      return session === null ? null : identity.findBySession(session);
+      if (token !== null) return authentication.findByToken(token);
+      return session === null ? null : authentication.findBySession(session);
     };
     state.caller = {
       actor: createTimeLimit(deps.timeLimitMs).run(lookUp),

@@ -5,7 +5,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { isFault, type Problem } from '../../lib/problems.ts';
 import { acceptsSecureCookies } from '../gate/embed-cookie.ts';
 import { CSRF_FIELD } from '../middleware/credentials.ts';
-import { type ContextDeps, callerOf, contextOf } from '../middleware/request-context.ts';
+import { type ContextDeps, contextOf, lookUpCaller } from '../middleware/request-context.ts';
 import { type Page, sendPage } from './page-layout.ts';
 import { hiddenField } from './parts.ts';
 
@@ -21,7 +21,7 @@ type BrandedPage = Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>;
 export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;
   // Without the check of the CSRF token, so that a page can show users their own data even if a form failed it.
-  const authenticate = () => callerOf(request, deps);
+  const authenticate = () => lookUpCaller(request, deps);
   const reader: Caller = createCaller({ ...contextOf(request, deps), authenticate });
   // Issued once per request: a second token would replace the first in the cookie and invalidate its form.
   let csrfToken: string | undefined;

@@ -5,7 +5,7 @@ import { type ListChunk, ListStream } from '../../db/list-pages.ts';
 import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { Download } from '../../lib/files.ts';
 import { sendResultPage } from '../browsable/serve-browsable.ts';
-import { isNotModified, responseEtag } from './conditional-requests.ts';
+import { isNotModified, responseEtag } from '../middleware/conditional-requests.ts';
 import { type Endpoint, endpointOf, fillPath, returnsResource } from './endpoints.ts';
 import { HTML_TYPE, preferredReturn } from './negotiation.ts';
 

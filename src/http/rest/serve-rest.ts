@@ -25,7 +25,7 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
       method: endpoint.method,
       url: endpoint.url,
       ...(endpoint.rest.maxBodyBytes && { bodyLimit: endpoint.rest.maxBodyBytes }),
-      onRequest: (_request, reply) => checkHeaders(endpoint, reply, deps),
+      onRequest: (_request, reply) => negotiateAndAuthenticate(endpoint, reply, deps),
       handler: (_request, reply) => handleRequest(endpoint, reply, deps),
     });
   }
@@ -33,8 +33,8 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
   refuseOtherMethods(app, urls);
 };
 
-/** Does all checks that need only the headers, before the body is read. */
-const checkHeaders = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
+/** Runs before the body is read. The guards of mutations read `If-Match` and `Idempotency-Key` later. */
+const negotiateAndAuthenticate = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;
   if (endpoint.rest.status !== 204) responseTypeFor(endpoint, request);
   if (endpoint.isPublic) return;

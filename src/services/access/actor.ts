@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { Problem, roleRequired } from '../../lib/problems.ts';
-import type { Proof } from '../auth/methods.ts';
+import type { SessionProof } from '../auth/methods.ts';
 import { can, clientsWhere, type Roles, rolesThatMay } from './permissions.ts';
 
 /** The token or session that authenticates a call. */
@@ -17,7 +17,7 @@ export type Credential =
       id: number;
       /** When the user last entered their password, or a code; 1970 if it has to be entered again. */
       authenticatedAt: Date;
-      proof: Proof;
+      proof: SessionProof;
     };
 
 /** The authenticated caller and their roles, read once per call. */
@@ -29,7 +29,7 @@ export type Actor = Roles & {
 };
 
 /** What the login of a request has proven. A token proves nothing: who holds it need not be its user. */
-export const proofOf = ({ credential }: Pick<Actor, 'credential'>): Proof | null =>
+export const proofOf = ({ credential }: Pick<Actor, 'credential'>): SessionProof | null =>
   credential?.kind === 'session' ? credential.proof : null;
 
 export const canViewAll = (user: Roles): boolean => clientsWhere(user, 'view') === 'all';
@@ -91,11 +91,11 @@ export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | nul
   strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null);
 
 /** Why the actor may not change the profile of this user; null if they may. */
-export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+export const profileUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   userAdminRefusal(actor, user) ?? clientAdminRefusal(actor, user);
 
 /** Why the actor may not grant and revoke apps of their own clients; null if they may. */
-export const userAppsRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+export const userUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   strangerRefusal(actor, user) ?? clientAdminRefusal(actor, user);
 
 /** A role in a client that the actor does not administer decides nothing, or a refusal would show it. */
@@ -123,7 +123,7 @@ export const requireUserAdmin = requirementOf(userAdminRefusal);
  * Whether the actor may update this user at all: of a shared user, only the apps and memberships of the actor's clients.
  * @throws Problem `forbidden`, `client-admin-locked`
  */
-export const requireUserUpdatable = requirementOf(userAppsRefusal);
+export const requireUserUpdatable = requirementOf(userUpdateRefusal);
 
 const MAX_CONFIRMATION_AGE_MS = 15 * MINUTE_MS;
 

@@ -1,7 +1,7 @@
 import type { Em } from '../../db/kysely.ts';
 import { ListStream, type OpenList, type ReadList } from '../../db/list-pages.ts';
 import { Problem } from '../../lib/problems.ts';
-import { reloadActor } from '../auth/identity.ts';
+import { reloadActor } from '../auth/authentication.ts';
 import type { Actor } from './actor.ts';
 
 type Source = {

@@ -9,6 +9,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { isOutsideSharedTime } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
+import { createAuthentication } from './authentication.ts';
 import {
   addToken,
   isCurrent,
@@ -17,7 +18,6 @@ import {
   lastUseFor,
   tokenDigest,
 } from './credentials.ts';
-import { createIdentity } from './identity.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
@@ -173,7 +173,7 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
      * @throws Problem `invalid-token`, `throttled`
      */
     verify: (token: string): Promise<string> =>
-      limitFailures(async () => ((await createIdentity(unit).isValidToken(token)) ? token : null)),
+      limitFailures(async () => ((await createAuthentication(unit).isValidToken(token)) ? token : null)),
 
     /**
      * Returns a new token, which has the name of the old one. The old one ends a minute later. Until then, it is exchanged for the
@@ -182,7 +182,7 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
      */
     refresh: (token: string): Promise<string> =>
       limitFailures(async () => {
-        if (!(await createIdentity(unit).isValidToken(token))) return null;
+        if (!(await createAuthentication(unit).isValidToken(token))) return null;
         return em.transactional(async (tx) => {
           const row = await lockToken(tx, token);
           if (!row) return null;

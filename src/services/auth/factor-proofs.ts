@@ -52,7 +52,7 @@ export const createFactorProofs = (deps: Deps) => {
      * Runs a transaction that consumes the proof, and counts a wrong one.
      * @throws Problem `throttled`, `invalid-otp`, `invalid-passkey`, and those of `transact`
      */
-    limit: async <T>(
+    verify: async <T>(
       user: CodeOwner,
       entry: PasswordEntry,
       proof: FactorProof,

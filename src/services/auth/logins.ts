@@ -129,7 +129,7 @@ export const createLogins = (unit: UnitOfWork) => {
           requireNoStep(step);
           await whileVerified(user, recordLogin, (tx) => addLoginToken(tx, user, token, BY_PASSWORD));
         } else
-          await factorProofs.limit(user, {}, { code: otp }, (consume) =>
+          await factorProofs.verify(user, {}, { code: otp }, (consume) =>
             whileVerified(user, recordLogin, async (tx) => {
               await consume(tx);
               await addLoginToken(tx, user, token, BY_BOTH);
@@ -174,7 +174,7 @@ export const createLogins = (unit: UnitOfWork) => {
       const answer = async () => {
         const taken = await takeAttempt(em, challenge, 'code', clock.now());
         const { id, user, provider } = taken;
-        return factorProofs.limit(user, { deviceCookie }, proof, (consume) =>
+        return factorProofs.verify(user, { deviceCookie }, proof, (consume) =>
           em.transactional(async (tx) => {
             const now = clock.now();
             if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');

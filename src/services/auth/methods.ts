@@ -33,7 +33,7 @@ export const byProvider = (amr: readonly string[]): string[] => {
 export const BY_BOTH: readonly AuthMethod[] = [...BY_PASSWORD, ...BY_CODE];
 
 /** What a session proves of its user. */
-export type Proof = { methods: readonly string[]; authTime: Date };
+export type SessionProof = { methods: readonly string[]; authTime: Date };
 
 /** The methods of a session in which more was proven, without repeats. */
 export const addMethods = <Known extends string>(

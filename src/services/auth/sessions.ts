@@ -104,7 +104,7 @@ export const createSessions = (unit: UnitOfWork) => {
      */
     confirm: async (
       actor: Actor,
-      proof: Proof,
+      proof: PasswordOrFactor,
       idempotencyKey: IdempotencyKey | null,
     ): Promise<string | null> => {
       const { password, factor } = proof;
@@ -127,7 +127,7 @@ export const createSessions = (unit: UnitOfWork) => {
             return null;
           });
         if (owner.hasSecondFactor && factor !== undefined)
-          return factorProofs.limit(owner, 'live', factor, record);
+          return factorProofs.verify(owner, 'live', factor, record);
         return record(async (tx) => {
           // Added since the password was verified.
           if (await hasSecondFactor(tx, actor.id)) throw new Problem('otp-required', NEEDS_CODE);
@@ -190,7 +190,7 @@ export const createSessions = (unit: UnitOfWork) => {
 type Confirmation = { actor: Actor; owner: CodeOwner; secret: string };
 
 /** What a user enters again. */
-type Proof = { password?: string | undefined; factor?: FactorProof | undefined };
+type PasswordOrFactor = { password?: string | undefined; factor?: FactorProof | undefined };
 
 const NEEDS_CODE = {
   detail:

@@ -6,7 +6,7 @@ import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
-import { reloadActor } from '../auth/identity.ts';
+import { reloadActor } from '../auth/authentication.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { readOwnAddresses } from '../users/addresses.ts';
 import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from './export-rows.ts';

@@ -3,7 +3,7 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS, openingRoles, opensByRole } from '../access/visibility.ts';
 import { APP_FACTOR_STATE, type AppStep, nextAppStep } from '../auth/factor-policy.ts';
-import type { Proof } from '../auth/methods.ts';
+import type { SessionProof } from '../auth/methods.ts';
 
 /**
  * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
@@ -114,7 +114,7 @@ export const decideAccess = (opening: Opening, now: Date): AppAccess => {
 };
 
 /** Who opens an app. `isToken`: scripts prove nothing, and named tokens are how they log in. */
-export type Opener = { proof: Proof | null; isToken: boolean };
+export type Opener = { proof: SessionProof | null; isToken: boolean };
 
 /**
  * What the client of the app still demands of a person, or null: of their session, or of that in which they have opened a view. Views

@@ -5,7 +5,7 @@ import { telemetry } from '../../lib/telemetry.ts';
 import type { TicketClaims } from '../../lib/ticket-claims.ts';
 import type { Actor } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import type { Proof } from '../auth/methods.ts';
+import type { SessionProof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type AppAccess,
@@ -108,7 +108,7 @@ type Issue = {
   ticketSeconds: number;
   now: Date;
   stackSlug: string | null;
-  proof: Proof | null;
+  proof: SessionProof | null;
 };
 
 /** Without a proof, a user is a token. */
@@ -162,13 +162,13 @@ export type TicketSubject = {
   appId: string;
   /** For views, the stack of the view is opened. */
   stackSlug?: string | null | undefined;
-} & ({ kind: 'user'; userId: number; proof?: Proof | null } | { kind: 'view'; useId: number });
+} & ({ kind: 'user'; userId: number; proof?: SessionProof | null } | { kind: 'view'; useId: number });
 
 /** What is known of the login: of the user's session, or of the session that a use of a view was opened with. */
 export const proofOfSubject = (
   subject: TicketSubject,
   { use_methods: methods, use_auth_time: authTime }: Opening,
-): Proof | null => {
+): SessionProof | null => {
   if (subject.kind === 'user') return subject.proof ?? null;
   return methods && authTime ? { methods, authTime } : null;
 };

@@ -8,7 +8,7 @@ import { leadsToApi } from '../../lib/urls.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
 import type { AppStep } from '../auth/factor-policy.ts';
-import type { Proof } from '../auth/methods.ts';
+import type { SessionProof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
@@ -210,7 +210,7 @@ const countUse = (tx: Em, key: string, address: string | null) =>
 
 type CountedView = NonNullable<Awaited<ReturnType<typeof countUse>>>;
 
-type Browser = { address: string; userAgent: string; proof: Proof | null };
+type Browser = { address: string; userAgent: string; proof: SessionProof | null };
 
 /** `visitor`: who is logged in in the browser. */
 type Visit = { key: string; userAgent: string; visitor: Actor | null };

@@ -121,12 +121,13 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
   };
 };
 
-type Proof = { domain: string; token: string };
+type DomainRecord = { domain: string; token: string };
 
-export const recordName = ({ domain }: Pick<Proof, 'domain'>): string => `_steward.${domain}`;
-export const recordValue = ({ token }: Pick<Proof, 'token'>): string => `steward-verification=${token}`;
+export const recordName = ({ domain }: Pick<DomainRecord, 'domain'>): string => `_steward.${domain}`;
+export const recordValue = ({ token }: Pick<DomainRecord, 'token'>): string =>
+  `steward-verification=${token}`;
 
-const noRecord = (proof: Proof, found: readonly string[]): string =>
+const noRecord = (proof: DomainRecord, found: readonly string[]): string =>
   found.length === 0
     ? `There is no TXT record ${recordName(proof)} yet. New records may take hours to appear.`
     : `The TXT record ${recordName(proof)} has another value.`;

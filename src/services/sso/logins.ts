@@ -21,7 +21,7 @@ import {
   browserSecret,
   findLink,
   type LoginKind,
-  type Proof,
+  type ProviderLogin,
   secretsOf,
   takePending,
 } from './pending-logins.ts';
@@ -103,7 +103,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     throw failure;
   };
 
-  type Entry = { connection: ConnectionRow; proof: Proof; hasConfirmed: boolean; userAgent: string };
+  type Entry = { connection: ConnectionRow; proof: ProviderLogin; hasConfirmed: boolean; userAgent: string };
 
   /** Opens a session of a locked person. `entered`: what they have entered here. */
   const openSession = async (
@@ -316,7 +316,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
         });
       if (hasFactor && code === undefined) throw new Problem('otp-required');
       const result = await (hasFactor && code !== undefined
-        ? factorProofs.limit(verified, source, { code }, link)
+        ? factorProofs.verify(verified, source, { code }, link)
         : link());
       reportLogin(outcomeOf(result));
       return { ...result, next };

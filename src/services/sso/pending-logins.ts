@@ -12,10 +12,10 @@ import type { Stated } from './login-decision.ts';
 export type LoginKind = 'login' | 'confirm' | 'test';
 
 /** What is kept of an answer while the person shows that an account is theirs. */
-export type Held = { stated: Stated; proof: Proof };
+export type Held = { stated: Stated; proof: ProviderLogin };
 
 /** How and in which session the person logged in at the provider. */
-export type Proof = Pick<Assertion, 'sid' | 'amr' | 'authTime'>;
+export type ProviderLogin = Pick<Assertion, 'sid' | 'amr' | 'authTime'>;
 
 /** Minutes that a person may take at the provider. */
 const LOGIN_MINUTES = 15;

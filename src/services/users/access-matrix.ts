@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { GrantTerms } from '../../../entities/operation.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
-import { type Actor, administersClient, type TargetRoles, userAppsRefusal } from '../access/actor.ts';
+import { type Actor, administersClient, type TargetRoles, userUpdateRefusal } from '../access/actor.ts';
 import {
   GROUP_ACCESS,
   isNotSuspended,
@@ -113,7 +113,7 @@ type Apps = ReadonlyMap<string, GrantableApp>;
 /** @throws Problem `invalid-input` with the errors of all cells, as `cells.{index}.{field}` */
 const requireChangeable = (actor: Actor, cells: readonly Cell[], targets: Targets, apps: Apps): void => {
   const refusals = new Map(
-    [...targets].map(([email, target]) => [email, userAppsRefusal(actor, target)?.message]),
+    [...targets].map(([email, target]) => [email, userUpdateRefusal(actor, target)?.message]),
   );
   const seen = new Set<string>();
   const fields: FieldErrors = {};

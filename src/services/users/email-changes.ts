@@ -9,12 +9,12 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
 import {
   type Actor,
+  profileUpdateRefusal,
   proofOf,
   requirementOf,
   requireRecentPassword,
   type TargetRoles,
   userAdminRefusal,
-  userUpdateRefusal,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
@@ -291,7 +291,7 @@ const isStillAllowed = async (db: Em, { userId, isOwn, requestedBy }: LinkedChan
 /** Why the actor may not change the address of this user; null if they may. */
 const emailAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
   if (user.id === actor.id) return new Problem('self-modification', OWN_ADDRESS);
-  return can(actor, 'administer') ? userAdminRefusal(actor, user) : userUpdateRefusal(actor, user);
+  return can(actor, 'administer') ? userAdminRefusal(actor, user) : profileUpdateRefusal(actor, user);
 };
 
 /** @throws Problem `self-modification`, `forbidden`, `shared-user`, `client-admin-locked` */

@@ -3,10 +3,10 @@ import { kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import {
   type Actor,
+  profileUpdateRefusal,
   requireRecentPassword,
   strangerRefusal,
   userAdminRefusal,
-  userAppsRefusal,
   userUpdateRefusal,
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
@@ -103,8 +103,8 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
     const user = await readTarget(em, actor, email);
     const refusal = userAdminRefusal(actor, user);
     return {
-      can_update: userUpdateRefusal(actor, user) === null,
-      can_update_apps: userAppsRefusal(actor, user) === null,
+      can_update: profileUpdateRefusal(actor, user) === null,
+      can_update_apps: userUpdateRefusal(actor, user) === null,
       can_revoke: refusal === null,
       can_deactivate: user.id !== actor.id && strangerRefusal(actor, user) === null,
       is_shared: refusal?.code === 'shared-user',

@@ -119,7 +119,8 @@ export const updateUser = async (
   const active = memberships.filter(({ isActive }) => isActive);
   const wasActive = user.isActive;
   if (changes.members_of) editMemberships(memberships, changes, now);
-  else if (isShared) editMemberships(memberships, requireOwn(user, changedFields(before, changes)), now);
+  else if (isShared)
+    editMemberships(memberships, refuseAccountFields(user, changedFields(before, changes)), now);
   else await editAccount(tx, actor, user, changes.isUndo ? [] : memberships, changes, now);
   const changed = memberships.filter((membership) => active.includes(membership) !== membership.isActive);
   const suspended = clientsOf(changed.filter(({ isActive }) => !isActive));
@@ -202,7 +203,7 @@ const changedFields = (user: UserDetail, changes: UserChanges): UserChanges => {
  * All but what memberships have is the person's own, and an inactive account belongs to all clients of the person.
  * @throws Problem `shared-user`
  */
-const requireOwn = (user: User, changes: UserChanges): UserChanges => {
+const refuseAccountFields = (user: User, changes: UserChanges): UserChanges => {
   const { is_active, extra: _, is_demo_user: __, ...own } = changes;
   if (Object.keys(own).length > 0 || (is_active && !user.isActive)) throw new Problem('shared-user');
   return changes;

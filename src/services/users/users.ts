@@ -15,7 +15,7 @@ import {
   type Viewer,
 } from '../access/visibility.ts';
 import { requireViewableAppId, usageVisibleTo } from '../apps/app-rows.ts';
-import { reloadActor } from '../auth/identity.ts';
+import { reloadActor } from '../auth/authentication.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type UserFilter, usersMatching } from './user-filter.ts';

@@ -45,7 +45,9 @@ reading('authenticates many concurrent callers, and rejects malformed tokens', a
   const people = [ROOT, STAFF, ACME, GLOBEX, ADA, GRACE, EDSGER];
   const callers = Array.from({ length: 60 }, (_, index) => people[index % (people.length + 1)] ?? null);
   const tokens = await Promise.all(callers.map((email) => (email ? app.tokenOf(email) : '0'.repeat(40))));
-  const actors = await Promise.all(tokens.map((token) => app.openServices().identity.findByToken(token)));
+  const actors = await Promise.all(
+    tokens.map((token) => app.openServices().authentication.findByToken(token)),
+  );
 
   assert.equal(
     actors.map((actor) => actor?.email ?? null),
@@ -54,7 +56,7 @@ reading('authenticates many concurrent callers, and rejects malformed tokens', a
 });
 
 reading('sees uncommitted changes in its own transaction', async ({ app }) => {
-  const root = await app.openServices().identity.findByToken(await app.tokenOf(ROOT));
+  const root = await app.openServices().authentication.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
   const names = await app.inTransaction(
     { requestId: null, address: null },
@@ -113,8 +115,8 @@ reading('reads no user for an unknown token', async ({ app }) => {
 });
 
 reading('reads the current row again for a second read of one request', async ({ app }) => {
-  const { identity, users } = app.openServices();
-  const root = await identity.findByToken(await app.tokenOf(ROOT));
+  const { authentication, users } = app.openServices();
+  const root = await authentication.findByToken(await app.tokenOf(ROOT));
   assert.ok(root);
   const { first_name: before } = await users.get(root, EDSGER);
   await app.openServices().userUpdates.update(root, EDSGER, { first_name: 'Dijkstra, E.' });

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Context, Precondition } from '../../../routers/context.ts';
 import { fieldErrors } from '../../../routers/middleware/errors.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
-import { callEndpoint, type Endpoint, endpointOf, hasEtag, returnsResource } from './endpoints.ts';
+import { callEndpoint, type Endpoint, endpointOf, hasEtag, returnsResource } from '../rest/endpoints.ts';
 
 const BATCHED = 'Must not be sent with a batch. Send this call alone.';
 const INVALID_ETAGS = 'Must be * or a list of entity tags in quotes.';

@@ -16,7 +16,7 @@ const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
 const SESSION_PATTERN = /^[\w-]{43}$/;
 
 /** Authenticates credentials. Returns null if one is unknown or idle for too long, or its owner is inactive. */
-export const createIdentity = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: UnitOfWork) => {
+export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: UnitOfWork) => {
   const findValid = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await lookUpCredential(em, kind, tokenDigest(secret));
     if (!row) return null;
