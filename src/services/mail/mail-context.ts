@@ -34,6 +34,9 @@ const passwordLinkExpiry = (setupDays: number): RawBuilder<Date> =>
 /** What decides whether a mail is obsolete. */
 export type MailOptions = { now: Date; invitationDays: number };
 
+/** SQL over the alias `client`: how many days its invitations are valid. */
+export const invitationDaysOf = (options: MailOptions) => sql<number>`${options.invitationDays}::int`;
+
 /**
  * `queued`: not attempted yet. `retrying`: an attempt failed, another follows. `sent`: accepted by the mail server.
  * `failed`: rejected, too old or obsolete; not retried.
@@ -119,7 +122,7 @@ export const mailContexts = (em: Em, options: MailOptions) =>
       asWritten('default_from_email', 'text', sql`client.default_from_email`).as('default_from_email'),
       asWritten('support_email', 'text', sql`client.support_email`).as('support_email'),
       asWritten('invitation_body', 'text', sql`client.invitation_body`).as('invitation_body'),
-      asWritten('invitation_days', 'int', sql`${options.invitationDays}::int`).as('invitation_days'),
+      asWritten('invitation_days', 'int', invitationDaysOf(options)).as('invitation_days'),
       asWritten('first_name', 'text', firstNameToday).as('first_name'),
       asWritten('is_requested', 'boolean', sql`change.id is not null`).as('is_requested'),
       asWritten('link_expires_at', 'timestamptz', passwordLinkExpiry(options.invitationDays)).as(

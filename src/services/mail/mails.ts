@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { Invitation } from '../../../entities/invitation.ts';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
@@ -12,12 +12,12 @@ import { can } from '../access/permissions.ts';
 import { clientVisibleTo, isOutsideSharedTime } from '../access/visibility.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
 import type { AuditAction } from '../audit/audit.ts';
-import { type ClientRow, readClient } from '../clients/clients.ts';
 import { withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { hasAddress, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
 import {
+  invitationDaysOf,
   isAboutAccount,
   type LetterContext,
   type MailContext,
@@ -145,11 +145,14 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
       }),
 
     /** The invitation mail of a client, with some texts replaced. @throws Problem `not-found` */
-    previewInvitation: async (actor: Actor, clientId: number, texts: Texts): Promise<Mail> => {
-      const client = { ...(await readClient(em, actor, clientId)), ...pickDefined(texts) };
+    previewInvitation: async (actor: Actor, clientId: number, { name, ...texts }: Texts): Promise<Mail> => {
+      const client = await invitingClients(em, options())
+        .where('client.id', '=', clientId)
+        .where(clientVisibleTo(actor, sql`client.id`))
+        .executeTakeFirstOrThrow(() => notFound('client'));
+      const replaced = pickDefined({ client_name: name, ...texts });
       const now = clock.now();
-      const about = { client_name: client.name, invitation_days: invitationDays, created_at: now };
-      return mailWriter.write({ ...EXAMPLE, ...client, ...about }, now);
+      return mailWriter.write({ ...EXAMPLE, ...client, ...replaced, created_at: now }, now);
     },
 
     /**
@@ -225,17 +228,26 @@ const earliestRetry = ({ last_attempt_at: last }: MailRow, now: Date, perMinute:
   perMinute === 0 || last === null ? now : new Date(Math.max(now.getTime(), last.getTime() + MINUTE_MS));
 
 type Texts = {
-  [Column in ('name' | 'default_from_email' | 'support_email') | ('invitation_subject' | 'invitation_body')]?:
-    | ClientRow[Column]
+  [Text in 'name' | 'default_from_email' | 'support_email' | 'invitation_subject' | 'invitation_body']?:
+    | string
     | undefined;
 };
 
+/** What invitation mails say of their client. */
+const invitingClients = (em: Em, options: MailOptions) =>
+  kysely(em)
+    .selectFrom('clients as client')
+    .select(['client.name as client_name', 'client.default_from_email', 'client.support_email'])
+    .select(['client.invitation_subject', 'client.invitation_body'])
+    .select(invitationDaysOf(options).as('invitation_days'));
+
+type InvitingClient = InferResult<ReturnType<typeof invitingClients>>[number];
+
 /** An invitation that does not exist. */
-const EXAMPLE: Omit<LetterContext, Exclude<keyof ClientRow, 'id'> | 'created_at' | 'invitation_days'> = {
+const EXAMPLE: Omit<LetterContext, keyof InvitingClient | 'created_at'> = {
   id: 0,
   kind: 'invitation',
   recipient: 'ada@example.com',
-  client_name: null,
   invitation_key: 'preview',
   app_labels: [],
   first_name: null,
