@@ -9,28 +9,41 @@ const FreeForm = z.record(z.string(), z.unknown());
 
 const Site = z.strictObject({ id: z.int(), domain: z.string(), name: z.string() });
 
+const TYPES = { string: z.string(), number: z.int(), boolean: z.boolean() };
+
+/** The types of fields that can be set to these values. */
+const typesOf = (changes: Record<string, string | number | boolean>) =>
+  Object.fromEntries(
+    Object.entries(changes).map(([field, value]) => [field, TYPES[typeof value as keyof typeof TYPES]]),
+  );
+
+/** Every field of a client that can be changed, with a value to set. */
+export const CLIENT_CHANGES = {
+  name: 'Acme Insight',
+  default_from_email: 'no-reply@acme.test',
+  invitation_subject: 'Come in',
+  invitation_body: 'We look forward to you.',
+  login_title: 'Acme',
+  login_subtitle: 'Good morning',
+  support_email: 'support@acme.test',
+  home_location: '/apps/',
+  subtitle_404: 'Lost?',
+  message_404: '<p>Not here.</p>',
+  subtitle_500: 'Oh',
+  message_500: '<p>Our fault.</p>',
+  password_min_length: 10,
+  password_allow_common: false,
+  password_require_numeric: true,
+  password_require_upper: true,
+  password_require_lower: true,
+  password_require_special: false,
+  password_expiration_days: 90,
+};
+
 const Client = z.strictObject({
   id: z.int(),
   site: z.strictObject({ domain: z.string(), formatted_name: z.string() }),
-  name: z.string(),
-  default_from_email: z.string(),
-  invitation_subject: z.string(),
-  invitation_body: z.string(),
-  login_title: z.string(),
-  login_subtitle: z.string(),
-  support_email: z.string(),
-  home_location: z.string(),
-  subtitle_404: z.string(),
-  message_404: z.string(),
-  subtitle_500: z.string(),
-  message_500: z.string(),
-  password_min_length: z.int(),
-  password_allow_common: z.boolean(),
-  password_require_numeric: z.boolean(),
-  password_require_upper: z.boolean(),
-  password_require_lower: z.boolean(),
-  password_require_special: z.boolean(),
-  password_expiration_days: z.int(),
+  ...typesOf(CLIENT_CHANGES),
 });
 
 const User = z.strictObject({
@@ -66,22 +79,23 @@ const ClientInvitation = z.strictObject({
 });
 const Invitation = ClientInvitation.extend({ is_demo_user: z.enum(['true', 'false']) });
 
-const ClientApp = z.strictObject({
-  id: z.string(),
-  slug: z.string(),
-  label: z.string(),
-  description: z.string(),
-  help_html: z.string(),
-  footer_html: z.string(),
-  show_help: z.boolean(),
-  show_footer: z.boolean(),
-});
+/** The same of an app, as members see it, too. */
+export const APP_CHANGES = {
+  label: 'Sales 2',
+  description: 'Better.',
+  help_html: '<p>Help</p>',
+  footer_html: '<p>Foot</p>',
+  show_help: true,
+  show_footer: true,
+};
+export const MAINTENANCE = { in_maintenance: true, maintenance_message: 'Back at noon.' };
+
+const ClientApp = z.strictObject({ id: z.string(), slug: z.string(), ...typesOf(APP_CHANGES) });
 const Window = z.strictObject({ actions: z.int(), users: z.int() });
 const App = ClientApp.extend({
   usage: z.strictObject({ '30': Window, '60': Window, '90': Window }),
   package_info: FreeForm,
-  in_maintenance: z.boolean(),
-  maintenance_message: z.string(),
+  ...typesOf(MAINTENANCE),
 });
 
 const UsageEntry = z.strictObject({

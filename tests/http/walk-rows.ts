@@ -1,5 +1,5 @@
 import { ACME, ADA, DEMO_PASSWORD, ROOT, STAFF } from '../support/test-app.ts';
-import type { ShapeName } from './documented-shapes.ts';
+import { APP_CHANGES, CLIENT_CHANGES, MAINTENANCE, type ShapeName } from './documented-shapes.ts';
 
 /**
  * Every row of the endpoint tables of the interface document, in its order: the caller, the request, and the expected status
@@ -34,27 +34,7 @@ export const ROWS: Row[] = [
   {
     line: 'PATCH /jb/clients/1/',
     as: ACME,
-    body: {
-      name: 'Acme Insight',
-      default_from_email: 'no-reply@acme.test',
-      invitation_subject: 'Come in',
-      invitation_body: 'We look forward to you.',
-      login_title: 'Acme',
-      login_subtitle: 'Good morning',
-      support_email: 'support@acme.test',
-      home_location: '/apps/',
-      subtitle_404: 'Lost?',
-      message_404: '<p>Not here.</p>',
-      subtitle_500: 'Oh',
-      message_500: '<p>Our fault.</p>',
-      password_min_length: 10,
-      password_allow_common: false,
-      password_require_numeric: true,
-      password_require_upper: true,
-      password_require_lower: true,
-      password_require_special: false,
-      password_expiration_days: 90,
-    },
+    body: CLIENT_CHANGES,
     status: 200,
     shape: 'Client',
   },
@@ -143,16 +123,7 @@ export const ROWS: Row[] = [
   {
     line: 'PATCH /jb/apps/zylTKNVx/',
     as: ACME,
-    body: {
-      label: 'Sales 2',
-      description: 'Better.',
-      help_html: '<p>Help</p>',
-      footer_html: '<p>Foot</p>',
-      maintenance_message: 'Back at noon.',
-      show_help: true,
-      show_footer: true,
-      in_maintenance: true,
-    },
+    body: { ...APP_CHANGES, ...MAINTENANCE },
     status: 200,
     shape: 'App',
   },
