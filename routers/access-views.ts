@@ -208,13 +208,14 @@ const FlagFilter = z
 
 const FlagText = Text(255);
 
-const route = routesOf('Access views');
+const route = routesOf('Access views', { hasSecrets: true });
 const ByKey = z.object({ key: AccessViewKey });
 const path = '/access_views/';
 
 export const accessViewsRouter = router({
   /** A page of the console's list. It has no REST path, so that it can change with the screen. */
   screen: viewerProcedure
+    .meta({ rest: { hasSecrets: true } })
     .input(
       z.object({
         app: Slug,

@@ -201,6 +201,7 @@ export const appsRouter = router({
 
   openTicket: route(protectedProcedure, 'POST', '/jb/apps/{app_id}/ticket/', {
     summary: 'Get a ticket for an app',
+    hasSecrets: true,
     description:
       'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
     problems: ['not-found', 'client-closed', 'app-in-maintenance', 'second-factor-required'],
@@ -216,6 +217,7 @@ export const appsRouter = router({
 
   launch: route(protectedProcedure, 'POST', '/app/launch/{app_slug}/', {
     summary: 'Get the URL that opens an app',
+    hasSecrets: true,
     description:
       'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
     problems: ['not-found', 'client-closed', 'app-in-maintenance', 'second-factor-required'],
@@ -228,6 +230,7 @@ export const appsRouter = router({
 
   previewMaintenance: route(adminProcedure, 'POST', '/jb/apps/{app_id}/maintenance-preview/', {
     summary: 'Preview the page of an app in maintenance',
+    hasSecrets: true,
     description:
       'The title and the sanitized message that people would see instead of the app. Nothing is saved.',
   })

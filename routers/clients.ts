@@ -250,6 +250,7 @@ export const clientsRouter = router({
 
   previewInvitation: route(viewerProcedure, 'POST', '/jb/clients/{id}/invitation-preview/', {
     summary: 'Preview the invitation mail of a client',
+    hasSecrets: true,
     description: 'With the given texts, or else the saved ones. Nothing is saved or sent.',
   })
     .input(ById.extend(InvitationTexts.shape))

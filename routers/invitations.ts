@@ -150,6 +150,7 @@ export const invitationsRouter = router({
   /** A mutation, because the audit trail records who copied the link. */
   copyLink: route(adminProcedure, 'POST', '/jb/invitations/{id}/link/', {
     summary: 'Get the link of an invitation',
+    hasSecrets: true,
     description:
       'The request is recorded in the audit trail. If a mail server is configured, only superusers can get links.',
     problems: ['invitation-closed'],
@@ -164,6 +165,7 @@ export const invitationsRouter = router({
   /** A POST, because the signature must not appear in a URL. */
   preview: route(publicProcedure, 'POST', '/invitations/{key}/', {
     summary: 'Preview an invitation by its link',
+    hasSecrets: true,
     problems: ['invalid-link'],
   })
     .input(MailedLink)
@@ -176,6 +178,7 @@ export const invitationsRouter = router({
 
   accept: route(publicProcedure, 'POST', '/invitations/{key}/accept/', {
     summary: 'Accept an invitation',
+    hasSecrets: true,
     description:
       'New users set a password and are logged in. If the client gives them no time to set up a second factor, `needs_second_factor` is true: continue with `GET /api/v1/session/enrol/`. Users with an account must log in first.',
     problems: [

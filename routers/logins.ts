@@ -18,7 +18,7 @@ import {
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { publicProcedure } from './trpc.ts';
 
-const route = routesOf('Sessions');
+const route = routesOf('Sessions', { hasSecrets: true });
 
 const LoginOutput = z.object({
   user: UserOutput,

@@ -8,7 +8,7 @@ import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
-const route = routesOf('Mails');
+const route = routesOf('Mails', { hasSecrets: true });
 
 const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
 

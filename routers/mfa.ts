@@ -15,7 +15,7 @@ import {
 import { CreationOptionsOutput, NewCredential } from './schemas/passkeys.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 
-const route = routesOf('Second factors');
+const route = routesOf('Second factors', { hasSecrets: true });
 
 export const SecondFactorOutput = Output('SecondFactor', {
   id: z.int(),
@@ -46,7 +46,7 @@ export const mfaRouter = router({
       'Returns the secret, and the address for a QR code. Within an hour, `POST /api/v1/mfa/totp/confirm/` completes the enrolment; nothing changes before. Another start replaces this one.',
     problems: ['reauthentication-required'],
     example: { name: 'Phone' },
-    hasSecretResponse: true,
+    isShownOnce: true,
   })
     .input(z.object({ name: Name(100).default(DEFAULT_FACTOR_NAME) }).prefault({}))
     .output(EnrolmentOutput)
@@ -58,7 +58,7 @@ export const mfaRouter = router({
       'From now on, logins ask for a code. The first app comes with ten recovery codes, which only this response contains; for another app the list is empty.',
     problems: ['invalid-otp', 'not-found', 'reauthentication-required'],
     example: { code: '492039' },
-    hasSecretResponse: true,
+    isShownOnce: true,
   })
     .input(z.object({ code: OneTimeCode }))
     .output(RecoveryCodesOutput)
@@ -83,7 +83,7 @@ export const mfaRouter = router({
     problems: ['invalid-passkey', 'not-found', 'reauthentication-required', 'passkeys-unavailable'],
     status: 201,
     example: { name: 'Laptop' },
-    hasSecretResponse: true,
+    isShownOnce: true,
   })
     .input(z.object({ credential: NewCredential, name: Name(100).optional() }))
     .output(z.object({ factor: SecondFactorOutput, recovery_codes: z.array(z.string()) }))
@@ -103,7 +103,7 @@ export const mfaRouter = router({
     summary: 'Replace your recovery codes',
     description: 'Returns ten new ones, which only this response contains. The old ones end.',
     problems: ['not-found', 'reauthentication-required'],
-    hasSecretResponse: true,
+    isShownOnce: true,
   })
     .input(NoInput)
     .output(RecoveryCodesOutput)

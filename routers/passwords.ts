@@ -4,7 +4,7 @@ import { routesOf } from './procedure-meta.ts';
 import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
 import { protectedProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
-const route = routesOf('Passwords');
+const route = routesOf('Passwords', { hasSecrets: true });
 
 const LinkToken = z.string().max(128);
 const MAX_PREVIEW_LIMIT = 1000;

@@ -38,6 +38,8 @@ export type RestMeta = GuardMeta & {
   jsonOnly?: boolean;
   /** The content type of the file that the endpoint responds with. The procedure returns a `Download` to REST. */
   download?: string;
+  /** The response may contain tokens, links, or mails and pages with links. It is not compressed. */
+  hasSecrets?: boolean;
   /** Response fields that change without a mutation. `If-Match` ignores them. */
   volatileFields?: readonly string[];
 };
@@ -51,9 +53,9 @@ type Description = {
 
 type Builder<Procedure> = { meta: (meta: OpenApiMeta<ProcedureMeta>) => Procedure };
 
-/** Gives procedures their REST paths, under a tag of the OpenAPI document. */
+/** Gives procedures their REST paths, under a tag of the OpenAPI document. All have the settings in `shared`. */
 export const routesOf =
-  (tag: string) =>
+  (tag: string, shared: RestMeta = {}) =>
   <Procedure>(
     base: Builder<Procedure>,
     method: OpenApiMethod,
@@ -62,5 +64,5 @@ export const routesOf =
   ): Procedure =>
     base.meta({
       openapi: { method, path, tags: [tag], summary, ...(description !== undefined && { description }) },
-      rest,
+      rest: { ...shared, ...rest },
     });

@@ -9,7 +9,7 @@ import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 
-const route = routesOf('Sessions');
+const route = routesOf('Sessions', { hasSecrets: true });
 
 const SessionOutput = Output('Session', {
   id: z.int(),

@@ -155,6 +155,7 @@ export const ssoRouter = router({
 
   test: route(adminProcedure, 'POST', '/jb/clients/{id}/sso/{connection_id}/test/', {
     summary: 'Test a connection',
+    hasSecrets: true,
     description:
       'Reads the metadata and keys of the provider. Then open `url` in the browser in which you are logged in: it logs you in at the provider, and shows what a login would do, without doing it.',
     problems: ['not-found', 'forbidden', 'sso-failed', 'provider-unavailable'],

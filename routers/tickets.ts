@@ -4,7 +4,7 @@ import { routesOf } from './procedure-meta.ts';
 import { AnyObject, AppKey, EmailKey, Instant, NoInput, Output, Text } from './schemas/fields.ts';
 import { adminProcedure, publicProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
-const route = routesOf('Tickets');
+const route = routesOf('Tickets', { hasSecrets: true });
 
 /** Parsing a form takes quadratic time, and the endpoint is public. */
 const MAX_CODE_BYTES = 16 * 1024;

@@ -4,7 +4,7 @@ import { EmailKey, Instant, Login, LongIdKey, Name, OneTimeCode, Output } from '
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
-const route = routesOf('Token');
+const route = routesOf('Token', { hasSecrets: true });
 
 /** Parsing a form takes quadratic time, and the endpoint is public. */
 const MAX_LOGIN_BYTES = 16 * 1024;

@@ -182,6 +182,7 @@ export const usersRouter = router({
 
   preview: route(adminProcedure, 'GET', '/jb/users/{email}/home/', {
     summary: 'Show what a user sees on the home page',
+    hasSecrets: true,
     description:
       'The apps of the clients that you can see, as the user finds them after login. The audit trail records the look.',
     problems: ['not-found', 'forbidden'],

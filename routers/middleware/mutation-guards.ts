@@ -11,8 +11,8 @@ export type GuardMeta = {
   resourceQuery?: keyof Services['resourceLocks'];
   /** The service handles the idempotency key, because it must not start inside a transaction. */
   handlesIdempotency?: boolean;
-  /** The response has secrets that are shown once, such as recovery codes: it is not stored for an idempotency key. */
-  hasSecretResponse?: boolean;
+  /** The response has secrets, such as recovery codes, and is not stored for an idempotency key. */
+  isShownOnce?: boolean;
   /** It may revoke the token or session of the call itself, as a logout does. Others fail if it was revoked in the meantime. */
   mayRevokeOwnCredential?: boolean;
 };
@@ -74,11 +74,11 @@ type Once<R> = {
 const proceedOnce = async <R extends MiddlewareResult>(once: Once<R>): Promise<R> => {
   const { request, meta, services, run } = once;
   const stored = await services.idempotency.claim(request);
-  if (stored !== null && meta.hasSecretResponse) throw new Problem('idempotency-key-reused', NOT_STORED);
+  if (stored !== null && meta.isShownOnce) throw new Problem('idempotency-key-reused', NOT_STORED);
   // tRPC reads these members only; the type has more.
   if (stored !== null) return { ok: true, data: responseJson.parse(stored) } as R;
   const result = throwIfFailed(await run(services));
-  const response = meta.hasSecretResponse ? '' : responseJson.stringify(result.data);
+  const response = meta.isShownOnce ? '' : responseJson.stringify(result.data);
   await services.idempotency.store(request, response);
   return result;
 };

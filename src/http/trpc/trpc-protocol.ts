@@ -26,6 +26,12 @@ export const isProtected = (procedure: string): boolean => {
   return meta !== undefined && !meta.isPublic;
 };
 
+/** Whether the response may contain secrets, as that of each path which no procedure has. */
+export const mayContainSecrets = (procedure: string): boolean => {
+  const known: { meta?: ProcedureMeta } | undefined = procedures[procedure];
+  return known === undefined || known.meta?.rest?.hasSecrets === true;
+};
+
 /**
  * Sends the Fetch API responses that tRPC returns. Fastify itself would replace headers that were set before, and would
  * stream even short texts without a `Content-Length`.
