@@ -40,6 +40,19 @@ export const createRead = (pool: pg.Pool): Read => {
   };
 };
 
+/**
+ * Compiles a query once, whose lists of values change: to build and compile a large one takes longer than to send it.
+ * @param query with a list of any values for each list that changes, and no other
+ */
+export const compileOnce = <Row>(query: Compilable<Row>) => {
+  const compiled = query.compile();
+  return (...lists: readonly (readonly unknown[])[]): Compilable<Row> => {
+    const next = lists.values();
+    const parameters = compiled.parameters.map((value) => (Array.isArray(value) ? next.next().value : value));
+    return { compile: () => ({ ...compiled, parameters }) };
+  };
+};
+
 const readTogether = async (pool: pg.Pool, batch: readonly Requested[]): Promise<void> => {
   const [connected] = await Promise.allSettled([pool.connect()]);
   if (connected.status === 'rejected') {

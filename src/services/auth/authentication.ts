@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Read } from '../../db/batched-reads.ts';
+import { compileOnce, type Read } from '../../db/batched-reads.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
@@ -71,9 +71,12 @@ const credentialOf = ({
  * event-loop tick share a statement.
  */
 export const createCredentialLookup = (em: Em, read: Read) => {
-  const loadOwners = (kind: Credential['kind']) => async (digests: readonly string[]) => {
-    const rows = await read(OWNERS[kind](em, digests));
-    return new Map(rows.map((owner) => [owner.digest, owner]));
+  const loadOwners = (kind: Credential['kind']) => {
+    const owners = compileOnce(OWNERS[kind](em, []));
+    return async (digests: readonly string[]) => {
+      const rows = await read(owners(digests));
+      return new Map(rows.map((owner) => [owner.digest, owner]));
+    };
   };
   const loaders = {
     token: createBatchLoader(loadOwners('token')),

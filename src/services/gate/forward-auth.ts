@@ -1,4 +1,4 @@
-import type { Read } from '../../db/batched-reads.ts';
+import { compileOnce, type Read } from '../../db/batched-reads.ts';
 import { condition, type Em } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
@@ -92,13 +92,15 @@ const refused = (): Problem => new Problem('forbidden', { detail: 'You may not o
 const openingKey = (userId: number | null, slug: string): string => `${userId} ${slug}`;
 
 /** Reads what opens apps for users. Every request to an app needs it: lookups in the same tick share a statement. */
-export const createOpeningLookup = (em: Em, read: Read) =>
-  createBatchLoader(async (keys: readonly string[]) => {
-    const [userIds, slugs] = [0, 1].map((part) => keys.map((key) => key.split(' ')[part]));
-    const rows = await read(
-      openingsByUser(em).where(
-        condition`(users.id, apps.slug) in (select * from unnest(${userIds}::int[], ${slugs}::varchar[]))`,
-      ),
-    );
+export const createOpeningLookup = (em: Em, read: Read) => {
+  const openings = compileOnce(
+    openingsByUser(em).where(
+      condition`(users.id, apps.slug) in (select * from unnest(${[]}::int[], ${[]}::varchar[]))`,
+    ),
+  );
+  return createBatchLoader(async (keys: readonly string[]) => {
+    const [userIds = [], slugs = []] = [0, 1].map((part) => keys.map((key) => key.split(' ')[part]));
+    const rows = await read(openings(userIds, slugs));
     return new Map(rows.map((row) => [openingKey(row.user_id, row.app_slug), row]));
   });
+};

@@ -2,7 +2,7 @@ import { expressionBuilder, type InferResult, type RawBuilder, sql } from 'kysel
 import type { Membership } from '../../../entities/client.ts';
 import type { Database } from '../../../entities/index.ts';
 import type { User } from '../../../entities/user.ts';
-import type { Read } from '../../db/batched-reads.ts';
+import { compileOnce, type Read } from '../../db/batched-reads.ts';
 import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -158,11 +158,12 @@ export const readUser = async (em: Em, viewer: Viewer, email: string): Promise<U
 /** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
 export type LoadAnyUser = (email: string) => Promise<UserDetail | undefined>;
 
-export const createAnyUserLoader = (em: Em, read: Read): LoadAnyUser =>
-  createBatchLoader(
-    async (emails: readonly string[]) =>
-      new Map((await read(visibleUsers(em, VIEWS_ALL, emails))).map((row) => [row.email, row])),
+export const createAnyUserLoader = (em: Em, read: Read): LoadAnyUser => {
+  const users = compileOnce(visibleUsers(em, VIEWS_ALL, []));
+  return createBatchLoader(
+    async (emails: readonly string[]) => new Map((await read(users(emails))).map((row) => [row.email, row])),
   );
+};
 
 type Deps = { em: Em; read: Read; loadAnyUser: LoadAnyUser };
 
