@@ -27,6 +27,7 @@ import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
 import { createScheduler } from './server/scheduler.ts';
 import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
+import { createAuthentication } from './services/auth/authentication.ts';
 import { enqueuePolicyReminders } from './services/auth/factor-notices.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { pruneRemovedUsage } from './services/clients/removals.ts';
@@ -87,7 +88,7 @@ export const createApp = async (deps: AppDeps) => {
   const mail = await createMailModule(resources);
   const tasks = { mails: mail.prune, ...maintenanceTasks(resources) };
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
-  const { openServices, inTransaction } = createServiceFactories(resources, {
+  const { openServices, openAuthentication, inTransaction } = createServiceFactories(resources, {
     ...mail,
     resumeErasures: () => scheduler.runSoon('erasures'),
   });
@@ -97,6 +98,7 @@ export const createApp = async (deps: AppDeps) => {
     ...config,
     logger: logger satisfies FastifyBaseLogger,
     openServices,
+    openAuthentication,
     inTransaction,
     secretKey,
     clock,
@@ -199,15 +201,20 @@ const createServiceFactories = (
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
   const fork = (confirmBeforeCommit: ConfirmBeforeCommit | undefined): Em => {
+    if (!confirmBeforeCommit) return orm.em.fork();
     const em = orm.em.fork({ freshEventManager: true });
-    if (confirmBeforeCommit) runBeforeCommit(em, confirmBeforeCommit);
+    runBeforeCommit(em, confirmBeforeCommit);
     return em;
   };
+  const { clock, tokenIdleDays, lookUpCredential } = serviceDeps;
+  const authenticationDeps = { em: orm.em.fork(), clock, tokenIdleDays, lookUpCredential };
   const inTransaction: InTransaction = (origin, work, confirmBeforeCommit) =>
     fork(confirmBeforeCommit).transactional((tx) => work(createServices(tx, serviceDeps, origin)));
   return {
     openServices: (origin: Origin = NO_ORIGIN, confirmBeforeCommit?: ConfirmBeforeCommit) =>
       createServices(fork(confirmBeforeCommit), serviceDeps, origin),
+    /** For callers of requests, who are looked up outside of transactions. */
+    openAuthentication: (origin: Origin) => createAuthentication({ ...authenticationDeps, origin }),
     inTransaction,
   };
 };

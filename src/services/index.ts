@@ -67,20 +67,26 @@ import { createProfiles, createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
 
 const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): UnitOfWork => {
-  const common = {
+  const unit: UnitOfWork = {
     ...deps,
     em,
     origin,
     audit: createAudit(origin, deps.clock, deps.erasureKeys.addressDigest),
+    // Few requests need these.
+    get passwordVerification() {
+      return createPasswordVerification(unit);
+    },
+    get passkeys() {
+      return createPasskeys(unit);
+    },
+    get factorProofs() {
+      return createFactorProofs(unit);
+    },
+    get idempotency() {
+      return createIdempotency(unit);
+    },
   };
-  const passkeys = createPasskeys(common);
-  return {
-    ...common,
-    passwordVerification: createPasswordVerification(common),
-    passkeys,
-    factorProofs: createFactorProofs({ ...common, passkeys }),
-    idempotency: createIdempotency(common),
-  };
+  return unit;
 };
 
 const factories = {

@@ -4,6 +4,7 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import { createTimeLimit } from '../../lib/time-limit.ts';
 import type { Actor } from '../../services/access/actor.ts';
 import type { Origin } from '../../services/audit/audit.ts';
+import type { Authentication } from '../../services/auth/authentication.ts';
 import type { IdempotencyKey } from '../../services/idempotency/idempotency.ts';
 import type { Services } from '../../services/index.ts';
 import { isQuery, isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts';
@@ -30,6 +31,7 @@ export type InTransaction = <T>(
 
 export type ContextDeps = {
   openServices: (origin: Origin, confirmBeforeCommit?: ConfirmBeforeCommit) => Services;
+  openAuthentication: (origin: Origin) => Authentication;
   inTransaction: InTransaction;
   /** For each call, and for the lookup of its caller. */
   timeLimitMs: number;
@@ -148,7 +150,7 @@ export const addressOf = ({ ip = '' }: { ip?: string }): string =>
 export const lookUpCaller = (request: FastifyRequest, deps: ContextDeps): Promise<Actor | null> => {
   const { state } = request;
   if (!state.caller || performance.now() - state.caller.lookedUpAt > MAX_LOOKUP_AGE_MS) {
-    const { authentication } = deps.openServices(originOf(request));
+    const authentication = deps.openAuthentication(originOf(request));
     const token = readToken(request);
     const session = readSession(request, isHttps(deps.baseUrl));
     const lookUp = async () => {

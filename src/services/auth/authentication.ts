@@ -15,8 +15,12 @@ import { isUnexpired, SESSION_IDLE_DAYS } from './sessions.ts';
 const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
 const SESSION_PATTERN = /^[\w-]{43}$/;
 
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'origin' | 'tokenIdleDays' | 'lookUpCredential'>;
+
+export type Authentication = ReturnType<typeof createAuthentication>;
+
 /** Authenticates credentials. Returns null if one is unknown or idle for too long, or its owner is inactive. */
-export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: UnitOfWork) => {
+export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpCredential }: Deps) => {
   const findValid = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const row = await lookUpCredential(em, kind, tokenDigest(secret));
     if (!row) return null;
