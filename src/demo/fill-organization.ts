@@ -1,6 +1,6 @@
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
-import { newInvitationKey } from '../lib/ids.ts';
+import { newInvitationKeys } from '../lib/ids.ts';
 import type { AuditAction } from '../services/audit/audit.ts';
 import { mailContexts } from '../services/mail/mail-context.ts';
 import { keepVariables } from '../services/mail/mail-variables.ts';
@@ -102,13 +102,14 @@ export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
   const people = await db.selectFrom('users').select(['id', 'email']).execute();
   const idOf = new Map(people.map(({ id, email }) => [email, id]));
   const invitations = invitationsOf(now);
+  const keys = newInvitationKeys(invitations.length);
   const added = await db
     .insertInto('invitations')
     .values(
-      invitations.map(({ email, clientId, status, isRejected, invitedAt, closedAt }) => ({
+      invitations.map(({ email, clientId, status, isRejected, invitedAt, closedAt }, index) => ({
         client_id: clientId,
         email,
-        key: newInvitationKey(),
+        key: keys[index] ?? '',
         inviter_id: idOf.get(inviterOf(clientId)) ?? 0,
         status,
         date_invited: invitedAt,

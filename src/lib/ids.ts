@@ -15,8 +15,15 @@ export const newToken = (): string => randomBytes(20).toString('hex');
 /** A session cookie or a launch code: 43 URL-safe characters, 256 random bits. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** An invitation key: 32 URL-safe characters, 192 random bits. */
-export const newInvitationKey = (): string => randomBytes(24).toString('base64url');
+const INVITATION_KEY_BYTES = 24;
+
+/** Invitation keys: each has 32 URL-safe characters, 192 random bits. Generated together, because each call takes microseconds. */
+export const newInvitationKeys = (count: number): string[] => {
+  const bytes = randomBytes(count * INVITATION_KEY_BYTES);
+  return Array.from({ length: count }, (_, index) =>
+    bytes.toString('base64url', index * INVITATION_KEY_BYTES, (index + 1) * INVITATION_KEY_BYTES),
+  );
+};
 
 /** The key of an access view: 32 hexadecimal characters, 128 random bits. */
 export const newAccessViewKey = (): string => randomBytes(16).toString('hex');

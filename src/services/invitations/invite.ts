@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { invitationExpiry } from '../../../entities/invitation.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
-import { newInvitationKey } from '../../lib/ids.ts';
+import { newInvitationKeys } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, soleAdminClient } from '../access/actor.ts';
 import { clientManagedBy } from '../access/visibility.ts';
@@ -11,7 +11,13 @@ import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-
 import { domainOf } from '../sso/domains.ts';
 import { findReservedDomains, requireUnreserved, reservedAddress } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type InvitationRow, lockInvitation, namedGroups, readInvitations } from './invitation-rows.ts';
+import {
+  type InvitationRow,
+  invitationRows,
+  lockInvitation,
+  namedGroups,
+  withInviters,
+} from './invitation-rows.ts';
 
 export type InvitationInput = {
   email: string;
@@ -47,7 +53,7 @@ export const invite = async (
   elements: readonly InvitationElement[],
   { dryRun = false, fieldPath = (index, field) => `items.${index}.${field}` }: Options = {},
 ): Promise<InvitationRow[]> => {
-  const checked = await checkInvitations({ em, clock }, actor, elements, fieldPath);
+  const { checked, sortApps } = await checkInvitations({ em, clock }, actor, elements, fieldPath);
   let rows: InvitationRow[] = [];
   const rollback = new Error('dry run');
   // Nested in an outer transaction, if any: a separate one would need a second connection.
@@ -64,8 +70,7 @@ export const invite = async (
       return { action: isNew ? 'invitation.create' : 'invitation.renew', ...about };
     });
     await audit.record(tx, events);
-    const ids = written.map(({ id }) => id);
-    rows = await readInvitations(tx, actor, ids);
+    rows = await rowsOf(tx, actor, written, { now, sortApps });
     if (dryRun) throw rollback;
   });
   await done.catch((error: unknown) => {
@@ -137,17 +142,17 @@ const checkInvitations = async (
   const fields = new Map<string, string[]>();
   const checked: CheckedInvitation[] = [];
   const now = clock.now();
+  const keys = newInvitationKeys(elements.length);
 
   for (const [index, { faults }] of elements.entries()) {
     const value = named[index];
     const all = value ? { ...faults, ...faultsOf(value, index, known, now) } : faults;
-    if (value?.client !== undefined)
-      checked.push({ ...value, client: value.client, key: newInvitationKey() });
+    if (value?.client !== undefined) checked.push({ ...value, client: value.client, key: keys[index] ?? '' });
     for (const [field, messages] of Object.entries(all)) fields.set(fieldPath(index, field), messages);
     if (fields.size >= MAX_FAULTS) break;
   }
   if (fields.size > 0) throw invalid(Object.fromEntries(fields));
-  return checked;
+  return { checked, sortApps: known.sortApps };
 };
 
 type Known = Awaited<ReturnType<typeof readKnown>>;
@@ -199,8 +204,10 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
   const apps = await db
     .selectFrom('apps')
     .select(['client_id', 'id'])
-    .where(isAnyOf('id', [...new Set(items.flatMap((item) => item.initial_apps))], 'varchar'))
+    .where(isAnyOf('id', new Set(items.flatMap((item) => item.initial_apps)), 'varchar'))
     .where(isManaged)
+    .orderBy('created_at')
+    .orderBy('id')
     .execute();
   const groups = await db
     .selectFrom('groups')
@@ -217,8 +224,12 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .where(isManaged)
     .where(isAnyOf('email', emails, 'varchar'))
     .execute();
+  const ages = new Map(apps.map(({ id }, index) => [id, index]));
+  const ageOf = (app: string): number => ages.get(app) ?? 0;
   return {
     clients,
+    /** By age. */
+    sortApps: (ids: readonly string[]) => ids.toSorted((a, b) => ageOf(a) - ageOf(b)),
     clientOfApp: new Map(apps.map(({ id, client_id: client }) => [id, client])),
     clientOfGroup: new Map(groups.map(({ id, client_id: client }) => [id, client])),
     reserved: await findReservedDomains(em, actor, emails),
@@ -239,8 +250,8 @@ type Writing = { inviterId: number; now: Date; expiresAt: Date };
 const writeInvitations = async (tx: Em, items: readonly CheckedInvitation[], writing: Writing) => {
   if (items.length === 0) return [];
   const asked = asRows(items);
-  await replaceExpired(tx, asked, writing.now);
-  const rows = await upsert(tx, asked, writing);
+  await replaceExpired(tx, items, writing.now);
+  const rows = await upsert(tx, items, asked, writing);
   if (rows.some(({ isNew }) => !isNew)) await renew(tx, asked);
   const written = rows.flatMap(({ n, ...row }) => {
     const item = items[n];
@@ -253,30 +264,82 @@ const writeInvitations = async (tx: Em, items: readonly CheckedInvitation[], wri
   return written;
 };
 
+type Written = Awaited<ReturnType<typeof writeInvitations>>;
+
+/** The rows as they are stored. Those of new invitations hold what was written, and only the others are read. */
+const rowsOf = async (
+  tx: Em,
+  actor: Actor,
+  written: Written,
+  { now, sortApps }: Pick<Known, 'sortApps'> & { now: Date },
+): Promise<InvitationRow[]> => {
+  const renewed = written.filter(({ isNew }) => !isNew).map(({ id }) => id);
+  const stored = renewed.length > 0 ? invitationRows(tx).where(isAnyOf('id', renewed, 'int')) : null;
+  const byId = new Map((await stored?.execute())?.map((row) => [row.id, row]));
+  const rows = written.flatMap(({ isNew, id, client, email, key, extra = {}, initial_apps, is_demo_user }) =>
+    isNew
+      ? {
+          id,
+          client_id: client,
+          email,
+          key,
+          inviter_id: actor.id,
+          // A copy, because the input stays the caller's.
+          extra: { ...extra },
+          date_invited: now,
+          email_count: 0,
+          is_demo_user: is_demo_user ?? false,
+          initial_apps: sortApps(initial_apps),
+        }
+      : (byId.get(id) ?? []),
+  );
+  return withInviters(tx, actor, rows);
+};
+
 type Asked = RawBuilder<unknown>;
 
-/** `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */
+/** SQL: a table of the elements. `extra` as text: parsed with its row, PostgreSQL would reject the escapes of lone surrogates in it. */
 const asRows = (items: readonly CheckedInvitation[]): Asked => {
-  const rows = items.map((item, n) => ({ ...item, n, extra: item.extra && JSON.stringify(item.extra) }));
-  return sql`json_to_recordset(${JSON.stringify(rows)}::json) as asked
-    (n int, client int, email varchar, first_name varchar, last_name varchar, key varchar, extra text, is_demo_user boolean, initial_apps varchar[],
-      groups int[], apps_expire_at timestamptz)`;
+  const column = (name: Exclude<keyof CheckedInvitation, 'extra'>) => items.map((item) => item[name] ?? null);
+  const extras = items.map(({ extra }) => extra && JSON.stringify(extra));
+  return sql`unnest(${column('client')}::int[], ${column('email')}::varchar[], ${column('first_name')}::varchar[],
+      ${column('last_name')}::varchar[], ${column('key')}::varchar[], ${extras}::text[], ${column('is_demo_user')}::boolean[],
+      ${column('apps_expire_at')}::timestamptz[])
+    with ordinality as asked (client, email, first_name, last_name, key, extra, is_demo_user, apps_expire_at, n)`;
+};
+
+/** SQL: what the elements list, such as apps, each with the ordinal number of its element. */
+const asPairs = (lists: readonly (readonly (number | string)[])[], type: 'int' | 'varchar') => {
+  const ordinals = lists.flatMap((list, index) => list.map(() => index + 1));
+  return sql`select * from unnest(${ordinals}::int[], ${lists.flat()}::${sql.raw(`${type}[]`)})`;
 };
 
 /** Expired invitations stay in the history. */
-const replaceExpired = (tx: Em, asked: Asked, now: Date) =>
-  sql`
+const replaceExpired = (tx: Em, items: readonly CheckedInvitation[], now: Date) => {
+  const clients = items.map(({ client }) => client);
+  const emails = items.map(({ email }) => email);
+  return sql`
     update invitations set status = 'expired' where id in (
-      select i.id from invitations i join ${asked} on i.client_id = asked.client and i.email = asked.email
+      select i.id from invitations i
+        join unnest(${clients}::int[], ${emails}::varchar[]) as asked (client, email)
+          on i.client_id = asked.client and i.email = asked.email
       where i.status = 'pending' and i.expires_at <= ${now}
       order by i.client_id, i.email collate "C" for update of i)`.execute(kysely(tx));
+};
 
 /**
  * Inserts new invitations and extends pending ones, which keep the apps and groups that they had. A client has at most one pending invitation
  * of an address.
  * @returns the rows in the order of the elements; `n` is the index of the element
  */
-const upsert = async (tx: Em, asked: Asked, { inviterId, now, expiresAt }: Writing) => {
+const upsert = async (
+  tx: Em,
+  items: readonly CheckedInvitation[],
+  asked: Asked,
+  { inviterId, now, expiresAt }: Writing,
+) => {
+  const apps = items.map(({ initial_apps }) => initial_apps);
+  const groups = items.map(({ groups: ids = [] }) => ids);
   const { rows } = await sql<{ n: number; id: number; isNew: boolean }>`
     with asked as materialized (select * from ${asked}),
     written as (
@@ -289,18 +352,27 @@ const upsert = async (tx: Em, asked: Asked, { inviterId, now, expiresAt }: Writi
       returning id, key, client_id, email
     ),
     found as (
-      select asked.n, written.id, written.key = asked.key as is_new, asked.initial_apps, asked.groups
+      select asked.n, written.id, written.key = asked.key as is_new
       from written join asked on asked.client = written.client_id and asked.email = written.email
     ),
+    listed_apps (n, app_id) as (${asPairs(apps, 'varchar')}),
+    listed_groups (n, group_id) as (${asPairs(groups, 'int')}),
+    -- A new invitation has no apps yet, with which others could conflict.
     invited as (
-      insert into invitation_apps (invitation_id, app_id) select id, unnest(initial_apps) from found
+      insert into invitation_apps (invitation_id, app_id)
+      select id, app_id from found join listed_apps using (n) where is_new
+    ),
+    invited_again as (
+      insert into invitation_apps (invitation_id, app_id)
+      select id, app_id from found join listed_apps using (n) where not is_new
       on conflict do nothing
     ),
     grouped as (
-      insert into invitation_groups (invitation_id, group_id) select id, unnest(groups) from found
+      insert into invitation_groups (invitation_id, group_id)
+      select id, group_id from found join listed_groups using (n)
       on conflict do nothing
     )
-    select n, id, is_new as "isNew" from found order by n`.execute(kysely(tx));
+    select n::int - 1 as n, id, is_new as "isNew" from found order by n`.execute(kysely(tx));
   return rows;
 };
 
