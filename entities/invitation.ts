@@ -20,7 +20,6 @@ export const InvitationSchema = defineEntity({
   tableName: 'invitations',
   indexes: [
     uniqueIndex('invitations_one_pending', `invitations (client_id, email) where status = 'pending'`),
-    index('invitations_pending_email', `invitations (email) where status = 'pending'`),
     index('invitations_pending_expiry', `invitations (expires_at) where status = 'pending'`),
     { properties: ['email'] },
     { properties: ['inviter', 'id'] },

@@ -45,10 +45,6 @@ export const OutboxMailSchema = defineEntity({
       'outbox_mails_due',
       `outbox_mails ((kind = 'invitation'), next_attempt_at, id) where sent_at is null and failed_at is null`,
     ),
-    index(
-      'outbox_mails_invited',
-      `outbox_mails (client_id, recipient, created_at) where kind = 'invitation'`,
-    ),
     index('outbox_mails_failed', 'outbox_mails (id) where failed_at is not null'),
     index(
       'outbox_mails_password',
@@ -56,7 +52,11 @@ export const OutboxMailSchema = defineEntity({
     ),
     { properties: ['recipient', 'id'] },
     { properties: ['client', 'id'] },
-    { properties: ['lastAttemptAt'] },
+    // Null in most mails.
+    ...['user_id', 'password_link_id', 'email_change_id', 'access_request_id', 'last_attempt_at'].map(
+      (column) =>
+        index(`outbox_mails_${column}_index`, `outbox_mails (${column}) where ${column} is not null`),
+    ),
     uniqueIndex(
       'outbox_mails_operation',
       'outbox_mails (operation_id, recipient, coalesce(invitation_id, 0)) where operation_id is not null',
@@ -80,13 +80,11 @@ export const OutboxMailSchema = defineEntity({
     invitation: () =>
       p.manyToOne(Invitation).nullable().index().deleteRule('cascade').updateRule('no action'),
     /** Null for a password reset until the mail worker has looked up the account. */
-    user: () => p.manyToOne(User).nullable().index().deleteRule('cascade').updateRule('no action'),
-    passwordLink: () =>
-      p.manyToOne(PasswordLink).nullable().index().deleteRule('set null').updateRule('no action'),
-    emailChange: () =>
-      p.manyToOne(EmailChange).nullable().index().deleteRule('set null').updateRule('no action'),
+    user: () => p.manyToOne(User).nullable().deleteRule('cascade').updateRule('no action'),
+    passwordLink: () => p.manyToOne(PasswordLink).nullable().deleteRule('set null').updateRule('no action'),
+    emailChange: () => p.manyToOne(EmailChange).nullable().deleteRule('set null').updateRule('no action'),
     accessRequest: () =>
-      p.manyToOne(AccessRequestSchema).nullable().index().deleteRule('set null').updateRule('no action'),
+      p.manyToOne(AccessRequestSchema).nullable().deleteRule('set null').updateRule('no action'),
     /** The bulk request that caused the mail. It mails each person once, also if it is repeated. Without a foreign key. */
     operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */
