@@ -16,7 +16,7 @@ const AuditOutput = Output('AuditEntry', {
   action: z.string(),
   /** Empty if the caller was not logged in, or the service acted on its own. */
   actor: z.string(),
-  target: z.string(),
+  target: z.string().meta({ examples: ['ada@acme.test'] }),
   clients: z.array(z.int()),
   details: AnyObject,
   request_id: z

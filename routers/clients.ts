@@ -41,14 +41,14 @@ import {
 
 /** What pages show before login, and on errors. */
 const branding = {
-  login_title: z.string(),
-  login_subtitle: z.string(),
+  login_title: z.string().meta({ examples: ['Welcome to Acme Analytics'] }),
+  login_subtitle: z.string().meta({ examples: ['Log in to see your apps.'] }),
   support_email: z.string(),
   home_location: z.string(),
-  subtitle_404: z.string(),
-  message_404: z.string(),
-  subtitle_500: z.string(),
-  message_500: z.string(),
+  subtitle_404: z.string().meta({ examples: ['We could not find that page'] }),
+  message_404: z.string().meta({ examples: ['The page may have moved, or the link may be incomplete.'] }),
+  subtitle_500: z.string().meta({ examples: ['Something went wrong on our side'] }),
+  message_500: z.string().meta({ examples: ['Please try again in a moment.'] }),
 };
 
 const BrandingOutput = z.object({ client_name: z.string(), ...branding });
@@ -61,13 +61,13 @@ const ClientOutput = Output('Client', {
   invitation_subject: z.string(),
   invitation_body: z.string(),
   ...branding,
-  password_min_length: z.int(),
+  password_min_length: z.int().meta({ examples: [8] }),
   password_allow_common: z.boolean(),
   password_require_numeric: z.boolean(),
   password_require_upper: z.boolean(),
   password_require_lower: z.boolean(),
   password_require_special: z.boolean(),
-  password_expiration_days: z.int(),
+  password_expiration_days: z.int().meta({ examples: [0] }),
 });
 
 const clientOutput = ({ site_domain: domain, ...client }: ClientRow): z.input<typeof ClientOutput> => ({

@@ -15,7 +15,7 @@ const MailStatusFilter = z.enum([...MAIL_STATUSES, 'all']).default('all');
 export const MailOutput = Output('Mail', {
   id: z.int(),
   kind: z.enum(MAIL_KINDS),
-  recipient: z.string(),
+  recipient: z.string().meta({ examples: ['guest@acme.test'] }),
   /** Null for mails that do not belong to a client. */
   client: z.int().nullable(),
   subject: z.string(),
@@ -26,8 +26,8 @@ export const MailOutput = Output('Mail', {
   created_at: Instant,
   /** Null after the mail was sent or has failed. */
   next_attempt_at: Instant.nullable(),
-  sent_at: Instant.nullable(),
-  failed_at: Instant.nullable(),
+  sent_at: Instant.nullable().meta({ examples: [null] }),
+  failed_at: Instant.nullable().meta({ examples: [null] }),
 });
 
 /** A mail with its content. Links that the caller may not see are replaced. */

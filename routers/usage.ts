@@ -26,7 +26,7 @@ import { router, viewerProcedure } from './trpc.ts';
 import { usageReportProcedures } from './usage-reports.ts';
 
 const UsageEntryOutput = Output('UsageEntry', {
-  action_description: z.string(),
+  action_description: z.string().meta({ examples: ['Opened Overview of Sales'] }),
   email: z.string(),
   full_name: z.string(),
   timestamp: Instant,

@@ -15,13 +15,13 @@ export const UserOutput = Output('User', {
   extra: AnyObject,
   is_active: z.boolean(),
   is_demo_user: z.boolean(),
-  profile_color: z.string(),
-  profile_avatar: z.string(),
+  profile_color: z.string().meta({ examples: ['d6604d'] }),
+  profile_avatar: z.string().meta({ examples: ['http://localhost:8000/avatars/a.svg'] }),
   apps: z.array(z.string()),
   last_login: Instant.nullable(),
   date_joined: Instant,
-  last_activated: Instant.nullable(),
-  last_deactivated: Instant.nullable(),
+  last_activated: Instant.nullable().meta({ examples: [null] }),
+  last_deactivated: Instant.nullable().meta({ examples: [null] }),
   clientadmin_of: z.array(z.int()).meta({ examples: [[]] }),
 });
 
