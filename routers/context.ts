@@ -64,15 +64,24 @@ export type Precondition = {
 
 type Caller = { actor: Actor; services: Services };
 
+/** A cookie of the request, which the response keeps or forgets. */
+type BrowserCookie = {
+  readonly value: string | null;
+  keep: (value: string, minutes: number) => void;
+  forget: () => void;
+};
+
 export type Browser = {
   /** The `User-Agent` header. */
   userAgent: string;
   /** The session secret that the request carries. */
   session: string | null;
-  /** The token of a login that waits for the second factor, from its cookie. */
-  challenge: string | null;
-  /** The token of a browser that has requested a passkey, from its cookie. */
-  passkey: string | null;
+  /** The token of a login that waits for the second factor. */
+  challenge: BrowserCookie;
+  /** The token of a browser that has requested a passkey. A streamed response, which has sent its headers, does not forget it. */
+  passkey: BrowserCookie;
+  /** The secret that binds logins at identity providers to the browser. */
+  sso: BrowserCookie;
   /** The device cookie that the request carries, or that was set during it. */
   readonly device: string | null;
   /**
@@ -84,16 +93,6 @@ export type Browser = {
   /** Sets the cookie of a new session and returns its CSRF token. */
   keepSession: (secret: string) => string;
   forgetSession: () => void;
-  /** Sets the cookie of a login that waits for the second factor. */
-  keepChallenge: (token: string, minutes: number) => void;
-  forgetChallenge: () => void;
-  /** Sets the cookie of a browser that has requested a passkey. */
-  keepPasskey: (token: string, minutes: number) => void;
-  /** Deletes it, unless a streamed response has sent its headers. */
-  forgetPasskey: () => void;
-  /** The secret that binds logins at identity providers to the browser. */
-  sso: string | null;
-  keepSso: (secret: string, minutes: number) => void;
   /** Sets the device cookie, unless a streamed response has sent its headers; null sets none. */
   keepDevice: (cookie: string | null) => void;
 };

@@ -202,7 +202,7 @@ export const invitationsRouter = router({
       const { login, invitation } = accepted;
       const { home_location } = invitation;
       if (login && 'challenge' in login) {
-        ctx.browser.keepChallenge(login.challenge, MINUTES[login.step]);
+        ctx.browser.challenge.keep(login.challenge, MINUTES[login.step]);
         return { user: null, home_location, needs_second_factor: true };
       }
       const actor = login === null ? before : await authentication.findBySession(login.session);

@@ -48,22 +48,20 @@ export const factorIn = ({ code, passkey }: FactorInput, purpose: PasskeyPurpose
 
 /** The answer of a passkey in this browser, which has to request the next one anew. */
 const answerOf = (assertion: PasskeyAnswer['assertion'], purpose: PasskeyPurpose, browser: Browser) => {
-  browser.forgetPasskey();
-  return { assertion, purpose, token: browser.passkey };
+  browser.passkey.forget();
+  return { assertion, purpose, token: browser.passkey.value };
 };
 
 /** The options for a signature, by any passkey or those of the user whom the purpose concerns. */
 const requestPasskey = async (ctx: Context & { services: Services }, purpose: PasskeyPurpose) => {
   const { browser, services } = ctx;
-  if (purpose === 'login') return services.passkeys.requestLogin(browser.passkey);
+  if (purpose === 'login') return services.passkeys.requestLogin(browser.passkey.value);
   const userId = await (purpose === 'challenge' ? challengedUser(ctx) : currentUser(ctx));
-  return services.passkeys.requestOf(userId, purpose, browser.passkey);
+  return services.passkeys.requestOf(userId, purpose, browser.passkey.value);
 };
 
-const challengedUser = async ({ browser, services }: Context & { services: Services }) => {
-  if (browser.challenge === null) throw new Problem('invalid-challenge');
-  return (await services.logins.readChallenge(browser.challenge)).user_id;
-};
+const challengedUser = async (ctx: Context & { services: Services }) =>
+  (await ctx.services.logins.readChallenge(challengeOf(ctx))).user_id;
 
 const currentUser = async (ctx: Context) => {
   const actor = await ctx.authenticate();
@@ -95,7 +93,7 @@ const NEEDS_FACTOR = {
  */
 const finishLogin = (ctx: Context & { services: Services }, login: OpenedLogin) => {
   if ('session' in login) return openSession(ctx, login.session);
-  ctx.browser.keepChallenge(login.challenge, MINUTES[login.step]);
+  ctx.browser.challenge.keep(login.challenge, MINUTES[login.step]);
   throw login.step === 'code'
     ? new Problem('otp-required', NEEDS_CODE)
     : new Problem('second-factor-required', NEEDS_FACTOR);
@@ -103,8 +101,8 @@ const finishLogin = (ctx: Context & { services: Services }, login: OpenedLogin) 
 
 /** The token of the challenge in this browser. */
 const challengeOf = ({ browser }: Context): string => {
-  if (browser.challenge === null) throw new Problem('invalid-challenge');
-  return browser.challenge;
+  if (browser.challenge.value === null) throw new Problem('invalid-challenge');
+  return browser.challenge.value;
 };
 
 /** Of the router of sessions: how a browser gets one. */
@@ -162,7 +160,7 @@ export const loginProcedures = {
       if (!factor) throw invalid({ code: ['This field is required.'] });
       const { logins } = ctx.services;
       const login = await logins.answerChallenge(challengeOf(ctx), factor, ctx.browser);
-      ctx.browser.forgetChallenge();
+      ctx.browser.challenge.forget();
       return finishLogin(ctx, login);
     }),
 
@@ -178,7 +176,7 @@ export const loginProcedures = {
     .mutation(async ({ ctx, input: { purpose } }) => {
       ctx.browser.prepareLogin();
       const { token, options } = await requestPasskey(ctx, purpose);
-      ctx.browser.keepPasskey(token, PASSKEY_MINUTES);
+      ctx.browser.passkey.keep(token, PASSKEY_MINUTES);
       return options;
     }),
 
@@ -231,7 +229,7 @@ export const loginProcedures = {
       if (!passkey && code === undefined) throw invalid({ code: ['This field is required.'] });
       const added = passkey ? { credential: passkey } : { code: code ?? '' };
       const { login, codes } = await ctx.services.logins.enrol(challengeOf(ctx), added, ctx.browser);
-      ctx.browser.forgetChallenge();
+      ctx.browser.challenge.forget();
       return { ...(await finishLogin(ctx, login)), recovery_codes: codes };
     }),
 };

@@ -21,22 +21,18 @@ import { createTestClock } from './time.ts';
 export { DEMO_PASSWORD } from './test-server.ts';
 
 /** In-process callers have no cookies. */
+const NO_COOKIE = { value: null, keep: () => {}, forget: () => {} };
 const NO_BROWSER = {
   userAgent: 'tests',
   session: null,
-  challenge: null,
-  passkey: null,
+  challenge: NO_COOKIE,
+  passkey: NO_COOKIE,
+  sso: NO_COOKIE,
   device: null,
   prepareLogin: () => {},
   keepSession: () => '',
   forgetSession: () => {},
-  keepChallenge: () => {},
-  forgetChallenge: () => {},
-  keepPasskey: () => {},
-  forgetPasskey: () => {},
   keepDevice: () => {},
-  sso: null,
-  keepSso: () => {},
 };
 
 /** Longer than the service's own, as tests run on busy machines. */

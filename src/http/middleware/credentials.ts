@@ -2,26 +2,29 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '../../lib/problems.ts';
 
-const SESSION_COOKIE = 'steward_session';
-const DEVICE_COOKIE = 'steward_device';
-const CHALLENGE_COOKIE = 'steward_challenge';
-const PASSKEY_COOKIE = 'steward_passkey';
-const SSO_COOKIE = 'steward_sso';
+type BrowserCookie = 'session' | 'device' | 'challenge' | 'passkey' | 'sso';
 
 /**
- * With https the name gets the `__Host-` prefix: browsers then accept the cookie only from this host. Another host of the same
+ * `steward_session` and so on. With https the name gets the `__Host-` prefix: browsers then accept the cookie only from this host. Another host of the same
  * domain could otherwise set a session cookie of its choice.
  */
-export const sessionCookieName = (isSecure: boolean): string => hostCookieName(SESSION_COOKIE, isSecure);
+export const cookieName = (cookie: BrowserCookie, isSecure: boolean): string =>
+  `${isSecure ? '__Host-' : ''}steward_${cookie}`;
 
-export const deviceCookieName = (isSecure: boolean): string => hostCookieName(DEVICE_COOKIE, isSecure);
-
-export const challengeCookieName = (isSecure: boolean): string => hostCookieName(CHALLENGE_COOKIE, isSecure);
-
-export const passkeyCookieName = (isSecure: boolean): string => hostCookieName(PASSKEY_COOKIE, isSecure);
-export const ssoCookieName = (isSecure: boolean): string => hostCookieName(SSO_COOKIE, isSecure);
-
-const hostCookieName = (name: string, isSecure: boolean): string => (isSecure ? `__Host-${name}` : name);
+/** A cookie that only Steward reads: its value in the request, and its changes by the response. */
+export const openCookie = (request: FastifyRequest, cookie: BrowserCookie, isSecure: boolean) => {
+  const name = cookieName(cookie, isSecure);
+  const options = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure } as const;
+  return {
+    value: request.cookies[name] ?? null,
+    keep: (value: string, minutes: number): void => {
+      request.state.reply.setCookie(name, value, { ...options, maxAge: minutes * 60 });
+    },
+    forget: (): void => {
+      request.state.reply.clearCookie(name, options);
+    },
+  };
+};
 
 /** `Token` is the documented scheme; clients of later generations send the other two. */
 const AUTHORIZATION = /^(?:token|bearer|jwt) +(\S+) *$/i;
@@ -36,7 +39,7 @@ export const readToken = (request: FastifyRequest): string | null =>
 export const readSession = (request: FastifyRequest, isSecure: boolean): string | null =>
   TOKEN_SCHEME.test(request.headers.authorization ?? '')
     ? null
-    : (request.cookies[sessionCookieName(isSecure)] ?? null);
+    : (request.cookies[cookieName('session', isSecure)] ?? null);
 
 const HOW_TO_SEND =
   'Send the header `Authorization: Token <token>`, with a token of POST /api/v1/api-token-auth/.';

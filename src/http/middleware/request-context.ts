@@ -11,14 +11,10 @@ import { isQuery, isTrpcPath, proceduresInPath } from '../trpc/trpc-protocol.ts'
 import { preconditionOf } from './conditional-requests.ts';
 import {
   type Csrf,
-  challengeCookieName,
-  deviceCookieName,
-  passkeyCookieName,
+  openCookie,
   readSession,
   readToken,
   refuseCrossSite,
-  sessionCookieName,
-  ssoCookieName,
   unauthenticated,
 } from './credentials.ts';
 
@@ -42,7 +38,7 @@ export type ContextDeps = {
   csrf: Csrf;
 };
 
-const DAY_SECONDS = 24 * 3600;
+const DAY_MINUTES = 24 * 60;
 /** The longest that browsers keep a cookie (RFC 6265bis §5.5). */
 const DEVICE_DAYS = 400;
 /** The longest address: IPv6 with an embedded IPv4 address. */
@@ -189,53 +185,32 @@ const checkCaller = async (
 
 const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: ContextDeps): Browser => {
   const secure = isHttps(baseUrl);
-  const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const;
   const isStreamed = request.headers['trpc-accept'] === 'application/jsonl';
-  let device = request.cookies[deviceCookieName(secure)] ?? null;
+  const session = openCookie(request, 'session', secure);
+  const device = openCookie(request, 'device', secure);
+  const passkey = openCookie(request, 'passkey', secure);
   return {
     userAgent: request.headers['user-agent'] ?? '',
     session: readSession(request, secure),
-    challenge: request.cookies[challengeCookieName(secure)] ?? null,
-    passkey: request.cookies[passkeyCookieName(secure)] ?? null,
+    challenge: openCookie(request, 'challenge', secure),
+    passkey: { ...passkey, forget: () => !isStreamed && passkey.forget() },
+    sso: openCookie(request, 'sso', secure),
     get device() {
-      return device;
+      return device.value;
     },
     prepareLogin: () => {
       refuseCrossSite(request);
       if (isStreamed) throw new Problem('not-acceptable', NO_STREAM);
     },
     keepSession: (secret) => {
-      const reply = request.state.reply;
-      reply.setCookie(sessionCookieName(secure), secret, { ...cookie, maxAge: sessionMaxDays * DAY_SECONDS });
-      return csrf.renew(reply, secret);
+      session.keep(secret, sessionMaxDays * DAY_MINUTES);
+      return csrf.renew(request.state.reply, secret);
     },
-    forgetSession: () => {
-      request.state.reply.clearCookie(sessionCookieName(secure), cookie);
-    },
-    keepChallenge: (token, minutes) => {
-      request.state.reply.setCookie(challengeCookieName(secure), token, { ...cookie, maxAge: minutes * 60 });
-    },
-    forgetChallenge: () => {
-      request.state.reply.clearCookie(challengeCookieName(secure), cookie);
-    },
-    keepPasskey: (token, minutes) => {
-      request.state.reply.setCookie(passkeyCookieName(secure), token, { ...cookie, maxAge: minutes * 60 });
-    },
-    forgetPasskey: () => {
-      if (isStreamed) return;
-      request.state.reply.clearCookie(passkeyCookieName(secure), cookie);
-    },
-    sso: request.cookies[ssoCookieName(secure)] ?? null,
-    keepSso: (secret, minutes) => {
-      request.state.reply.setCookie(ssoCookieName(secure), secret, { ...cookie, maxAge: minutes * 60 });
-    },
+    forgetSession: session.forget,
     keepDevice: (value) => {
       if (value === null || isStreamed) return;
-      device = value;
-      request.state.reply.setCookie(deviceCookieName(secure), value, {
-        ...cookie,
-        maxAge: DEVICE_DAYS * DAY_SECONDS,
-      });
+      device.value = value;
+      device.keep(value, DEVICE_DAYS * DAY_MINUTES);
     },
   };
 };

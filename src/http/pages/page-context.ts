@@ -20,9 +20,10 @@ type BrandedPage = Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>;
 /** The request for a page, with what pages and their forms need to call procedures. */
 export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   const { request } = reply;
+  const context = contextOf(request, deps);
   // Without the check of the CSRF token, so that a page can show users their own data even if a form failed it.
   const authenticate = () => lookUpCaller(request, deps);
-  const reader: Caller = createCaller({ ...contextOf(request, deps), authenticate });
+  const reader: Caller = createCaller({ ...context, authenticate });
   // Issued once per request: a second token would replace the first in the cookie and invalidate its form.
   let csrfToken: string | undefined;
   let branding: ReturnType<Caller['branding']['get']> | undefined;
@@ -40,20 +41,17 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     isSecure: acceptsSecureCookies(deps.baseUrl),
     baseUrl: deps.baseUrl,
     /** Whether passkeys work on the requested host. */
-    passkeysWork: () => {
-      const context = contextOf(request, deps);
-      return context.openServices().passkeys.workAt(context.host);
-    },
+    passkeysWork: () => context.openServices().passkeys.workAt(context.host),
     /** The kinds of second factors that complete the login which waits in this browser; null without one. */
     challengeKinds: async () => {
-      const { challenge } = contextOf(request, deps).browser;
-      if (challenge === null) return null;
-      const { logins } = contextOf(request, deps).openServices();
-      return (await attempt(() => logins.readChallenge(challenge))).value?.kinds ?? null;
+      const { value: token } = context.browser.challenge;
+      if (token === null) return null;
+      const { logins } = context.openServices();
+      return (await attempt(() => logins.readChallenge(token))).value?.kinds ?? null;
     },
-    browser: contextOf(request, deps).browser,
+    browser: context.browser,
     /** For what no procedure does. */
-    openServices: () => contextOf(request, deps).openServices(),
+    openServices: () => context.openServices(),
     getBranding,
     /** Calls the queries whose results the page shows. */
     reader,
@@ -67,7 +65,7 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     submit: <T>(mutate: (caller: Caller) => Promise<T>): Promise<Outcome<T>> =>
       attempt(async () => {
         deps.csrf.check(request);
-        return mutate(createCaller(contextOf(request, deps)));
+        return mutate(createCaller(context));
       }),
 
     /** The user who is logged in, or null. */

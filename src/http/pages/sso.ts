@@ -42,7 +42,7 @@ export const ssoPages: Pages = {
       const result = await context.openServices().ssoLogins.complete({
         connectionId: connectionOf(context),
         query: request.url.split('?')[1] ?? '',
-        browser: browser.sso,
+        browser: browser.sso.value,
         userAgent: browser.userAgent,
         actor: await context.currentActor(),
       });
@@ -60,7 +60,7 @@ export const ssoPages: Pages = {
       const { value, problem } = await context.submit(() =>
         context.openServices().ssoLogins.link({
           state,
-          browser: browser.sso,
+          browser: browser.sso.value,
           password: formField(context, 'password'),
           code: code === '' ? undefined : code,
           device: browser.device,
@@ -115,8 +115,10 @@ type Start = Pick<Parameters<Services['ssoLogins']['start']>[0], 'connectionId' 
 export const startLogin = async (context: PageContext, start: Start): Promise<FastifyReply> => {
   const { browser } = context;
   const actor = start.kind === 'test' ? await context.currentActor() : null;
-  const started = await context.openServices().ssoLogins.start({ ...start, actor, browser: browser.sso });
-  browser.keepSso(started.browser, COOKIE_MINUTES);
+  const started = await context
+    .openServices()
+    .ssoLogins.start({ ...start, actor, browser: browser.sso.value });
+  browser.sso.keep(started.browser, COOKIE_MINUTES);
   return redirectTo(context.reply, started.url, 'no-referrer');
 };
 
@@ -129,10 +131,10 @@ const finish = async (context: PageContext, result: SsoResult): Promise<FastifyR
   if (browser.session !== null) await context.openServices().sessions.replace(browser.session);
   if (result.kind === 'challenge') {
     browser.forgetSession();
-    browser.keepChallenge(result.challenge, result.minutes);
+    browser.challenge.keep(result.challenge, result.minutes);
     return redirectTo(reply, result.step === 'code' ? codePath(result.next) : enrolPath(result.next));
   }
-  browser.forgetChallenge();
+  browser.challenge.forget();
   browser.keepSession(result.session);
   return redirectTo(reply, result.next ?? (await homeOf(context)));
 };
@@ -177,7 +179,7 @@ const sendLink = async (
   state: string,
   problem: Problem | null = null,
 ): Promise<FastifyReply> => {
-  const link = await context.openServices().ssoLogins.readLink(state, context.browser.sso);
+  const link = await context.openServices().ssoLogins.readLink(state, context.browser.sso.value);
   const { home_location } = await context.getBranding();
   const isCodeWrong = problem?.code === 'invalid-otp';
   const content = html`
