@@ -3,7 +3,6 @@ import type { Problem } from '../../lib/problems.ts';
 import { logoutForm } from './login.ts';
 import { attempt, formField, type PageContext, type Pages, queryParameter } from './page-context.ts';
 import { loginPath } from './page-layout.ts';
-import { alertBox, hiddenField } from './parts.ts';
 
 type Kind = 'confirm' | 'undo';
 
@@ -35,16 +34,14 @@ const sendForm = async (context: PageContext, kind: Kind, token: string, problem
   const { email, new_email, needs_login } = link.value;
   if (needs_login)
     return sendLogin(context, { email, next: `/email/confirm/?${new URLSearchParams({ token })}` }, problem);
-  const content = html`
-<h1>${title}</h1>
-<form class="card" method="post" action="/email/${kind}/">
-${alertBox(problem)}
-${context.csrfField()}
-${hiddenField('token', token)}
-${explain(email, new_email)}
-<button>${button}</button>
-</form>`;
-  return context.sendPage({ title, content, problem });
+  return context.sendForm({
+    title,
+    action: `/email/${kind}/`,
+    problem,
+    hidden: { token },
+    body: html`${explain(email, new_email)}
+<button>${button}</button>`,
+  });
 };
 
 type Form = { title: string; explain: (from: string, to: string) => Html; button: string };

@@ -3,7 +3,7 @@ import type { Problem } from '../../lib/problems.ts';
 import { loginTarget } from './login.ts';
 import { formField, isFormRejected, type PageContext, type Pages, queryParameter } from './page-context.ts';
 import { codePath, enrolPath, formActionSources, loginPath, redirectTo } from './page-layout.ts';
-import { alertBox, hiddenField, inputField } from './parts.ts';
+import { inputField } from './parts.ts';
 import { passkeyArea, passkeysElsewhere } from './passkeys.ts';
 
 type Target = Awaited<ReturnType<typeof loginTarget>>;
@@ -138,8 +138,8 @@ const sendRecovery = (context: PageContext, target: Target, { kinds, isStepUp, p
     lead: 'Each recovery code logs you in once.',
     problem,
     isStepUp,
+    hidden: { recovery: '1' },
     body: html`
-${hiddenField('recovery', '1')}
 ${codeField(problem, { label: 'Recovery code', autocomplete: 'off' })}
 <button>${isStepUp ? 'Continue' : 'Log in'}</button>
 <p class="aside"><a href="${codePath(target.next)}">Use your ${usual}</a></p>`,
@@ -160,6 +160,7 @@ type Card = {
   title: string;
   lead: string;
   problem: Problem | null;
+  hidden?: Record<string, string>;
   body: Html;
   isStepUp: boolean;
   help?: string;
@@ -167,27 +168,17 @@ type Card = {
 };
 
 const sendCard = (context: PageContext, { next, destination }: Target, card: Card) => {
-  const { title, problem, hasScript = false } = card;
-  const content = html`
-<h1>${title}</h1>
-<p class="lead">${card.lead}</p>
-<form class="card" method="post" action="/login/code/">
-${alertBox(problem)}
-${context.csrfField()}
-${next !== null && hiddenField('next', next)}
-${card.body}
+  const { isStepUp, hidden, body, ...page } = card;
+  return context.sendForm({
+    ...page,
+    action: '/login/code/',
+    hidden: { next, ...hidden },
+    body: html`${body}
 <p class="aside">${
-    card.isStepUp
-      ? html`<a href="/">Go to the home page</a>`
-      : html`<a href="${loginPath(next ?? '/')}">Back to login</a>`
-  }</p>
-</form>
-${card.help !== undefined && html`<p class="lead">${card.help}</p>`}`;
-  return context.sendPage({
-    title,
-    content,
-    problem,
+      isStepUp
+        ? html`<a href="/">Go to the home page</a>`
+        : html`<a href="${loginPath(next ?? '/')}">Back to login</a>`
+    }</p>`,
     formAction: formActionSources(destination),
-    hasScript,
   });
 };

@@ -12,7 +12,7 @@ import {
   queryParameter,
 } from './page-context.ts';
 import { formActionSources, loginPath, redirectTo } from './page-layout.ts';
-import { alertBox, hiddenField, inputField } from './parts.ts';
+import { inputField } from './parts.ts';
 import { passkeyCreation, passkeysElsewhere } from './passkeys.ts';
 
 type Target = Awaited<ReturnType<typeof loginTarget>>;
@@ -100,26 +100,17 @@ const sendForm = (
   context: PageContext,
   { next, destination }: Target,
   problem: Problem | null,
-  { title, lead, body, hasScript = false }: Parts,
-) => {
-  const content = html`
-<h1>${title}</h1>
-<p class="lead">${lead}</p>
-<form class="card" method="post" action="/login/enrol/">
-${alertBox(problem)}
-${context.csrfField()}
-${next !== null && hiddenField('next', next)}
-${body}
-<p class="aside"><a href="${loginPath(next ?? '/')}">Back to login</a></p>
-</form>`;
-  return context.sendPage({
-    title,
-    content,
+  { body, ...parts }: Parts,
+) =>
+  context.sendForm({
+    ...parts,
+    action: '/login/enrol/',
     problem,
+    hidden: { next },
+    body: html`${body}
+<p class="aside"><a href="${loginPath(next ?? '/')}">Back to login</a></p>`,
     formAction: formActionSources(destination),
-    hasScript,
   });
-};
 
 /** What the script of the page has written into the form; undefined if that is no new passkey. */
 const readCredential = (text: string) => {

@@ -83,15 +83,14 @@ export const loginTarget = async ({ getBranding }: PageContext, requested: strin
 
 /** Asks for the address first, where some addresses lead to an identity provider. */
 const sendAddress = async (context: PageContext, target: LoginTarget, state: LoginState) => {
-  const { username = '', notice, isEnrolling = false } = state;
+  const { username = '', notice, isEnrolling } = state;
   const hasPasskeys = await offersPasskeys(context);
   return sendLoginForm(context, target, {
-    title: 'Log in',
-    intro: welcome(target),
-    notice: notice !== undefined && html`<p role="status">${notice}</p>`,
+    ...welcome(target),
+    notice,
+    isEnrolling,
     fields: [
       hiddenField('step', 'address'),
-      ...(isEnrolling ? [hiddenField('enrol', '1')] : []),
       emailField({ name: 'username', value: username, isFocused: true, hasPasskeys }),
     ],
     button: 'Continue',
@@ -189,17 +188,16 @@ type LoginState = {
 };
 
 const sendLogin = async (context: PageContext, target: LoginTarget, state: LoginState) => {
-  const { username = '', problem = null, notice, isEnrolling = false } = state;
+  const { username = '', problem = null, notice, isEnrolling } = state;
   const errors = problem?.fields;
   const hasPasskeys = await offersPasskeys(context);
   const isSsoRequired = problem?.code === 'sso-required';
   return sendLoginForm(context, target, {
-    title: 'Log in',
-    intro: welcome(target),
+    ...welcome(target),
     aside: isSsoRequired && html`<a href="${loginPath(target.next ?? '/')}">Log in with single sign-on</a>`,
-    notice: notice !== undefined && html`<p role="status">${notice}</p>`,
+    notice,
+    isEnrolling,
     fields: [
-      ...(isEnrolling ? [hiddenField('enrol', '1')] : []),
       emailField({
         name: 'username',
         value: username,
@@ -219,18 +217,19 @@ const sendLogin = async (context: PageContext, target: LoginTarget, state: Login
   });
 };
 
-const welcome = ({ branding: { login_title, login_subtitle, client_name } }: LoginTarget): Html => html`
-<h1>${login_title || `Welcome to ${client_name}`}</h1>
-${login_subtitle !== '' && html`<p class="lead">${login_subtitle}</p>`}`;
+const welcome = ({ branding: { login_title, login_subtitle, client_name } }: LoginTarget) => ({
+  title: 'Log in',
+  heading: login_title || `Welcome to ${client_name}`,
+  lead: login_subtitle,
+});
 
 /** The form for a user whose password is correct but expired: sets a new password, then logs in. */
 const sendExpired = async (context: PageContext, target: LoginTarget, { username, problem }: FailedLogin) => {
   const errors = problem?.fields;
   return sendLoginForm(context, target, {
     title: 'Password expired',
-    intro: html`
-<h1>Your password has expired</h1>
-<p class="lead">Choose a new password to log in.</p>`,
+    heading: 'Your password has expired',
+    lead: 'Choose a new password to log in.',
     fields: [
       emailField({ name: 'username', value: username, errors: errors?.username }),
       ...passwordChangeFields(errors, await context.passwordRules(username)),
@@ -242,8 +241,10 @@ const sendExpired = async (context: PageContext, target: LoginTarget, { username
 
 type LoginForm = {
   title: string;
-  intro: Html;
-  notice?: Html | false;
+  heading: string;
+  lead: string;
+  notice?: string | undefined;
+  isEnrolling?: boolean | undefined;
   fields: Html[];
   button: string;
   /** Another way to log in. */
@@ -254,20 +255,19 @@ type LoginForm = {
   formAction?: string;
 };
 
-const sendLoginForm = (context: PageContext, target: LoginTarget, form: LoginForm) => {
-  const { next, destination } = target;
-  const { title, notice = false, otherWay = false, problem, aside = false } = form;
-  const content = html`${form.intro}
-<form class="card" method="post" action="/login/">
-${notice}
-${problem?.code !== 'password_expired' && alertBox(problem)}
-${context.csrfField()}
-${next !== null && hiddenField('next', next)}
-${form.fields}
-<button>${form.button}</button>
+const sendLoginForm = (context: PageContext, { next, destination }: LoginTarget, form: LoginForm) => {
+  const { notice, fields, button, otherWay = false, aside = false, isEnrolling, ...page } = form;
+  return context.sendForm({
+    formAction: formActionSources(destination),
+    ...page,
+    action: '/login/',
+    alert: page.problem?.code === 'password_expired' ? null : page.problem,
+    hidden: { next, enrol: isEnrolling ? '1' : null },
+    body: html`${notice !== undefined && html`<p role="status">${notice}</p>`}
+${fields}
+<button>${button}</button>
 ${otherWay}
-<p class="aside">${aside || html`<a href="/password/reset/">Forgot your password?</a>`}</p>
-</form>`;
-  const formAction = form.formAction ?? formActionSources(destination);
-  return context.sendPage({ title, content, problem, formAction, hasScript: otherWay !== false });
+<p class="aside">${aside || html`<a href="/password/reset/">Forgot your password?</a>`}</p>`,
+    hasScript: otherWay !== false,
+  });
 };

@@ -7,7 +7,7 @@ import { acceptsSecureCookies } from '../gate/embed-cookie.ts';
 import { CSRF_FIELD } from '../middleware/credentials.ts';
 import { type ContextDeps, contextOf, lookUpCaller } from '../middleware/request-context.ts';
 import { type Page, sendPage } from './page-layout.ts';
-import { hiddenField } from './parts.ts';
+import { alertBox, hiddenField } from './parts.ts';
 
 export type Caller = ReturnType<typeof createCaller>;
 export type PageContext = ReturnType<typeof createPageContext>;
@@ -16,6 +16,21 @@ export type Pages = Readonly<Record<string, (context: PageContext) => Promise<Fa
 
 /** A page with the branding of the client whose site received the request, unless another is given. */
 type BrandedPage = Omit<Page, 'brand'> & Partial<Pick<Page, 'brand'>>;
+
+type FormPage = Omit<BrandedPage, 'content'> & {
+  /** By default the title. */
+  heading?: string;
+  lead?: string;
+  /** The path to which it is sent. */
+  action: string;
+  /** What is sent with the fields of the body. */
+  hidden?: Readonly<Record<string, string | null>>;
+  body: Html;
+  /** The error that is shown above the fields, if it is not `problem`. */
+  alert?: Problem | null;
+  /** Below the form. */
+  help?: string;
+};
 
 /** The request for a page, with what pages and their forms need to call procedures. */
 export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
@@ -35,6 +50,10 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
   const currentSession = async () => (await attempt(() => reader.sessions.current({}))).value;
   const send = async (page: BrandedPage) =>
     sendPage(reply, { ...page, brand: page.brand ?? (await getBranding()) });
+  const csrfField = (): Html => {
+    csrfToken ??= deps.csrf.issue(request, reply);
+    return hiddenField(CSRF_FIELD, csrfToken);
+  };
   return {
     request,
     reply,
@@ -56,10 +75,7 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     /** Calls the queries whose results the page shows. */
     reader,
 
-    csrfField: (): Html => {
-      csrfToken ??= deps.csrf.issue(request, reply);
-      return hiddenField(CSRF_FIELD, csrfToken);
-    },
+    csrfField,
 
     /** Checks the CSRF token of the form, then runs a mutation. */
     submit: <T>(mutate: (caller: Caller) => Promise<T>): Promise<Outcome<T>> =>
@@ -78,6 +94,21 @@ export const createPageContext = (reply: FastifyReply, deps: ContextDeps) => {
     /** Sends a page that has only a title and a card. */
     sendCard: ({ body, ...page }: Omit<BrandedPage, 'content'> & { body: Html }) =>
       send({ ...page, content: html`<h1>${page.title}</h1>\n<div class="card">\n${body}\n</div>` }),
+
+    /** Sends a page that has only a title and a form. */
+    sendForm: ({ heading, lead = '', action, hidden = {}, body, alert, help = '', ...page }: FormPage) => {
+      const { title, problem = null } = page;
+      const content = html`<h1>${heading ?? title}</h1>
+${lead !== '' && html`<p class="lead">${lead}</p>`}
+<form class="card" method="post" action="${action}">
+${alertBox(alert === undefined ? problem : alert)}
+${csrfField()}
+${Object.entries(hidden).map(([name, value]) => value !== null && hiddenField(name, value))}
+${body}
+</form>
+${help !== '' && html`<p class="lead">${help}</p>`}`;
+      return send({ ...page, content });
+    },
 
     /** The rules for a new password of this user. */
     passwordRules: async (email: string) => (await reader.passwords.check({ password: '', email })).rules,

@@ -2,14 +2,7 @@ import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { attempt, formField, type PageContext, type Pages, queryParameter } from './page-context.ts';
 import { loginPath, redirectTo } from './page-layout.ts';
-import {
-  alertBox,
-  emailField,
-  hiddenField,
-  hiddenUsername,
-  newPasswordField,
-  passwordChangeFields,
-} from './parts.ts';
+import { emailField, hiddenUsername, newPasswordField, passwordChangeFields } from './parts.ts';
 
 const PATH = '/password/change/';
 
@@ -27,17 +20,15 @@ export const passwordChangePages: Pages = {
 const sendForm = async (context: PageContext, problem: Problem | null = null) => {
   const user = await context.currentUser();
   if (!user) return redirectTo(context.reply, loginPath(PATH));
-  const content = html`
-<h1>Change your password</h1>
-<form class="card" method="post" action="${PATH}">
-${alertBox(problem)}
-${context.csrfField()}
-${hiddenUsername(user.email)}
+  return context.sendForm({
+    title: 'Change your password',
+    action: PATH,
+    problem,
+    body: html`${hiddenUsername(user.email)}
 ${passwordChangeFields(problem?.fields, await context.passwordRules(user.email))}
 <button>Change password</button>
-<p class="aside"><a href="/">Cancel</a></p>
-</form>`;
-  return context.sendPage({ title: 'Change your password', content, problem });
+<p class="aside"><a href="/">Cancel</a></p>`,
+  });
 };
 
 const sendConfirmation = (context: PageContext) =>
@@ -76,22 +67,18 @@ const setPassword = async (context: PageContext, token: string) => {
 const sendRequestForm = async (context: PageContext, failure?: { email: string; problem: Problem }) => {
   const { problem = null, email = '' } = failure ?? {};
   const isInvalidLink = problem?.code === 'invalid-link';
-  const title = isInvalidLink ? 'This link is no longer valid' : 'Forgot your password?';
-  const content = html`
-<h1>${title}</h1>
-<p class="lead">${
-    isInvalidLink
+  return context.sendForm({
+    title: isInvalidLink ? 'This link is no longer valid' : 'Forgot your password?',
+    lead: isInvalidLink
       ? 'It may have expired, or it was already used. Enter your email address to get a new link.'
-      : 'Enter your email address, and we will send you a link to reset your password.'
-  }</p>
-<form class="card" method="post" action="/password/reset/">
-${alertBox(isInvalidLink ? null : problem)}
-${context.csrfField()}
-${emailField({ name: 'email', value: email, errors: problem?.fields?.email, isFocused: true })}
+      : 'Enter your email address, and we will send you a link to reset your password.',
+    action: '/password/reset/',
+    problem,
+    alert: isInvalidLink ? null : problem,
+    body: html`${emailField({ name: 'email', value: email, errors: problem?.fields?.email, isFocused: true })}
 <button>Send reset link</button>
-<p class="aside"><a href="/login/">Back to login</a></p>
-</form>`;
-  return context.sendPage({ title, content, problem });
+<p class="aside"><a href="/login/">Back to login</a></p>`,
+  });
 };
 
 /** The same page for every address: it must not reveal which accounts exist. */
@@ -110,24 +97,17 @@ const sendPasswordForm = async (context: PageContext, token: string, problem: Pr
   const link = await attempt(() => context.reader.passwords.verifyToken({ token }));
   if (link.problem) return sendRequestForm(context, { email: '', problem: link.problem });
   const { email, rules } = link.value;
-  const content = html`
-<h1>Choose a new password</h1>
-<p class="lead">For ${email}</p>
-<form class="card" method="post" action="/password/reset/">
-${alertBox(problem)}
-${context.csrfField()}
-${hiddenField('token', token)}
-${hiddenUsername(email)}
-${newPasswordField({
-  name: 'password',
-  label: 'New password',
-  rules,
-  errors: problem?.fields?.password,
-  isFocused: true,
-})}
-<button>Set password</button>
-</form>`;
-  return context.sendPage({ title: 'Choose a new password', content, problem });
+  const errors = problem?.fields?.password;
+  return context.sendForm({
+    title: 'Choose a new password',
+    lead: `For ${email}`,
+    action: '/password/reset/',
+    problem,
+    hidden: { token },
+    body: html`${hiddenUsername(email)}
+${newPasswordField({ name: 'password', label: 'New password', rules, errors, isFocused: true })}
+<button>Set password</button>`,
+  });
 };
 
 const sendResetConfirmation = (context: PageContext) =>

@@ -14,7 +14,7 @@ import {
   queryParameter,
 } from './page-context.ts';
 import { codePath, enrolPath, formActionSources, homeUrl, localPath, redirectTo } from './page-layout.ts';
-import { alertBox, currentPasswordField, hiddenField, hiddenUsername, inputField } from './parts.ts';
+import { currentPasswordField, hiddenUsername, inputField } from './parts.ts';
 
 /** Enough for a chain of pages of the provider. */
 const COOKIE_MINUTES = 60;
@@ -182,14 +182,13 @@ const sendLink = async (
   const link = await context.openServices().ssoLogins.readLink(state, context.browser.sso.value);
   const { home_location } = await context.getBranding();
   const isCodeWrong = problem?.code === 'invalid-otp';
-  const content = html`
-<h1>Connect your account</h1>
-<p class="lead">You have an account as ${link.email}. Enter its password once; afterwards you log in with ${link.name}.</p>
-<form class="card" method="post" action="/sso/link/">
-${alertBox(problem)}
-${context.csrfField()}
-${hiddenField('state', state)}
-${hiddenUsername(link.email)}
+  return context.sendForm({
+    title: 'Connect your account',
+    lead: `You have an account as ${link.email}. Enter its password once; afterwards you log in with ${link.name}.`,
+    action: '/sso/link/',
+    problem,
+    hidden: { state },
+    body: html`${hiddenUsername(link.email)}
 ${currentPasswordField({ label: 'Password', errors: problem?.fields?.password, isFocused: !isCodeWrong })}
 ${
   link.hasSecondFactor &&
@@ -202,10 +201,9 @@ ${
   })
 }
 <button>Connect and log in</button>
-<p class="aside"><a href="/password/reset/">Forgot your password?</a></p>
-</form>`;
-  const formAction = formActionSources(link.next ?? homeUrl(home_location));
-  return context.sendPage({ title: 'Connect your account', content, problem, formAction });
+<p class="aside"><a href="/password/reset/">Forgot your password?</a></p>`,
+    formAction: formActionSources(link.next ?? homeUrl(home_location)),
+  });
 };
 
 /** Shows what a login would do, to the admin who tests a connection. */
