@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Actor } from '../src/services/access/actor.ts';
-import { AUDIT_ACTIONS } from '../src/services/audit/audit.ts';
 import { type AuditRow, seesAuditOf } from '../src/services/audit/audit-trail.ts';
+import { AUDIT_ACTIONS } from '../src/services/audit/event-types.ts';
 import { OperationKey } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Output, Text } from './schemas/fields.ts';

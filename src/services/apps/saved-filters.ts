@@ -6,7 +6,7 @@ import { afterCursor, cursorRow, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { appVisibleTo } from '../access/visibility.ts';
-import type { AuditAction } from '../audit/audit.ts';
+import type { ActionOn } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { isForHolder } from '../users/addresses.ts';
 import type { ItemPageRequest } from './app-rows.ts';
@@ -82,7 +82,7 @@ export const createSavedFilters = ({ em, clock, audit }: UnitOfWork) => ({
     }),
 });
 
-const eventOf = (action: AuditAction, actor: Actor, hash: string) => {
+const eventOf = (action: ActionOn<'saved-filter'>, actor: Actor, hash: string) => {
   return { action, actor, target: actor.email, details: { hash } };
 };
 

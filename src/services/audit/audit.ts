@@ -1,112 +1,13 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { CLIENT_ROLES } from '../access/permissions.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
+import type { AuditAction, DetailsOf } from './event-types.ts';
 
-/** Every action that the audit trail records: `{noun}.{verb}`. */
-export const AUDIT_ACTIONS = [
-  'access-request.approve',
-  'access-request.close',
-  'access-request.create',
-  'access-request.deny',
-  'access-request.withdraw',
-  'access-view.create',
-  'access-view.deactivate',
-  'access-view.update',
-  'access-view.use',
-  'app.clear-cache',
-  'app.fetch-package',
-  'app.load-package',
-  'app.remove',
-  'app.rollback-package',
-  'app.update',
-  ...CLIENT_ROLES.flatMap(({ given, ended }) => [given, ended]),
-  'client.change-factor-policy',
-  'client.close',
-  'client.create',
-  'client.remove',
-  'client.reopen',
-  'client.update',
-  'connection.create',
-  'connection.remove',
-  'connection.test',
-  'connection.update',
-  'domain.add',
-  'domain.lapse',
-  'domain.remove',
-  'domain.verify',
-  'domain.vouch',
-  'grant.expire',
-  'grant.update',
-  'group.create',
-  'group.remove',
-  'group.update',
-  'identity.link',
-  'identity.note-address',
-  'identity.unlink',
-  'invitation.accept',
-  'invitation.copy-link',
-  'invitation.create',
-  'invitation.renew',
-  'invitation.resend',
-  'invitation.revoke',
-  'invitation.update',
-  'login.expired',
-  'login.fail',
-  'login.session',
-  'login.sso-fail',
-  'login.token',
-  'mail.read-link',
-  'mail.retry',
-  'membership.reactivate',
-  'membership.remove',
-  'membership.suspend',
-  'membership.update',
-  'mfa.challenge',
-  'mfa.detect-copy',
-  'mfa.enroll',
-  'mfa.fail',
-  'mfa.remove',
-  'mfa.rename',
-  'mfa.renew-recovery-codes',
-  'mfa.reset',
-  'mfa.use-recovery-code',
-  'password.change',
-  'password.request-reset',
-  'password.reset',
-  'request.refused',
-  'saved-filter.create',
-  'saved-filter.delete',
-  'saved-filter.update',
-  'session.confirm',
-  'session.end',
-  'session.end-by-provider',
-  'site.create',
-  'token.create',
-  'token.refresh',
-  'token.revoke',
-  'signing-key.rotate',
-  'ticket.revoke',
-  'user.cancel-email',
-  'user.change-apps',
-  'user.change-email',
-  'user.create',
-  'user.deactivate',
-  'user.erase',
-  'user.export',
-  'user.revoke-sessions',
-  'user.import',
-  'user.make-superuser',
-  'user.preview',
-  'user.reactivate',
-  'user.request-email',
-  'user.undo-email',
-  'user.update-roles',
-  'user.update',
-] as const;
+export type { AuditAction, DetailsOf } from './event-types.ts';
 
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+/** The actions on one kind of resource. */
+export type ActionOn<Noun extends string> = AuditAction & `${Noun}.${string}`;
 
 /**
  * What happens to an account as a whole, not in one of the clients of the person. Superusers and staff work for all clients: their
@@ -146,8 +47,7 @@ export type Origin = { requestId: string | null; address: string | null };
 
 export const NO_ORIGIN: Origin = { requestId: null, address: null };
 
-export type AuditEvent = {
-  action: AuditAction;
+export type AuditEvent = Happening<AuditAction> & {
   /** Null for anonymous callers and for the service. */
   actor: { email: string } | null;
   /** Email address, slug or domain of the changed resource. */
@@ -156,9 +56,12 @@ export type AuditEvent = {
   clients?: readonly number[];
   /** Of someone who does not belong to the clients: the entry has no network address. */
   isForeign?: boolean;
-  /** What changed. Names and numbers only, never a password, token or link, nor a value derived from one. */
-  details?: Record<string, unknown>;
 };
+
+/** One of these actions, with its details: what changed. Names and numbers only, never a password, token or link, nor a value derived from one. */
+export type Happening<Action extends AuditAction> = {
+  [A in Action]: { action: A; details?: DetailsOf<A> };
+}[Action];
 
 export type Audit = {
   record: (tx: Em, events: readonly AuditEvent[]) => Promise<void>;

@@ -4,6 +4,7 @@ import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, requireConfirmation } from '../access/actor.ts';
+import type { Happening } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -55,19 +56,15 @@ const readConfirmation = async (tx: Em, credential: Credential | null) => {
   return rows[0];
 };
 
-type OwnAction = 'mfa.enroll' | 'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes';
+type OwnChange = Happening<'mfa.enroll' | 'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes'>;
 
 /** Records a change of the actor's own factors. */
 export const recordOwn = async (
   { audit }: Pick<UnitOfWork, 'audit'>,
   tx: Em,
   actor: Actor,
-  action: OwnAction,
-  details: Record<string, unknown> = {},
-) =>
-  audit.record(tx, [
-    { action, actor, target: actor.email, clients: await clientIdsOf(tx, actor.id), details },
-  ]);
+  change: OwnChange,
+) => audit.record(tx, [{ ...change, actor, target: actor.email, clients: await clientIdsOf(tx, actor.id) }]);
 
 /** Mails to the user about a change of theirs. */
 export const FACTOR_MAILS = {
@@ -134,7 +131,7 @@ export const completeEnrolment = async (
   await recordFirstProof(tx, actor, methods);
   const notice = { userId: actor.id, now, address: unit.origin.address };
   await enqueueFactorNotice(tx, FACTOR_MAILS[kind].added, notice);
-  await recordOwn(unit, tx, actor, 'mfa.enroll', { id, kind, name });
+  await recordOwn(unit, tx, actor, { action: 'mfa.enroll', details: { id, kind, name } });
   return isFirst ? replaceRecoveryCodes(tx, actor.id) : [];
 };
 

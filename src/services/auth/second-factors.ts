@@ -60,7 +60,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
           .where('confirmed_at', 'is not', null)
           .returning(['id', 'kind', 'name', 'last_used_at', CONFIRMED_AT])
           .executeTakeFirstOrThrow(() => notFound('second factor'));
-        await recordOwn(unit, tx, actor, 'mfa.rename', { id, name });
+        await recordOwn(unit, tx, actor, { action: 'mfa.rename', details: { id, name } });
         return renamed;
       }),
 
@@ -80,7 +80,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
         if (!(await hasSecondFactor(tx, actor.id))) await deleteFactors(tx, actor.id);
         const notice = { userId: actor.id, now, address: origin.address };
         await enqueueFactorNotice(tx, FACTOR_MAILS[kind].removed, notice);
-        await recordOwn(unit, tx, actor, 'mfa.remove', { id, kind, name });
+        await recordOwn(unit, tx, actor, { action: 'mfa.remove', details: { id, kind, name } });
       }),
 
     /**
@@ -90,7 +90,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
     renewRecoveryCodes: (actor: Actor): Promise<string[]> =>
       changeOwnFactors(unit, actor, async (tx, { isFirst }) => {
         if (isFirst) throw notFound('second factor');
-        await recordOwn(unit, tx, actor, 'mfa.renew-recovery-codes');
+        await recordOwn(unit, tx, actor, { action: 'mfa.renew-recovery-codes' });
         return replaceRecoveryCodes(tx, actor.id);
       }),
 

@@ -8,7 +8,7 @@ import { type Actor, requireClientAdmin, requireRecentPassword } from '../access
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
-import { type AuditAction, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import { type ActionOn, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { editEntity } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AccessViewRow, accessViewRows, readAccessView } from './access-views.ts';
@@ -37,7 +37,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
   const record = async (
     tx: Em,
     actor: Actor,
-    action: AuditAction,
+    action: ActionOn<'access-view'>,
     view: AccessViewRow,
     changes?: Changes,
   ) => {

@@ -6,7 +6,7 @@ import { type Actor, requireClientAdmin } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewManagedBy, hasIdOrKey } from '../access/visibility.ts';
 import { appRow } from '../apps/app-rows.ts';
-import type { AuditEvent } from '../audit/audit.ts';
+import type { AuditEvent, DetailsOf } from '../audit/audit.ts';
 import { deleteInBatches } from '../pruning.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
@@ -32,7 +32,9 @@ export const createTicketRevocations = ({ em, audit }: UnitOfWork) => {
       .where(accessViewManagedBy(actor))
       .executeTakeFirstOrThrow(() => notFound('access view'));
 
-  type Found = { revoked: RevokedTickets } & Pick<AuditEvent, 'target' | 'clients' | 'details'>;
+  type Found = { revoked: RevokedTickets } & Pick<AuditEvent, 'target' | 'clients'> & {
+      details?: DetailsOf<'ticket.revoke'>;
+    };
   const find = async (tx: Em, actor: Actor, { access_view, user, app_id }: Named): Promise<Found> => {
     if (access_view !== undefined) {
       const { id, slug, client_id } = await findView(tx, actor, access_view);

@@ -8,7 +8,6 @@ import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts'
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
-import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import { readClient } from '../clients/clients.ts';
 import { mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -72,7 +71,7 @@ export const createInvitations = (unit: UnitOfWork) => {
     if (!details) throw notFound('invitation');
     return details;
   };
-  const record = (tx: Em, action: AuditAction, actor: Actor, invitation: Invitation) =>
+  const record = (tx: Em, action: PlainAction, actor: Actor, invitation: Invitation) =>
     audit.record(tx, [eventOf(action, actor, invitation)]);
 
   return {
@@ -151,8 +150,14 @@ export const createInvitations = (unit: UnitOfWork) => {
         const isRenamed = names.first_name !== undefined || names.last_name !== undefined;
         if (apps || groups || end !== undefined || extra || isRenamed) {
           const event = eventOf('invitation.update', actor, invitation);
-          const changed = { extra: extra && 'changed', name: isRenamed ? 'changed' : undefined };
-          const details = { ...event.details, apps, groups, apps_expire_at: end, ...changed };
+          const changed = { extra: extra && CHANGED, name: isRenamed ? CHANGED : undefined };
+          const details = {
+            ...event.details,
+            apps,
+            groups,
+            apps_expire_at: end ? end.toISOString() : end,
+            ...changed,
+          };
           await audit.record(tx, [{ ...event, details }]);
         }
         return readInvitation(tx, actor, invitation.id);
@@ -202,7 +207,12 @@ export const createInvitations = (unit: UnitOfWork) => {
   };
 };
 
-const eventOf = (action: AuditAction, actor: Actor, { id, email, client }: Invitation): AuditEvent => {
+/** Instead of personal data. */
+const CHANGED = 'changed' as const;
+
+type PlainAction = 'invitation.copy-link' | 'invitation.revoke' | 'invitation.update';
+
+const eventOf = <A extends PlainAction>(action: A, actor: Actor, { id, email, client }: Invitation) => {
   return { action, actor, target: email, clients: [client.id], details: { id } };
 };
 

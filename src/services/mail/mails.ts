@@ -11,7 +11,7 @@ import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { clientVisibleTo, isOutsideSharedTime } from '../access/visibility.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
-import type { AuditAction } from '../audit/audit.ts';
+import type { ActionOn } from '../audit/audit.ts';
 import { withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -67,7 +67,7 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
   const isRecipient = async (actor: Actor, email: string) =>
     hasAddress('mail.recipient', 'mail.created_at', await readAddressesOf(em, actor, email));
 
-  const record = async (tx: Em, action: AuditAction, actor: Actor, row: MailRow) => {
+  const record = async (tx: Em, action: ActionOn<'mail'>, actor: Actor, row: MailRow) => {
     const clients = row.client_id === null ? await clientIdsOf(tx, row.user_id ?? 0) : [row.client_id];
     const details = { id: row.id, kind: row.kind };
     await audit.record(tx, [{ action, actor, target: row.recipient, clients, details }]);

@@ -9,7 +9,7 @@ import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import type { AuditAction } from '../audit/audit.ts';
+import type { ActionOn } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { domainOf, isProved } from './domains.ts';
@@ -46,7 +46,7 @@ const MAX_CONNECTIONS = 20;
 export const createConnections = (unit: UnitOfWork) => {
   const { em, clock, audit, connectionSecrets, identityProvider } = unit;
 
-  const record = (tx: Em, action: AuditAction, actor: Actor, row: ConnectionRow, details = {}) =>
+  const record = (tx: Em, action: ActionOn<'connection'>, actor: Actor, row: ConnectionRow, details = {}) =>
     audit.record(tx, [
       { action, actor, target: row.name, clients: [row.client], details: { id: row.id, ...details } },
     ]);

@@ -10,7 +10,7 @@ import { newSecret } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import type { Audit, AuditAction } from '../audit/audit.ts';
+import type { ActionOn, Audit } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
@@ -26,7 +26,7 @@ const TAKEN = { domain: ['Another client has verified this domain.'] };
 
 /** Domains of email addresses that a client has proved to own. */
 export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) => {
-  const record = (tx: Em, action: AuditAction, actor: Actor, { id, domain, client }: DomainRow) =>
+  const record = (tx: Em, action: ActionOn<'domain'>, actor: Actor, { id, domain, client }: DomainRow) =>
     audit.record(tx, [{ action, actor, target: domain, clients: [client], details: { id } }]);
 
   const requireManager = async (tx: Em, actor: Actor, clientId: number): Promise<void> => {

@@ -10,7 +10,7 @@ import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { APP_ACCESS, userClientVisibleTo } from '../access/visibility.ts';
-import type { AuditAction } from '../audit/audit.ts';
+import type { ActionOn, DetailsOf } from '../audit/audit.ts';
 import { enqueueDecisionMail, enqueueRequestMails } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressOf, isForHolder } from './addresses.ts';
@@ -32,9 +32,15 @@ type Approval = Denial & { expires_at?: Date | null | undefined };
 
 /** Requests of people for apps of their clients, and the decisions about them. */
 export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
-  const record = (tx: Em, action: AuditAction, actor: Actor, row: RequestRow, details: object = {}) => {
+  const record = (
+    tx: Em,
+    action: ActionOn<'access-request'>,
+    actor: Actor,
+    row: RequestRow,
+    terms: Pick<DetailsOf<typeof action>, 'days' | 'expires_at'> = {},
+  ) => {
     const about = { actor, target: row.email, clients: [row.client] };
-    return audit.record(tx, [{ action, ...about, details: { id: row.id, app: row.app, ...details } }]);
+    return audit.record(tx, [{ action, ...about, details: { id: row.id, app: row.app, ...terms } }]);
   };
 
   return {
@@ -115,7 +121,9 @@ export const createAccessRequests = ({ em, clock, audit }: Pick<UnitOfWork, 'em'
         await grantApp({ tx, now, audit }, actor, app, email, grant);
         await enqueueDecisionMail(tx, id, now);
         const row = await readRequest(tx, actor, id);
-        await record(tx, 'access-request.approve', actor, row, { expires_at: expiresAt });
+        await record(tx, 'access-request.approve', actor, row, {
+          expires_at: expiresAt?.toISOString() ?? null,
+        });
         return outputFor(actor)(row);
       }),
 

@@ -2,7 +2,6 @@ import { EmailChange } from '../../../entities/email-change.ts';
 import type { User } from '../../../entities/user.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import type { AuditAction } from '../audit/audit.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { moveUsageDays, ownAppsAmong, usedApps } from '../usage/usage-days.ts';
@@ -14,7 +13,7 @@ export const UNDO_DAYS = 7;
 export type AddressChange = {
   user: User;
   to: string;
-  action: AuditAction & `user.${string}`;
+  action: 'user.change-email' | 'user.undo-email';
   actor: { email: string };
   /** The request that was confirmed. Without one, a change is added. */
   requestId?: number;

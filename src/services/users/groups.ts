@@ -8,7 +8,7 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { isNotErased } from '../access/visibility.ts';
-import type { AuditAction } from '../audit/audit.ts';
+import type { ActionOn, DetailsOf } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import { requireExpected } from '../edits.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
@@ -27,8 +27,13 @@ type GroupChanges = { [K in keyof GroupInput]?: GroupInput[K] | undefined } & {
 
 /** Teams of a client: their members have their apps. */
 export const createGroups = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => {
-  const record = (tx: Em, action: AuditAction, actor: Actor, { client, name }: GroupRow, details: object) =>
-    audit.record(tx, [{ action, actor, target: name, clients: [client], details: { ...details } }]);
+  const record = (
+    tx: Em,
+    action: ActionOn<'group'>,
+    actor: Actor,
+    { client, name }: GroupRow,
+    details: DetailsOf<typeof action>,
+  ) => audit.record(tx, [{ action, actor, target: name, clients: [client], details }]);
 
   /** Locks the group, so that of two changes the second starts from the outcome of the first. */
   const lockGroup = async (tx: Em, actor: Actor, clientId: number, id: number) => {
