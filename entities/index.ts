@@ -8,6 +8,7 @@ import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
 import { EmailChange } from './email-change.ts';
 import { ErasureSchema } from './erasure.ts';
+import { Event, UnpublishedEvent } from './event.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
@@ -65,6 +66,8 @@ export const entities = [
   OutboxMailSchema,
   SavedFilter,
   AuditEntry,
+  Event,
+  UnpublishedEvent,
   BackupSchema,
   ErasureSchema,
   Operation,

@@ -5,6 +5,7 @@ import { appPackagesRouter, appsRouter } from './apps.ts';
 import { attentionRouter } from './attention.ts';
 import { auditRouter } from './audit.ts';
 import { brandingRouter, clientsRouter } from './clients.ts';
+import { eventsRouter } from './events.ts';
 import { grantsRouter } from './grants.ts';
 import { groupsRouter } from './groups.ts';
 import { invitationsRouter } from './invitations.ts';
@@ -48,6 +49,7 @@ export const appRouter = router({
   appPackages: appPackagesRouter,
   environment: environmentRouter,
   audit: auditRouter,
+  events: eventsRouter,
   mail: mailRouter,
   operations: operationsRouter,
   access: accessRouter,

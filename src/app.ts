@@ -32,6 +32,7 @@ import { enqueuePolicyReminders } from './services/auth/factor-notices.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { pruneRemovedUsage } from './services/clients/removals.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
+import { maintainEvents } from './services/events/events.ts';
 import { pruneEmbeds } from './services/gate/embeds.ts';
 import { createSigningKeys, JWKS_MAX_AGE_SECONDS } from './services/gate/signing-keys.ts';
 import { pruneTickets } from './services/gate/ticket-revocations.ts';
@@ -265,6 +266,7 @@ const maintenanceTasks = ({
   },
   embeds: () => pruneEmbeds(orm.em.fork()),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
+  events: () => maintainEvents(orm.em.fork()),
   audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),
   operations: () => {
     const { auditRetentionDays: auditDays, idempotencyHours } = config;

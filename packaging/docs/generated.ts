@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { PROJECT } from '../compile.ts';
+import { eventsTable } from './events-table.ts';
 import { metricsTable } from './metrics-table.ts';
 import { restTables } from './rest-tables.ts';
 import { screensTable } from './screens-table.ts';
@@ -14,6 +15,7 @@ const docsFile = (name: string): string => join(PROJECT, 'docs', name);
 /** Documents with one generated block. The text around the block is written by hand. */
 export const GENERATED_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: docsFile('console.md'), generate: screensTable },
+  { file: docsFile('events.md'), generate: eventsTable },
   { file: docsFile('metrics.md'), generate: metricsTable },
   { file: docsFile('rest.md'), generate: restTables },
   { file: docsFile('settings.md'), generate: settingsTable },

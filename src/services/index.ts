@@ -22,6 +22,7 @@ import { createRemovals } from './clients/removals.ts';
 import { createBranding, createEnvironment, createSites } from './clients/sites.ts';
 import { createErasures } from './data-rights/erasures.ts';
 import { createUserExports } from './data-rights/user-exports.ts';
+import { createEvents } from './events/events.ts';
 import { createAccessExplanation } from './gate/access-explanation.ts';
 import { createAccessViewChanges } from './gate/access-view-changes.ts';
 import { createAccessViews } from './gate/access-views.ts';
@@ -139,6 +140,7 @@ const factories = {
   appPackages: createAppPackages,
   environment: createEnvironment,
   auditTrail: createAuditTrail,
+  events: createEvents,
   refusals: createRefusals,
   mails: createMails,
   attention: createAttention,

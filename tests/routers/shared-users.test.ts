@@ -83,6 +83,7 @@ const otherView = async (app: TestApp) => {
     matrix: await globex.access.matrix({ id: 2 }),
     grants: await globex.access.listByUser({ email: SHARED }),
     audit: await globex.audit.list({}),
+    events: await globex.events.list({ limit: 1_000 }),
     mails: await globex.mail.list({}),
     timeline: await globex.mail.timeline({ email: SHARED }),
     views: await globex.accessViews.list({}),

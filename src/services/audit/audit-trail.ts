@@ -63,7 +63,7 @@ export const seesAuditOf = (actor: Actor, clientId: number): boolean =>
  * If an entry also concerns clients of others, client admins see what was changed, but neither values, nor the reason, nor the network
  * address.
  */
-const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
+export const redactFor = (actor: Actor, row: AuditRow): AuditRow => {
   // It counts the rows of all clients.
   if (row.action === 'user.erase' && !canViewAll(actor)) return { ...row, details: {}, address: null };
   if (row.client_ids.every((id) => seesAuditOf(actor, id))) return row;

@@ -70,7 +70,7 @@ export type Audit = {
 };
 
 /**
- * Writes the audit trail. Entries are written in the same transaction as the change that they record. An address that was
+ * Writes the audit trail, whose entries are also events for those who follow what happens. Entries are written in the same transaction as the change that they record. An address that was
  * erased while its request was running, and that has neither an account nor an invitation now, is replaced.
  */
 export const createAudit = (
@@ -99,7 +99,7 @@ export const createAudit = (
       details: { ...details, ...common },
     }));
     await sql`
-      insert into audit_entries
+      with recorded as (insert into audit_entries
         (occurred_at, request_id, address, action, actor_email, target, client_ids, details)
       select now, ${origin.requestId}::varchar, case when not is_foreign then ${origin.address}::varchar end, action,
         coalesce(case when has_erasures then audited_pseudonym_of(actor, actor_digest, now, '{}') end, actor),
@@ -110,7 +110,9 @@ export const createAudit = (
       from (select exists (select from erasures), ${now}::timestamptz) as erased (has_erasures, now),
         json_to_recordset(${JSON.stringify(rows)}::json) as event
           (action text, is_foreign boolean, actor text, actor_digest text, target text, target_digest text,
-            clients int[], details json)`.execute(kysely(tx));
+            clients int[], details json)
+      returning id)
+      insert into unpublished_events (entry_id) select id from recorded`.execute(kysely(tx));
   },
   withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
 });

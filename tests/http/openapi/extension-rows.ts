@@ -366,6 +366,7 @@ const aboutTenants: Step[] = [
   { line: `PATCH /jb/users/${GRACE}/roles/`, as: ROOT, body: { is_staff: true } },
   { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
   { line: 'GET /jb/audit/', as: ROOT },
+  { line: 'GET /jb/events/?types=user.updated', as: ACME },
 ];
 
 const aboutManyUsers = async (app: TestApp): Promise<Step[]> => {

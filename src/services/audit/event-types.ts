@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import { CLIENT_ROLES, type ClientRole } from '../access/permissions.ts';
+
+const Id = z.int();
+const AppId = z.string();
+const Email = z.string();
+const Time = z.iso.datetime();
+/** The old and the new value. Both are null for those who may not know the values. */
+const Changed = z.object({ from: z.unknown(), to: z.unknown() });
+/** The changed columns, each with its old and new value, beside other fields. */
+const WithColumns = <S extends z.ZodRawShape>(shape: S) => z.looseObject(shape);
+
+const Nothing = z.object({});
+const Numbered = z.object({ id: Id });
+/** `days`: those asked for. `expires_at`: when the grant ends. */
+const Request = z.object({
+  id: Id,
+  app: AppId,
+  days: z.int().nullable().optional(),
+  expires_at: Time.nullable().optional(),
+});
+const AccessView = WithColumns({
+  access_view: Id.nullable(),
+  user: Email.optional(),
+  is_one_time: z.boolean().optional(),
+});
+const Provider = WithColumns({ id: Id, issuer: z.unknown().optional() });
+const Connection = z.object({ connection: Id, name: z.string() });
+const Package = WithColumns({
+  version: Changed,
+  stacks: z.object({
+    added: z.array(z.string()),
+    removed: z.array(z.string()),
+    renamed: z.array(z.object({ slug: z.string(), from: z.string(), to: z.string() })),
+  }),
+});
+const AddedOrRemoved = <T extends z.ZodType>(item: T) =>
+  z.object({ added: z.array(item).optional(), removed: z.array(item).optional() });
+const Group = z.object({
+  name: Changed.optional(),
+  members: AddedOrRemoved(Email).optional(),
+  apps: AddedOrRemoved(AppId).optional(),
+});
+const Grants = z.object({ granted: z.array(AppId), revoked: z.array(AppId) });
+const Invited = z.object({ id: Id, apps: z.array(z.string()), groups: z.array(Id).readonly().optional() });
+const Mail = z.object({ id: Id, kind: z.string() });
+const Factor = z.object({ id: Id, kind: z.string(), name: z.string() });
+const Token = z.object({ id: Id, name: z.string() });
+const Refusal = z.object({ request: z.string(), problem: z.string() });
+const SavedFilter = z.object({ hash: z.string() });
+const Counts = z.record(z.string(), z.int());
+const Login = z.object({
+  connection: Id.optional(),
+  name: z.string().optional(),
+  passkey: Id.optional(),
+});
+
+const event = <const T extends string, D extends z.ZodType>(type: T, data: D) => ({ type, data });
+
+/** Of the roles in single clients, whose actions are `client.add-{role}` and `client.remove-{role}`. */
+const ROLE_EVENTS = Object.fromEntries(
+  CLIENT_ROLES.flatMap(({ given, ended }) => [
+    [given, event(`${given.replace('add-', '')}_added`, Nothing)],
+    [ended, event(`${ended.replace('remove-', '')}_removed`, Nothing)],
+  ]),
+) as Record<ClientRole['given' | 'ended'], { type: string; data: typeof Nothing }>;
+
+/**
+ * What the audit trail records: by its action (`{noun}.{verb}`), the type of the event that others hear, and its data. A change that
+ * belongs to a larger one also has `operation`, and `is_undo`. Add fields freely; a field that changes its meaning or goes is a new type.
+ */
+const EVENTS = {
+  'access-request.approve': event('access_request.approved', Request),
+  'access-request.close': event('access_request.closed', Request),
+  'access-request.create': event('access_request.created', Request),
+  'access-request.deny': event('access_request.denied', Request),
+  'access-request.withdraw': event('access_request.withdrawn', Request),
+  'access-view.create': event('access_view.created', AccessView),
+  'access-view.deactivate': event('access_view.deactivated', AccessView),
+  'access-view.update': event('access_view.updated', AccessView),
+  'access-view.use': event('access_view.used', AccessView),
+  'app.clear-cache': event('app.cache_cleared', z.object({ app_id: AppId })),
+  'app.fetch-package': event('app.package_fetched', z.object({ version: z.string(), sha256: z.string() })),
+  'app.load-package': event('app.loaded', Package),
+  'app.remove': event('app.removed', z.looseObject({ id: AppId })),
+  'app.rollback-package': event('app.rolled_back', Package),
+  'app.update': event('app.updated', WithColumns({})),
+  ...ROLE_EVENTS,
+  'client.change-factor-policy': event('client.factor_policy_changed', WithColumns({})),
+  'client.close': event('client.closed', Nothing),
+  'client.create': event('client.created', z.object({ id: Id.optional(), site: Id.optional() })),
+  'client.remove': event('client.removed', z.looseObject({ id: Id })),
+  'client.reopen': event('client.reopened', Nothing),
+  'client.update': event('client.updated', WithColumns({})),
+  'connection.create': event('connection.created', Provider),
+  'connection.remove': event('connection.removed', Provider),
+  'connection.test': event('connection.tested', Provider),
+  'connection.update': event('connection.updated', Provider),
+  'domain.add': event('domain.added', Numbered),
+  'domain.lapse': event('domain.lapsed', Numbered),
+  'domain.remove': event('domain.removed', Numbered),
+  'domain.verify': event('domain.verified', Numbered),
+  'domain.vouch': event('domain.vouched', Numbered),
+  'grant.expire': event('grant.expired', Grants.pick({ revoked: true })),
+  'grant.update': event('grant.updated', WithColumns({ app: AppId })),
+  'group.create': event('group.created', Group),
+  'group.remove': event('group.removed', Group),
+  'group.update': event('group.updated', Group),
+  'identity.link': event('identity.linked', Connection),
+  'identity.note-address': event('identity.address_noted', z.object({ email: Email })),
+  'identity.unlink': event('identity.unlinked', Connection),
+  'invitation.accept': event('invitation.accepted', Invited),
+  'invitation.copy-link': event('invitation.link_copied', Numbered),
+  'invitation.create': event('invitation.created', Invited),
+  'invitation.renew': event('invitation.renewed', Invited),
+  'invitation.resend': event('invitation.resent', Numbered),
+  'invitation.revoke': event('invitation.revoked', Numbered),
+  'invitation.update': event(
+    'invitation.updated',
+    Invited.partial().extend({
+      apps_expire_at: Time.nullish(),
+      extra: z.literal('changed').optional(),
+      name: z.literal('changed').optional(),
+    }),
+  ),
+  'login.expired': event('login.password_expired', Nothing),
+  'login.fail': event('login.failed', Nothing),
+  'login.session': event('login.succeeded', Login),
+  'login.sso-fail': event(
+    'login.sso_failed',
+    Connection.extend({ reason: z.string(), detail: z.string().optional() }),
+  ),
+  'login.token': event('login.token_created', Nothing),
+  'mail.read-link': event('mail.link_read', Mail),
+  'mail.retry': event('mail.retried', Mail),
+  'membership.reactivate': event('membership.reactivated', Nothing),
+  'membership.remove': event('membership.ended', Nothing),
+  'membership.suspend': event('membership.suspended', Nothing),
+  'membership.update': event('membership.updated', WithColumns({})),
+  'mfa.challenge': event('mfa.challenged', z.object({ enrol: z.boolean().optional() })),
+  'mfa.detect-copy': event('mfa.copy_detected', Nothing),
+  'mfa.enroll': event('mfa.enrolled', Factor),
+  'mfa.fail': event('mfa.failed', Nothing),
+  'mfa.remove': event('mfa.removed', Factor),
+  'mfa.rename': event('mfa.renamed', Factor.omit({ kind: true })),
+  'mfa.renew-recovery-codes': event('mfa.recovery_codes_renewed', Nothing),
+  'mfa.reset': event('mfa.reset', z.object({ reason: z.string().optional() })),
+  'mfa.use-recovery-code': event('mfa.recovery_code_used', Nothing),
+  'password.change': event('password.changed', Nothing),
+  'password.request-reset': event('password.reset_requested', z.object({ kind: z.string().optional() })),
+  'password.reset': event('password.reset', Nothing),
+  'request.refused': event('request.refused', Refusal),
+  'saved-filter.create': event('saved_filter.created', SavedFilter),
+  'saved-filter.delete': event('saved_filter.deleted', SavedFilter),
+  'saved-filter.update': event('saved_filter.updated', SavedFilter),
+  'session.confirm': event('session.confirmed', Nothing),
+  'session.end': event('session.ended', Nothing),
+  'session.end-by-provider': event('session.ended_by_provider', Connection),
+  'signing-key.rotate': event('signing_key.rotated', Nothing),
+  'site.create': event('site.created', z.object({ id: Id.optional(), name: z.string().optional() })),
+  'ticket.revoke': event('tickets.revoked', z.object({ access_view: Id.optional() })),
+  'token.create': event('token.created', Token),
+  'token.refresh': event('token.refreshed', Token.extend({ new_id: Id })),
+  'token.revoke': event('token.revoked', Token),
+  'user.cancel-email': event('user.email_change_cancelled', Nothing),
+  'user.change-apps': event('user.apps_changed', Grants),
+  'user.change-email': event('user.email_changed', z.object({ email: Changed })),
+  'user.create': event('user.created', Connection.partial()),
+  'user.deactivate': event('user.deactivated', Nothing),
+  'user.erase': event('user.erased', Counts),
+  'user.export': event('user.exported', Nothing),
+  'user.import': event('user.imported', Nothing),
+  'user.make-superuser': event('user.made_superuser', Nothing),
+  'user.preview': event('user.previewed', Nothing),
+  'user.reactivate': event('user.reactivated', Nothing),
+  'user.request-email': event('user.email_change_requested', Nothing),
+  'user.revoke-sessions': event('user.sessions_revoked', Nothing),
+  'user.undo-email': event('user.email_change_undone', z.object({ email: Changed })),
+  'user.update': event('user.updated', WithColumns({})),
+  'user.update-roles': event('user.roles_updated', WithColumns({})),
+};
+
+export type AuditAction = keyof typeof EVENTS;
+
+/** The details that an action records. */
+export type DetailsOf<A extends AuditAction> = z.input<(typeof EVENTS)[A]['data']>;
+
+export const AUDIT_ACTIONS = Object.keys(EVENTS) as AuditAction[];
+
+/** All types of events, with the shapes of their data. */
+export const EVENT_TYPES = Object.values(EVENTS);
+
+/** The type of the event that an action is. */
+export const eventTypeOf = (action: AuditAction): string => EVENTS[action].type;
+
+/** The actions that are events of these types. */
+export const actionsOf = (types: readonly string[]): AuditAction[] =>
+  AUDIT_ACTIONS.filter((action) => types.includes(eventTypeOf(action)));

@@ -1,0 +1,194 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { type Em, kysely } from '../../src/db/kysely.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
+import { EVENT_TYPES } from '../../src/services/audit/event-types.ts';
+import { maintainEvents } from '../../src/services/events/events.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+
+const events = appSuite('events.list');
+
+/** The id of the last event. */
+const lastId = async (app: TestApp): Promise<number> => {
+  const all = await app.as(ROOT).events.list({ limit: 1_000 });
+  return all.at(-1)?.id ?? 0;
+};
+
+events('tells what a request has changed, with its data', async ({ app }) => {
+  const cursor = await lastId(app);
+  await app.as(ACME).users.update({ email: GRACE, last_name: 'Murray', apps: [] });
+
+  const [updated, apps, ...others] = await app.as(ACME).events.list({ cursor });
+
+  assert.equal(others, []);
+  assert.equal(
+    { ...updated, id: 0, request_id: '' },
+    {
+      id: 0,
+      type: 'user.updated',
+      version: 1,
+      timestamp: app.clock.now(),
+      subject: GRACE,
+      actor: ACME,
+      clients: [1],
+      data: { last_name: { from: 'Hopper', to: 'Murray' } },
+      request_id: '',
+    },
+  );
+  assert.is(apps?.type, 'user.apps_changed');
+  assert.equal(apps?.data, { granted: [], revoked: ['zylTKNVx'] });
+});
+
+events('has the same events for each reader of a cursor, in pages of any size', async ({ app }) => {
+  for (const first_name of ['A', 'B', 'C', 'D', 'E'])
+    await app.as(ACME).users.update({ email: ADA, first_name });
+  const all = await app.as(ROOT).events.list({ limit: 1_000 });
+
+  const paged = [];
+  for (;;) {
+    const page = await app.as(ROOT).events.list({ limit: 3, cursor: paged.at(-1)?.id });
+    paged.push(...page);
+    if (page.length < 3) break;
+  }
+
+  assert.equal(paged, all);
+  assert.equal(
+    all.map(({ id }) => id),
+    all.map(({ id }) => id).toSorted((a, b) => a - b),
+  );
+});
+
+events('reaches admins of the client alone, and staff only where platforms act on it', async ({ app }) => {
+  const cursor = await lastId(app);
+  await app.as(GLOBEX).users.update({ email: EDSGER, first_name: 'E.' });
+  await app.as(ACME).apps.clearCache({ app_id: 'zylTKNVx' });
+
+  const typesFor = async (reader: string) =>
+    (await app.as(reader).events.list({ cursor })).map(({ type }) => type);
+
+  assert.equal(await typesFor(ROOT), ['user.updated', 'app.cache_cleared']);
+  assert.equal(await typesFor(GLOBEX), ['user.updated']);
+  assert.equal(await typesFor(ACME), ['app.cache_cleared']);
+  assert.equal(await typesFor(STAFF), ['app.cache_cleared']);
+  await rejectsWith(app.as(ADA).events.list({}), 'forbidden');
+});
+
+events('filters by types, client and time, and names the field of an unknown type', async ({ app }) => {
+  const cursor = await lastId(app);
+  await app.as(ROOT).users.update({ email: ADA, first_name: 'A.' });
+  await app.as(ROOT).users.update({ email: EDSGER, is_active: false });
+  const middle = app.clock.now();
+  app.clock.advance(1_000);
+  await app.as(ROOT).users.update({ email: EDSGER, is_active: true });
+
+  const list = async (query: string): Promise<{ type: string; subject: string }[]> =>
+    (await app.send(`GET /jb/events/?cursor=${cursor}&${query}`, { as: ROOT })).json();
+  const unknown = await app.send('GET /jb/events/?types=user.updated,user.vanished', { as: ROOT });
+
+  assert.equal(
+    (await list('types=user.updated,user.reactivated')).map(({ type }) => type),
+    ['user.updated', 'user.reactivated'],
+  );
+  assert.ok((await list('client=2')).every(({ subject }) => subject === EDSGER));
+  const after = new Date(middle.getTime() + 1).toISOString();
+  assert.equal(
+    (await list(`from=${after}`)).map(({ type }) => type),
+    ['user.reactivated'],
+  );
+  assert.is(unknown.statusCode, 400);
+  assert.equal(Object.keys(unknown.json().errors), ['types']);
+});
+
+events('does not skip a transaction that began earlier and ends later than others', async ({ app }) => {
+  const cursor = await lastId(app);
+  const hasBegun = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const slow = app.orm.em.fork().transactional(async (tx) => {
+    await addEntry(tx, 'slow');
+    hasBegun.resolve();
+    await mayEnd.promise;
+  });
+  await hasBegun.promise;
+  await app.orm.em.fork().transactional((tx) => addEntry(tx, 'fast'));
+
+  const first = await app.as(ROOT).events.list({ cursor });
+  mayEnd.resolve();
+  await slow;
+  const second = await app.as(ROOT).events.list({ cursor: first.at(-1)?.id });
+
+  assert.equal(
+    [first, second].map((list) => list.map(({ subject }) => subject)),
+    [['fast'], ['slow']],
+  );
+});
+
+const addEntry = (tx: Em, target: string) =>
+  createAudit(NO_ORIGIN, systemClock).record(tx, [{ action: 'user.import', actor: null, target }]);
+
+events('gives each of many readers every event once, and those of one person in order', async ({ app }) => {
+  const cursor = await lastId(app);
+  const people = [ADA, GRACE];
+  let isOver = false;
+  const read = async () => {
+    const seen: { id: number; subject: string; data: Record<string, unknown> }[] = [];
+    for (let last = false; ; last = isOver) {
+      const page = await app.as(ROOT).events.list({ cursor: seen.at(-1)?.id ?? cursor, limit: 7 });
+      seen.push(...page);
+      if (last && page.length === 0) return seen;
+    }
+  };
+  const readers = [read(), read(), read()];
+  await Promise.all(
+    people.flatMap((email) =>
+      Array.from({ length: 15 }, (_, n) => app.as(ACME).users.update({ email, first_name: `${n}` })),
+    ),
+  );
+  isOver = true;
+  const [first = [], ...others] = await Promise.all(readers);
+
+  assert.is(new Set(first.map(({ id }) => id)).size, first.length);
+  for (const other of others) assert.equal(other, first);
+  for (const email of people) {
+    const names = first
+      .filter(({ subject }) => subject === email)
+      .map(({ data }) => data.first_name as { from: string; to: string });
+    for (const [index, { from }] of names.entries()) if (index > 0) assert.is(from, names[index - 1]?.to);
+  }
+});
+
+events('are deleted with the entries of the audit trail', async ({ app }) => {
+  const db = app.db();
+  await app.as(ROOT).events.list({});
+  await app.orm.em.fork().transactional(async (tx) => {
+    await sql`select set_config('steward.audit_cutoff', '2100-01-01', true)`.execute(kysely(tx));
+    await sql`delete from audit_entries where id < (select max(id) from audit_entries)`.execute(kysely(tx));
+  });
+
+  await maintainEvents(app.orm.em.fork());
+
+  const { rows } = await sql`select from events where entry_id not in (select id from audit_entries)`.execute(
+    db,
+  );
+  assert.equal(rows, []);
+});
+
+events('has one type for each action', () => {
+  const types = EVENT_TYPES.map(({ type }) => type);
+
+  assert.is(new Set(types).size, types.length);
+  for (const type of types) assert.match(type, /^[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*$/);
+});
+
+events.run();
