@@ -171,7 +171,7 @@ export const fillPath = (url: string, params: Readonly<Record<string, unknown>>)
   );
 
 /** `@` stays readable. */
-export const encodeSegment = (value: string): string => encodeURIComponent(value).replaceAll('%40', '@');
+const encodeSegment = (value: string): string => encodeURIComponent(value).replaceAll('%40', '@');
 
 type Alias = readonly [operationId: string, procedure: string, method: OpenApiMethod, path: string];
 
