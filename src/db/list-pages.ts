@@ -58,7 +58,7 @@ const FIRST_PAGE_ROWS = 250;
 const MIN_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 2_000;
 /** Of a page, judging by the rows before. Small pages spend more on planning queries than on reading rows. */
-const MAX_PAGE_BYTES = 256 * 1024;
+const MAX_PAGE_BYTES = 1024 * 1024;
 /** Even beside many slow readers: smaller pages would make the lists of everyone slow. */
 const MIN_PAGE_BYTES = 64 * 1024;
 /** Shared by all lists that are being read, as each holds a page until its reader takes the next one. */
@@ -160,7 +160,7 @@ const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t:
 const decodeLine = (line: string): TextRow => {
   const row: TextRow = line.split('\t');
   if (!line.includes('\\')) return row;
-  return row.map((column) => column && decodeColumn(column));
+  return row.map((column) => (column?.includes('\\') ? decodeColumn(column) : column));
 };
 
 /** A loop, because a regular expression takes longer than all other work with the row. */
@@ -219,7 +219,8 @@ const copyFrom = async (
 const splitLines = async (texts: AsyncIterable<string>, onLines: OnLines): Promise<void> => {
   let rest = '';
   for await (const text of texts) {
-    const lines = (rest + text).split('\n');
+    const lines = text.split('\n');
+    lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
     if (lines.length > 0) onLines(lines);
   }

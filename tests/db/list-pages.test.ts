@@ -113,7 +113,7 @@ lists('limits the bytes of a page, however large the rows are', async ({ db, rea
   const pages = await collect(open(readList, numbers(db, 300, '64 * 1024')));
   const largest = Math.max(...pages.map((page) => textOf([page]).length));
 
-  assert.ok(largest <= 0.6 * MEGABYTE, `${largest} bytes`);
+  assert.ok(largest <= 2.25 * MEGABYTE, `${largest} bytes`);
 });
 
 lists('shares the bytes of pages among all lists that are being read', async ({ db, readList }) => {
@@ -125,7 +125,7 @@ lists('shares the bytes of pages among all lists that are being read', async ({ 
   const alone = await collect(open(readList, numbers(db, 5_000, '1000')));
 
   assert.ok(sizeOf(pages[1]) < 0.1 * MEGABYTE, `${sizeOf(pages[1])} bytes beside 63 others`);
-  assert.ok(sizeOf(alone[1]) > 0.2 * MEGABYTE, `${sizeOf(alone[1])} bytes alone`);
+  assert.ok(sizeOf(alone[1]) > 0.9 * MEGABYTE, `${sizeOf(alone[1])} bytes alone`);
 });
 
 lists('asks for pages of as many rows as fit, and for each when it is read', async ({ db, readList }) => {
@@ -142,7 +142,7 @@ lists('asks for pages of as many rows as fit, and for each when it is read', asy
   assert.equal(limits, [250]);
   await pages.next();
   assert.is(limits.length, 2);
-  assert.ok(limits[1] && limits[1] > 225 && limits[1] < 275, `${limits[1]}`);
+  assert.ok(limits[1] && limits[1] > 900 && limits[1] < 1_100, `${limits[1]}`);
   await pages.return(undefined);
   assert.is(limits.length, 2);
 });

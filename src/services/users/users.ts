@@ -201,13 +201,14 @@ const pageOfUsers = (
   { columns }: UserEncoder,
   [after, limit]: [number, number],
 ) => {
+  const own: Record<string, RawBuilder<unknown>> = membershipColumns(viewer);
   const page = users
     .clearSelect()
-    .selectAll('users')
+    .select('users.id')
     .select(
-      Object.entries(membershipColumns(viewer)).map(([name, column]: [string, RawBuilder<unknown>]) =>
-        column.as(`seen_${name}`),
-      ),
+      columns
+        .filter((name) => !(name in READ_TOGETHER))
+        .map((name) => (own[name] ?? sql.ref(`users.${name}`)).as(name)),
     )
     .where(condition`${sql.ref(key === 'users' ? 'users.id' : `${key}.user_id`)} > ${after}`)
     .limit(limit);
@@ -219,15 +220,15 @@ const pageOfUsers = (
     .selectFrom('users')
     .leftJoin(grantsOfPage(viewer).as('granted'), 'granted.user_id', 'users.id')
     .leftJoin(rolesOfPage(viewer).as('administered'), 'administered.user_id', 'users.id')
-    .select(columns.map((name) => columnOf(name, viewer).as(`output_${name}`)))
+    .select(columns.map((name) => (READ_TOGETHER[name] ?? sql.ref(`users.${name}`)).as(`output_${name}`)))
     .select('users.id')
     .orderBy('users.id');
 };
 
-const columnOf = (name: UserColumn, viewer: Viewer): RawBuilder<unknown> => {
-  if (name === 'apps') return sql`coalesce(granted.apps, '[]')`;
-  if (name === 'clientadmin_of') return sql`coalesce(administered.client_ids, '[]')`;
-  return sql.ref(name in membershipColumns(viewer) ? `users.seen_${name}` : `users.${name}`);
+/** Columns that are read for all users of a page together. */
+const READ_TOGETHER: { [Column in UserColumn]?: RawBuilder<string> } = {
+  apps: sql`coalesce(granted.apps, '[]')`,
+  clientadmin_of: sql`coalesce(administered.client_ids, '[]')`,
 };
 
 const isOfPage = (userId: RawBuilder<number>) => condition`${userId} = any(array(select id from users))`;
