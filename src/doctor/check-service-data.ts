@@ -6,7 +6,7 @@ import { PUBLISHED_DEMO_PASSWORD } from '../config/settings.ts';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { formatCount } from '../lib/operator-text.ts';
-import { countUnreadableFactors } from '../services/auth/factor-codes.ts';
+import { countUnreadableFactors } from '../services/auth/totp.ts';
 import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { countUnreadableConnections } from '../services/sso/connections.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/clock.ts';
-import { countUnreadableFactors } from '../../src/services/auth/factor-codes.ts';
+import { countUnreadableFactors } from '../../src/services/auth/totp.ts';
 import { whileLocked } from '../support/database-sessions.ts';
 import { mailedPasswordPath } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';

@@ -10,8 +10,9 @@ import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { CREDENTIAL_TABLES, hasSecondFactor } from './credentials.ts';
-import { type CodeOwner, replaceRecoveryCodes } from './factor-codes.ts';
+import type { CodeOwner } from './factor-proofs.ts';
 import { type AuthMethod, addMethods } from './methods.ts';
+import { replaceRecoveryCodes } from './recovery-codes.ts';
 
 export { FACTOR_KINDS };
 

@@ -1,12 +1,16 @@
-import type { Em } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
-import { enqueueFailedCodesNotice } from '../mail/enqueue-mails.ts';
+import { enqueueFactorNotice, enqueueFailedCodesNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type CodeOwner, createFactorCodes } from './factor-codes.ts';
-import type { AuthMethod } from './methods.ts';
+import { type AuthMethod, BY_CODE } from './methods.ts';
 import { CopiedPasskey, type PasskeyAnswer } from './passkeys.ts';
 import { type PasswordEntry, sourceOf } from './password-verification.ts';
+import { consumeRecoveryCode } from './recovery-codes.ts';
+import { isTotpCode, matchTotpStep } from './totp.ts';
 import { invalidPasskey } from './webauthn.ts';
+
+/** Who proves their second factor. `lastPasswordSet`: device cookies are bound to it. */
+export type CodeOwner = { id: number; email: string; clientIds: number[]; lastPasswordSet: Date };
 
 /** How a user shows that they have their second factor: a code of an app, a recovery code, or an answer of a passkey. */
 export type FactorProof = { code: string } | { passkey: PasskeyAnswer };
@@ -25,12 +29,51 @@ export type FactorProofs = ReturnType<typeof createFactorProofs>;
 
 /** Verifies second factors, and counts wrong ones. */
 export const createFactorProofs = (deps: Deps) => {
-  const { em, clock, throttle, deviceCookies, audit, origin, passkeys } = deps;
-  const codes = createFactorCodes(deps);
+  const { em, clock, throttle, deviceCookies, audit, origin, factorSecrets, logger, passkeys } = deps;
   const address = origin.address ?? '';
 
+  const consumeTotp = async (tx: Em, userId: number, code: string): Promise<boolean> => {
+    const db = kysely(tx);
+    const now = clock.now();
+    const factors = await db
+      .selectFrom('mfa_factors')
+      .select(['id', 'sealed_secret', 'last_step'])
+      .where('user_id', '=', userId)
+      .where('kind', '=', 'totp')
+      .where('confirmed_at', 'is not', null)
+      .orderBy('id')
+      .execute();
+    for (const { id, sealed_secret: sealed, last_step: lastStep } of factors) {
+      const secret = factorSecrets.open(userId, sealed);
+      if (secret === null) logger.warn(UNREADABLE);
+      const step = secret === null ? null : await matchTotpStep(secret, code, { now, lastStep });
+      if (step === null) continue;
+      await db
+        .updateTable('mfa_factors')
+        .set({ last_step: step, last_used_at: now })
+        .where('id', '=', id)
+        .execute();
+      return true;
+    }
+    return false;
+  };
+
+  /** A code of an app, or a recovery code, which replaces second factors. */
+  const consumeCode = async (tx: Em, user: CodeOwner, code: string): Promise<readonly AuthMethod[]> => {
+    if (isTotpCode(code)) {
+      if (!(await consumeTotp(tx, user.id, code))) throw new Problem('invalid-otp');
+      return BY_CODE;
+    }
+    const now = clock.now();
+    if (!(await consumeRecoveryCode(tx, user.id, code, now))) throw new Problem('invalid-otp');
+    await enqueueFactorNotice(tx, 'recovery-code-used', { userId: user.id, now, address: origin.address });
+    const event = { actor: user, target: user.email, clients: user.clientIds };
+    await audit.record(tx, [{ action: 'mfa.use-recovery-code', ...event }]);
+    return BY_CODE;
+  };
+
   const prepare = async (user: CodeOwner, proof: FactorProof): Promise<Consume> => {
-    if ('code' in proof) return (tx) => codes.consume(tx, user, proof.code);
+    if ('code' in proof) return (tx) => consumeCode(tx, user, proof.code);
     const passkey = await passkeys.find(proof.passkey.assertion.id);
     if (passkey?.id !== user.id) throw invalidPasskey();
     const verified = await passkeys.verify(passkey, proof.passkey);
@@ -76,3 +119,6 @@ export const createFactorProofs = (deps: Deps) => {
 };
 
 const WRONG_PROOFS = new Set<Problem['code']>(['invalid-otp', 'invalid-passkey']);
+
+const UNREADABLE =
+  'The secret of a second factor cannot be opened: it was stored with another SECRET_KEY. Its owner needs a recovery code or a reset.';

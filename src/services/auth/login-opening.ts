@@ -2,8 +2,8 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, type ProviderSession } from './credentials.ts';
-import type { CodeOwner } from './factor-codes.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
+import type { CodeOwner } from './factor-proofs.ts';
 import { addChallenge } from './login-challenges.ts';
 import { newTotpSecret } from './totp.ts';
 

@@ -6,7 +6,6 @@ import { describeUserAgent } from '../../lib/user-agent.ts';
 import type { Actor } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { hasSecondFactor } from './credentials.ts';
-import type { CodeOwner } from './factor-codes.ts';
 import {
   addFactorAtLogin,
   changeOwnFactors,
@@ -16,6 +15,7 @@ import {
   startEnrolment,
 } from './factor-enrolment.ts';
 import { strengthOf } from './factor-policy.ts';
+import type { CodeOwner } from './factor-proofs.ts';
 import { type AuthMethod, byPasskey } from './methods.ts';
 import { PASSKEY_MINUTES, readDescriptors } from './passkeys.ts';
 import {

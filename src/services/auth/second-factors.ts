@@ -14,10 +14,10 @@ import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
-import { deleteRecoveryCodes, replaceRecoveryCodes } from './factor-codes.ts';
 import { changeOwnFactors, FACTOR_MAILS, recordOwn } from './factor-enrolment.ts';
 import { insufficientFrom, readFactorState } from './factor-policy.ts';
 import { deleteChallenges } from './login-challenges.ts';
+import { deleteRecoveryCodes, replaceRecoveryCodes } from './recovery-codes.ts';
 
 const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v1/mfa/{id}/.' };
 

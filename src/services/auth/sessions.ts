@@ -21,9 +21,8 @@ import {
   revokeCredentials,
   tokenDigest,
 } from './credentials.ts';
-import type { CodeOwner } from './factor-codes.ts';
 import { strengthOf } from './factor-policy.ts';
-import type { FactorProof } from './factor-proofs.ts';
+import type { CodeOwner, FactorProof } from './factor-proofs.ts';
 import { type AuthMethod, addMethods, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 

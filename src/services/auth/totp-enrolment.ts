@@ -4,7 +4,6 @@ import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { hasSecondFactor } from './credentials.ts';
-import type { CodeOwner } from './factor-codes.ts';
 import {
   addFactorAtLogin,
   changeOwnFactors,
@@ -13,6 +12,7 @@ import {
   readServiceName,
   startEnrolment,
 } from './factor-enrolment.ts';
+import type { CodeOwner } from './factor-proofs.ts';
 import { BY_CODE } from './methods.ts';
 import { matchTotpStep, newTotpSecret, otpauthUrl } from './totp.ts';
 

@@ -1,3 +1,6 @@
+import { type Em, kysely } from '../../db/kysely.ts';
+import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
+
 /** Loaded by the first use: most installations start without second factors. */
 const load = () => import('otplib');
 
@@ -35,4 +38,31 @@ export const matchTotpStep = async (
   const result = verifySync({ secret, token: normalizeCode(code), epoch, epochTolerance: STEP_SECONDS });
   if (!result.valid || !('timeStep' in result)) return null;
   return lastStep !== null && result.timeStep <= lastStep ? null : result.timeStep;
+};
+
+/** How many second factors cannot be used, because they were stored with another secret key. */
+export const countUnreadableFactors = async (em: Em, secretKey: string): Promise<number> => {
+  const { open } = createFactorSecrets(secretKey);
+  const factors = kysely(em).selectFrom('mfa_factors').select(['user_id', 'sealed_secret']);
+  const rows = await factors.where('kind', '=', 'totp').where('confirmed_at', 'is not', null).execute();
+  return rows.filter(({ user_id, sealed_secret }) => open(user_id, sealed_secret) === null).length;
+};
+
+/** Encrypts the secrets of second factors. A secret opens for its user only. */
+export const createFactorSecrets = (secretKey: string) => {
+  const box = createSealedBox(deriveKey(secretKey, 'steward second factors'));
+  const contextOf = (userId: number): string => `second factor of user ${userId}`;
+  return {
+    seal: (userId: number, secret: string): Buffer => box.seal(Buffer.from(secret), contextOf(userId)),
+
+    /** Null if it was sealed with another secret key, or there is none. */
+    open: (userId: number, sealed: Uint8Array | null): string | null => {
+      if (sealed === null) return null;
+      try {
+        return box.open(sealed, contextOf(userId)).toString();
+      } catch (_sealedWithAnotherKey) {
+        return null;
+      }
+    },
+  };
 };

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { CodeOwner } from '../auth/factor-codes.ts';
+import type { CodeOwner } from '../auth/factor-proofs.ts';
 import { acceptWithProvider, lockInvitation } from '../invitations/invitation-acceptance.ts';
 import { enqueueLinkedNotice } from '../mail/enqueue-mails.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';

@@ -19,7 +19,7 @@ import {
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
-import { deleteRecoveryCodes } from '../auth/factor-codes.ts';
+import { deleteRecoveryCodes } from '../auth/recovery-codes.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
 import { newMail } from '../mail/new-mail.ts';
