@@ -57,7 +57,7 @@ const readConfirmation = async (tx: Em, credential: Credential | null) => {
   return rows[0];
 };
 
-type OwnChange = Happening<'mfa.enroll' | 'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes'>;
+type OwnChange = Happening<'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes'>;
 
 /** Records a change of the actor's own factors. */
 export const recordOwn = async (
@@ -129,11 +129,9 @@ export const completeEnrolment = async (
     .set({ name, confirmed_at: now, challenge: null })
     .where('id', '=', id)
     .execute();
-  await recordFirstProof(tx, actor, methods);
-  const notice = { userId: actor.id, now, address: unit.origin.address };
-  await enqueueFactorNotice(tx, FACTOR_MAILS[kind].added, notice);
-  await recordOwn(unit, tx, actor, { action: 'mfa.enroll', details: { id, kind, name } });
-  return isFirst ? replaceRecoveryCodes(tx, actor.id) : [];
+  const clientIds = await clientIdsOf(tx, actor.id);
+  const added = { user: { ...actor, clientIds }, now, isFirst, details: { id, kind, name }, methods };
+  return finishEnrolment(unit, tx, added);
 };
 
 type LoginFactor = {
@@ -147,7 +145,7 @@ type LoginFactor = {
  * @returns its id, and ten recovery codes with the first factor, else none
  */
 export const addFactorAtLogin = async (
-  { audit, origin }: Pick<UnitOfWork, 'audit' | 'origin'>,
+  unit: Pick<UnitOfWork, 'audit' | 'origin'>,
   tx: Em,
   { user, now, factor }: LoginFactor,
 ): Promise<{ id: number; codes: string[] }> => {
@@ -157,12 +155,29 @@ export const addFactorAtLogin = async (
     .values({ ...factor, user_id: user.id, created_at: now, confirmed_at: now })
     .returning('id')
     .executeTakeFirstOrThrow();
-  await recordFirstProof(tx, { id: user.id, credential: null }, []);
   const { kind, name } = factor;
-  await enqueueFactorNotice(tx, FACTOR_MAILS[kind].added, { userId: user.id, now, address: origin.address });
-  const event = { actor: user, target: user.email, clients: user.clientIds, details: { id, kind, name } };
+  const details = { id, kind, name };
+  const added = { user: { ...user, credential: null }, now, isFirst, details, methods: [] };
+  return { id, codes: await finishEnrolment(unit, tx, added) };
+};
+
+type Added = Change & {
+  user: Pick<Actor, 'id' | 'email' | 'credential'> & { clientIds: number[] };
+  details: { id: number; kind: FactorKind; name: string };
+  methods: readonly AuthMethod[];
+};
+
+const finishEnrolment = async (
+  { audit, origin }: Pick<UnitOfWork, 'audit' | 'origin'>,
+  tx: Em,
+  { user, now, isFirst, details, methods }: Added,
+): Promise<string[]> => {
+  await recordFirstProof(tx, user, methods);
+  const notice = { userId: user.id, now, address: origin.address };
+  await enqueueFactorNotice(tx, FACTOR_MAILS[details.kind].added, notice);
+  const event = { actor: user, target: user.email, clients: user.clientIds, details };
   await audit.record(tx, [{ action: 'mfa.enroll', ...event }]);
-  return { id, codes: isFirst ? await replaceRecoveryCodes(tx, user.id) : [] };
+  return isFirst ? replaceRecoveryCodes(tx, user.id) : [];
 };
 
 const deleteUnconfirmed = (tx: Em, userId: number) =>

@@ -63,11 +63,11 @@ export const nextLoginStep = (
   return needed === 2 ? 'passkey' : 'enrol';
 };
 
-/** What a session needs to open an app: as `LoginStep`, but those who have a passkey use it. */
-export type AppStep = LoginStep;
-
-/** Of those who have a second factor, the session may be older, or made without it. */
-export const nextAppStep = (state: FactorState, methods: readonly string[], now: Date): AppStep | null => {
+/**
+ * What a session needs to open an app. Those who have a passkey use it; of those who have a second factor, the session may be older, or made
+ * without it.
+ */
+export const nextAppStep = (state: FactorState, methods: readonly string[], now: Date): LoginStep | null => {
   const needed = neededStrength(state, now);
   if (strengthOf(methods) >= needed) return null;
   if (state.enrolled === 0) return 'enrol';

@@ -1,5 +1,6 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
+import type { Outcome } from '../../lib/telemetry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, type ProviderSession } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
@@ -9,6 +10,11 @@ import { newTotpSecret } from './totp.ts';
 
 /** What a browser gets for what was proven so far: the secret of a session, or the token of a challenge and what it waits for. */
 export type OpenedLogin = { session: string } | { challenge: string; step: LoginStep };
+
+export const outcomeOfLogin = (login: OpenedLogin): Outcome => {
+  if ('session' in login) return 'ok';
+  return login.step === 'code' ? 'otp-required' : 'second-factor-required';
+};
 
 type Login = {
   methods: readonly string[];

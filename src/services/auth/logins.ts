@@ -9,7 +9,7 @@ import { addToken } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
 import type { FactorProof } from './factor-proofs.ts';
 import { completeChallenge, findChallengeUser, readEnrolment, takeAttempt } from './login-challenges.ts';
-import { createLoginOpening, type OpenedLogin } from './login-opening.ts';
+import { createLoginOpening, type OpenedLogin, outcomeOfLogin } from './login-opening.ts';
 import { type AuthMethod, addMethods, BY_BOTH, BY_CODE, BY_PASSWORD } from './methods.ts';
 import { addPasskeyAtLogin, readCreationOptions } from './passkey-enrolment.ts';
 import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
@@ -272,11 +272,6 @@ const requireNoStep = (step: LoginStep | null): void => {
   if (step === 'code') throw new Problem('otp-required', NEEDS_CODE_FOR_TOKEN);
   if (step === 'enrol') throw new Problem('second-factor-required', NEEDS_FACTOR_FOR_TOKEN);
   if (step === 'passkey') throw new Problem('second-factor-required', NEEDS_PASSKEY_FOR_TOKEN);
-};
-
-const outcomeOfLogin = (login: OpenedLogin): Outcome => {
-  if ('session' in login) return 'ok';
-  return login.step === 'code' ? 'otp-required' : 'second-factor-required';
 };
 
 const outcomeOfAttempt = <T>(

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS, openingRoles, opensByRole } from '../access/visibility.ts';
-import { APP_FACTOR_STATE, type AppStep, nextAppStep } from '../auth/factor-policy.ts';
+import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../auth/factor-policy.ts';
 import type { SessionProof } from '../auth/methods.ts';
 
 /**
@@ -120,12 +120,12 @@ export type Opener = { proof: SessionProof | null; isToken: boolean };
  * What the client of the app still demands of a person, or null: of their session, or of that in which they have opened a view. Views
  * without a person, and those that a platform opens once for a person whom it has authenticated, are not concerned.
  */
-export const factorStepOf = (opening: Opening, { proof, isToken }: Opener, now: Date): AppStep | null =>
+export const factorStepOf = (opening: Opening, { proof, isToken }: Opener, now: Date): LoginStep | null =>
   opening.user_id === null || isToken || opening.is_one_time === true
     ? null
     : nextAppStep(opening, proof?.methods ?? [], now);
 
-const DETAILS: Record<AppStep, string> = {
+const DETAILS: Record<LoginStep, string> = {
   code: 'This app needs a second factor. Send a code of yours with POST /api/v1/session/confirm/, then send this request again.',
   enrol:
     'This app needs a second factor, and you have none. Log in again with POST /api/v1/session/ and `enrol`, or add one with POST /api/v1/mfa/totp/.',

@@ -7,7 +7,7 @@ import { telemetry } from '../../lib/telemetry.ts';
 import { leadsToApi } from '../../lib/urls.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
-import type { AppStep } from '../auth/factor-policy.ts';
+import type { LoginStep } from '../auth/factor-policy.ts';
 import type { SessionProof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
@@ -29,7 +29,7 @@ type KnownView = NonNullable<Awaited<ReturnType<typeof findView>>>;
 export type RefusedView = RefusalPage & {
   refusal: ViewRefusal;
   /** Of `needs-factor`: what the visitor still needs, and whether they are logged in, as the person of the view or as another one. */
-  loginStep: AppStep | null;
+  loginStep: LoginStep | null;
   visitor: 'self' | 'other' | null;
   allowedUses: number;
   expiresAt: Date | null;
@@ -38,9 +38,9 @@ export type RefusedView = RefusalPage & {
 /** Rolls back a use of an app that may not be opened after all. */
 class Refused extends Error {
   readonly refusal: ViewRefusal;
-  readonly loginStep: AppStep | null;
+  readonly loginStep: LoginStep | null;
 
-  constructor(refusal: ViewRefusal, loginStep: AppStep | null = null) {
+  constructor(refusal: ViewRefusal, loginStep: LoginStep | null = null) {
     super(refusal);
     this.refusal = refusal;
     this.loginStep = loginStep;

@@ -9,7 +9,7 @@ import { type Actor, administersClient } from '../access/actor.ts';
 import type { LoginStep } from '../auth/factor-policy.ts';
 import type { CodeOwner } from '../auth/factor-proofs.ts';
 import { MINUTES } from '../auth/login-challenges.ts';
-import { createLoginOpening } from '../auth/login-opening.ts';
+import { createLoginOpening, outcomeOfLogin } from '../auth/login-opening.ts';
 import { type AuthMethod, addMethods, BY_PASSWORD, byProvider } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, callbackUrl, openConnection } from './connections.ts';
@@ -133,7 +133,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     stated: Stated,
     entry: Entry,
     { browser, next }: { browser: string; next: string | null },
-  ): Promise<SsoResult> =>
+  ): Promise<Exclude<SsoResult, { kind: 'test' }>> =>
     em.transactional(async (tx) => {
       const now = clock.now();
       const { connection, proof } = entry;
@@ -272,7 +272,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
         }
         const entry = { connection, proof: assertion, hasConfirmed, userAgent };
         const result = await logIn(stated, entry, pending);
-        if (result.kind !== 'link') reportLogin(outcomeOf(result));
+        if (result.kind !== 'link') reportLogin(outcomeOfLogin(result));
         return result;
       };
       return complete().catch((error: unknown) => fail(error, connection));
@@ -318,7 +318,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
       const result = await (hasFactor && code !== undefined
         ? factorProofs.verify(verified, source, { code }, link)
         : link());
-      reportLogin(outcomeOf(result));
+      reportLogin(outcomeOfLogin(result));
       return { ...result, next };
     },
   };
@@ -345,11 +345,6 @@ const requireTester = (
   if (!actor || actor.id !== startedBy || !administersClient(actor, client))
     throw new SsoFailure('not-your-test');
   return actor;
-};
-
-const outcomeOf = (result: Pick<SsoResult, 'kind'> & { step?: LoginStep }): Outcome => {
-  if (result.kind === 'session') return 'ok';
-  return result.step === 'code' ? 'otp-required' : 'second-factor-required';
 };
 
 const reportLogin = (outcome: Outcome): void => telemetry.login.publish(() => ({ outcome }));
