@@ -333,6 +333,10 @@ changes('cannot be undone after a client has added the person, or a role was gra
     (email) => root.roles.update({ email, is_superuser: true }),
     (email) => root.roles.setClientAdmin({ id: 1, email, is_admin: true }),
     (email) => root.roles.setClientAdmin({ id: 2, email, is_admin: true }),
+    async (email) => {
+      await root.grants.create({ app_id: FLEET, email });
+      await root.memberships.remove({ id: 2, email });
+    },
   ];
   for (const end of endings) {
     const from = await addMember(app);

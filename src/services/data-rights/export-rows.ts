@@ -89,6 +89,7 @@ export const EXPORT_PARTS = {
         .selectFrom('email_changes')
         .select(['id', 'old_email', 'new_email', 'requested_at', 'changed_at'])
         .where('user_id', '=', person.id)
+        .where(isForHolder(sql`${person.id}::int`, sql`null::int`, sql`requested_at`))
         // Those of the one who had the account before it was handed over.
         .where(
           condition`not exists (select from email_changes handed where handed.user_id = ${person.id}

@@ -127,7 +127,9 @@ export const readAllAddresses = async (em: Em, userId: number) => {
 
 /**
  * SQL: whether the holder of an account may see what a client recorded about it at this time. An admin who changes the address of an
- * account may give it to another person, who must not see what was recorded before, except by clients that have had the account since.
+ * account may give it to another person, who must not see what was recorded before, except by clients that have had the account since. An
+ * account that a provider can log in to shows what the present clients of the person have recorded, and of the account itself what happened
+ * since then.
  */
 export const isForHolder = (
   userId: RawBuilder<unknown>,
@@ -137,6 +139,9 @@ export const isForHolder = (
   (not exists (select from email_changes handed where handed.user_id = ${userId}
       and handed.changed_at >= ${at} and not handed.is_own and not exists (select from memberships m
         where m.user_id = ${userId} and m.client_id = ${clientId} and coalesce(m.joined_at <= handed.changed_at, true)))
+      and not exists (select from provider_links link where link.user_id = ${userId}
+        and not coalesce(link.since <= ${at} and ${clientId} is null, false) and not exists (select from memberships m
+          where m.user_id = ${userId} and m.client_id = ${clientId}))
     or exists (select from users holder where holder.id = ${userId} and ${hasGlobalRole('holder')}))`;
 
 /** The address, and the former ones of the person whose it is now, as far as they name this person to the viewer. */

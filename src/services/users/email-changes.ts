@@ -336,11 +336,11 @@ export const readPendingChange = async (em: Em, viewer: Viewer, userId: number, 
 };
 
 /**
- * SQL: clients that the person has joined since the change. An undo must not give their access to the old mailbox. Roles end the undo
- * themselves: see `endUndo`.
+ * SQL: whether the person has joined a client since the change, also one that they have left again. An undo must not give to the old mailbox
+ * what they have or did there. Roles end the undo themselves: see `endUndo`.
  */
-const joinedSince = sql`(select from memberships m
-  where m.user_id = change.user_id and m.joined_at > change.changed_at)`;
+const HAS_JOINED_SINCE = condition`(coalesce(users.last_left > change.changed_at, false) or exists (
+  select from memberships m where m.user_id = change.user_id and m.joined_at > change.changed_at))`;
 
 /** The changes whose link of this kind is valid. `to`: the address that it gives to the account. */
 const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
@@ -354,7 +354,7 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
     return rows
       .where('change.undo_until', '>', now)
       .whereRef('users.email', '<>', 'change.old_email')
-      .where(condition`not exists ${joinedSince}`);
+      .where(condition`not ${HAS_JOINED_SINCE}`);
   return rows
     .where('change.changed_at', 'is', null)
     .where(confirmationEnds, '>', now)

@@ -1,8 +1,10 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { unzip } from '../../support/files.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
 import { ACME, DEMO_PASSWORD, EDSGER, GLOBEX, ROOT, type TestApp } from '../../support/test-app.ts';
+import { FLEET } from '../../support/usage.ts';
 
 const GLOBEX_ID = 2;
 const reserved = ssoSuite('addresses of a client that logs its people in');
@@ -73,9 +75,18 @@ const abandon = async (app: TestApp, connection: number, email: string): Promise
   const about = { id: ACME_ID, connection_id: connection };
   await app.as(ROOT).sso.update({ ...about, is_active: false });
   const names = { first_name: 'Named', last_name: 'Elsewhere' };
-  await app.as(GLOBEX).users.create({ email, client: GLOBEX_ID, ...names });
+  await app.as(GLOBEX).users.create({ email, client: GLOBEX_ID, ...names, apps: [FLEET] });
+  await app.as(GLOBEX).accessViews.create({ app: 'fleet', user: email, data_permissions: { secret: 1 } });
   await app.as(GLOBEX).memberships.remove({ id: GLOBEX_ID, email });
   await app.as(ROOT).sso.update({ ...about, is_active: true });
+};
+
+/** The parts of the person's own export that have anything of the other client. */
+const recordedElsewhere = async (app: TestApp, email: string): Promise<string[]> => {
+  const { rawPayload } = await app.send(`GET /jb/users/${email}/export/`, { as: email });
+  const parts = [...(await unzip(rawPayload))].filter(([name]) => name.endsWith('.json'));
+  assert.ok(parts.length > 10);
+  return parts.filter(([, rows]) => /fleet|globex|secret/i.test(rows)).map(([name]) => name);
 };
 
 type Fixture = Parameters<typeof logInWithSso>[0];
@@ -106,6 +117,7 @@ for (const [way, prepare] of Object.entries(WAYS))
     const { rows } = await sql<{ name: string }>`select first_name || ' ' || last_name as name from users
       where email = ${email}`.execute(app.db());
     if (way === 'creates people') assert.equal(rows, [{ name: 'Ada Own' }]);
+    assert.equal(await recordedElsewhere(app, email), []);
     const hash = sql`(select password_hash from users where email = ${ACME})`;
     await sql`update users set password_hash = ${hash} where email = ${email}`.execute(app.db());
     await app.as(ROOT).sso.update({ id: ACME_ID, connection_id: connection, is_required: true });
