@@ -4,7 +4,7 @@ import { index, instant } from './columns.ts';
 import { User } from './user.ts';
 
 /** The package last loaded into an app; `{}` before the first load. Times are ISO 8601. */
-export type PackageInfo =
+type PackageInfo =
   | Record<string, never>
   | {
       version: string;

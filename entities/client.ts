@@ -72,7 +72,7 @@ export const Client = defineEntity({
 });
 
 /** The properties of `Membership` that grant roles in its client. A suspension ends these roles. */
-export const ROLE_FLAGS = ['isAdmin'] as const;
+const ROLE_FLAGS = ['isAdmin'] as const;
 export type RoleFlag = (typeof ROLE_FLAGS)[number];
 
 /**

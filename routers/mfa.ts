@@ -26,7 +26,7 @@ export const SecondFactorOutput = Output('SecondFactor', {
 });
 
 /** What an authenticator app needs, as text and for a QR code. */
-export const EnrolmentOutput = z.object({ secret: z.string(), otpauth_url: z.string() });
+const EnrolmentOutput = z.object({ secret: z.string(), otpauth_url: z.string() });
 
 /** Shown once: the service stores only their digests. */
 const RecoveryCodesOutput = z.object({ recovery_codes: z.array(z.string()) });

@@ -39,7 +39,7 @@ const parseBucket = (text: string): BucketPart | null => {
   return { kind: 's3', bucket, prefix: prefix.slice(1) };
 };
 
-export const place = z.string().transform((text, context) => {
+const place = z.string().transform((text, context) => {
   const parsed = parsePlace(text);
   if (parsed) return parsed;
   const message = 'must be file:FOLDER, or s3://BUCKET/PREFIX of letters, digits, dots, hyphens';

@@ -98,7 +98,7 @@ export const compareMigrations = (applied: readonly string[]) => {
  * The migrations that a start would apply. A newer version may have applied more: its migrations keep this version working.
  * @throws IncompatibleDatabase if there are unknown migrations while known ones are pending, UnfinishedRestore
  */
-export const pendingMigrations = async (client: pg.ClientBase, isRestore = false): Promise<string[]> => {
+const pendingMigrations = async (client: pg.ClientBase, isRestore = false): Promise<string[]> => {
   const { applied, isRestoring } = await readSchemaState(client);
   if (isRestoring && !isRestore) throw new UnfinishedRestore();
   const { pending, unknown } = compareMigrations(applied ?? []);

@@ -126,7 +126,7 @@ const refuseSchemas = (): never => {
 
 const NO_SUCH_PATH = 'No such path. REST paths begin with /api/v1/: see /docs/.';
 
-export type Server = Awaited<ReturnType<typeof createServer>>;
+type Server = Awaited<ReturnType<typeof createServer>>;
 type Hookable = Pick<Server, 'addHook'>;
 
 /** The policy of responses with data, which load nothing and are never framed. Pages set their own. */

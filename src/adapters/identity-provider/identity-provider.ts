@@ -11,7 +11,7 @@ export type Registration = {
 /** What protects one login: only the browser that started it can complete it, once. */
 export type LoginSecrets = { state: string; nonce: string; codeVerifier: string };
 
-export type LoginRequest = LoginSecrets & {
+type LoginRequest = LoginSecrets & {
   redirectUri: string;
   scopes: string;
   /** An address that the provider may fill in. */

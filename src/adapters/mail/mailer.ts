@@ -22,7 +22,7 @@ export type Delivery =
   | { outcome: 'failed' | 'refused'; cause: DeliveryFailure; reason: string };
 
 /** What the server has accepted, or the `reason` of a failure, from `reasonFrom`. */
-export type Verification = { accepted: 'login' | 'connection' } | { reason: string };
+type Verification = { accepted: 'login' | 'connection' } | { reason: string };
 
 /** Hands mails to a mail server. Does not log. */
 export type Mailer = {

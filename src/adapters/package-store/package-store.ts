@@ -24,7 +24,7 @@ export type StoredPackage = {
 };
 
 /** A file that was published. `isNew` is false if the store already had the same bytes. */
-export type PublishedFile = { sha256: string; sizeBytes: number; isNew: boolean };
+type PublishedFile = { sha256: string; sizeBytes: number; isNew: boolean };
 
 /** Every function fails with Problem `package-store-unavailable` if the store does. */
 export type PackageStore = {

@@ -196,7 +196,7 @@ type StateSources = {
 const STATE_AGE_MS = 5_000;
 
 /** The state of the whole service, which instances report alike. */
-export const describeService = (registry: Registry, sources: StateSources): void => {
+const describeService = (registry: Registry, sources: StateSources): void => {
   const registers = [registry];
   const state = createStateCache(sources.readOperationalState);
   new Gauge({

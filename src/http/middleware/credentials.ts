@@ -58,7 +58,7 @@ export const unauthenticated = (request: FastifyRequest, isSecure: boolean): Pro
   return new Problem('unauthenticated', { detail });
 };
 
-export const CSRF_COOKIE = 'csrftoken';
+const CSRF_COOKIE = 'csrftoken';
 const CSRF_HEADER = 'x-csrftoken';
 /** The form field of pages, which cannot set a header. */
 export const CSRF_FIELD = 'csrf_token';

@@ -115,7 +115,7 @@ ${help !== '' && html`<p class="lead">${help}</p>`}`;
   };
 };
 
-export type Outcome<T> = { value: T; problem: null } | { value: null; problem: Problem };
+type Outcome<T> = { value: T; problem: null } | { value: null; problem: Problem };
 
 /** Runs a call and returns its value or the problem that the page reports. Other errors are thrown. */
 export const attempt = async <T>(call: () => Promise<T>): Promise<Outcome<T>> => {

@@ -17,7 +17,7 @@ export const remarkOnFile = (outcome: Remark['outcome'], field: string, message:
 };
 
 /** A field of the user model (null), or of a model whose field `user` references it. */
-export type Source = { model: string | null; field: string };
+type Source = { model: string | null; field: string };
 
 export type FieldMapping = { target: UserField; source: Source };
 

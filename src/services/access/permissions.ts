@@ -59,7 +59,7 @@ type ClientRoleTerms = RoleTerms & { flag: RoleFlag } & Record<
     string
   >;
 
-export type GlobalRole = (typeof GLOBAL_ROLES)[number];
+type GlobalRole = (typeof GLOBAL_ROLES)[number];
 export type ClientRole = (typeof CLIENT_ROLES)[number];
 
 /** The roles of a user; those in single clients with the ids of the clients. */

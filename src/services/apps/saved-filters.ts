@@ -11,7 +11,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { isForHolder } from '../users/addresses.ts';
 import type { ItemPageRequest } from './app-rows.ts';
 
-export type SavedFilterInput = { stack_id: string; hash: string; name: string };
+type SavedFilterInput = { stack_id: string; hash: string; name: string };
 
 /** Per user. */
 const MAX_FILTERS = 1_000;
@@ -100,7 +100,7 @@ const filterRows = (em: Em, actor: Actor) =>
     .where(isForHolder(sql.ref('saved_filters.user_id'), sql.ref('apps.client_id'), sql.ref('created')))
     .orderBy('saved_filters.id');
 
-export type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];
+type SavedFilterRow = Awaited<ReturnType<ReturnType<typeof filterRows>['execute']>>[number];
 
 const filtersAfter = async (em: Em, actor: Actor, hash: string | undefined) => {
   const rows = filterRows(em, actor);

@@ -7,7 +7,7 @@ import { auditEntryVisibleTo, clientAuditVisibleTo } from '../access/visibility.
 import { hasAddress, isWithin, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
 import { type AuditAction, withoutValues } from './audit.ts';
 
-export type AuditFilter = {
+type AuditFilter = {
   action?: AuditAction | undefined;
   actor?: string | undefined;
   target?: string | undefined;

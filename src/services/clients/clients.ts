@@ -25,7 +25,7 @@ export const defaultBranding = (name: string) => ({
 });
 
 /** Columns that an admin may change, named as in the database and the API. */
-export type ClientUpdate = {
+type ClientUpdate = {
   [K in keyof Omit<
     ClientRow,
     'id' | 'site_id' | 'site_domain' | 'upload_bucket_name' | keyof GateChanges | `factor_${string}`

@@ -7,7 +7,7 @@ import type { Actor } from '../access/actor.ts';
 import { siteVisibleTo } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 
-export type SiteRow = { id: number; domain: string; name: string };
+type SiteRow = { id: number; domain: string; name: string };
 
 export const createSites = ({ em, audit }: UnitOfWork) => ({
   /** Lists the sites of the actor's clients; staff and superusers get all sites. */

@@ -21,12 +21,7 @@ type Progress = 'more' | 'waiting' | 'finished';
  * Does what is left of an erasure, in small transactions that any instance may continue, until it is finished, the signal is
  * aborted, or another transaction runs for too long. Returns whether it is finished.
  */
-export const finishErasure = async (
-  em: Em,
-  id: number,
-  now: () => Date,
-  signal?: AbortSignal,
-): Promise<boolean> => {
+const finishErasure = async (em: Em, id: number, now: () => Date, signal?: AbortSignal): Promise<boolean> => {
   for (let givesUpAt = performance.now() + MAX_WAIT_MS; ; ) {
     const progress = await advance(em, id, now()).catch((error: unknown): Progress => {
       const isRepeatable = problemOfDatabaseError(error)?.code === 'overloaded';

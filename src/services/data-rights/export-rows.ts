@@ -10,7 +10,7 @@ import { visibleUsers } from '../users/user-rows.ts';
 
 export type ExportRow = Record<string, unknown>;
 
-export type Exported = {
+type Exported = {
   em: Em;
   person: {
     id: number;

@@ -1,4 +1,4 @@
-import { type InferResult, type NotNull, sql } from 'kysely';
+import { type NotNull, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -21,7 +21,7 @@ import { readTarget } from '../users/user-locks.ts';
 import { accessEndsAt, decideAccess, hasAccess, type Opening, openingsByUser } from './app-access.ts';
 
 /** A way in which a person has an app. Times and people are null where nothing recorded them, and for roles. */
-export type AccessPath = {
+type AccessPath = {
   kind: 'grant' | 'group' | 'role';
   /** Of a role: `superuser`, `staff` or `client-admin`. */
   role: string | null;
@@ -32,7 +32,7 @@ export type AccessPath = {
   reason: string;
 };
 
-export type AccessBlocker = { code: BlockerCode; detail: string; fix: string; fixed_by: string };
+type AccessBlocker = { code: BlockerCode; detail: string; fix: string; fixed_by: string };
 
 export const BLOCKER_CODES = [
   'user-inactive',
@@ -171,8 +171,6 @@ const peopleOf = (em: Em, actor: Actor, appId: string, clientId: number) =>
         union select id from users where ${hasGlobalRole()})`,
     )
     .orderBy('users.email');
-
-export type EffectiveAccess = InferResult<ReturnType<typeof peopleOf>>[number];
 
 type Explained = Opening & { is_member_active: boolean | null };
 

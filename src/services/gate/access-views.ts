@@ -179,5 +179,5 @@ const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
     .where(accessViewVisibleTo(viewer))
     .orderBy('used.id', 'desc');
 
-export type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[number];
+type AccessViewUseRow = InferResult<ReturnType<typeof accessViewUses>>[number];
 export type AccessViewUseEncoder = RowEncoder<Exclude<keyof AccessViewUseRow, 'id'>>;

@@ -178,7 +178,7 @@ const isExpired = condition`coalesce(expires_at <= clock_timestamp(), false)`;
 const isUsedUp = condition`(allowed_uses > 0 and uses >= allowed_uses)`;
 
 /** Finds a view by its key, with the reason why it does not open its app, if the view alone is the reason. */
-export const findView = (em: Em, key: string, address: string | null) =>
+const findView = (em: Em, key: string, address: string | null) =>
   kysely(em)
     .selectFrom('access_views')
     .select(['id', 'app_id', 'user_id', 'allowed_uses', 'expires_at'])

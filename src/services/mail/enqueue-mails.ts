@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import { NEW_MAIL, newMailValues } from './new-mail.ts';
 
-export type InvitationMail = { id: number; client: number; email: string };
+type InvitationMail = { id: number; client: number; email: string };
 
 /**
  * Invitation mails that one client may send to one address in an hour. Counted by address because a client admin can revoke

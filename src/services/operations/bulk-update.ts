@@ -49,7 +49,7 @@ type Selection =
 
 export type BulkRequest = { selection: Selection; change: BulkChange; operation: string | undefined };
 
-export type RowResult = {
+type RowResult = {
   email: string;
   status: 'ok' | 'unchanged' | 'failed';
   problem: RowProblem | null;

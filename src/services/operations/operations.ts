@@ -23,7 +23,7 @@ import { idsOf, readOperation, type UndoableChange } from './operation-log.ts';
 export const UNDONE_KINDS = ['app', 'activation', ...ENDED_KINDS] as const;
 
 /** What was not undone. `app_id` and `group_id` are null for the activation of the user. */
-export type SkippedChange = {
+type SkippedChange = {
   email: string;
   app_id: string | null;
   group_id: number | null;

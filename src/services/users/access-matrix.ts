@@ -24,7 +24,7 @@ import { lockSuperusers, usersWithRoles } from './user-locks.ts';
 import { type Listing, listingQuery } from './users.ts';
 
 /** Whether a user is to have an app. */
-export type Cell = { email: string; app_id: string; granted: boolean };
+type Cell = { email: string; app_id: string; granted: boolean };
 
 /** Who has which app: the members of a client as rows and its apps as columns. */
 export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({

@@ -205,7 +205,7 @@ const requestRows = (em: Em, viewer: Actor) =>
     )
     .where(isForHolder(sql`r.user_id`, sql`apps.client_id`, sql`r.created_at`));
 
-export type RequestRow = InferResult<ReturnType<typeof requestRows>>[number];
+type RequestRow = InferResult<ReturnType<typeof requestRows>>[number];
 
 /** `can_decide`: whether it is pending, and the viewer may approve or deny it. */
 const outputFor = (viewer: Actor) => (row: RequestRow) => ({

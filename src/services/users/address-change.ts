@@ -10,7 +10,7 @@ import { lockUsage } from '../usage/usage-writes.ts';
 /** Days for which the old address can undo a change of it. */
 export const UNDO_DAYS = 7;
 
-export type AddressChange = {
+type AddressChange = {
   user: User;
   to: string;
   action: 'user.change-email' | 'user.undo-email';

@@ -74,7 +74,7 @@ export const givenByGroups = (names: readonly string[]): string =>
   `Given by the ${names.length === 1 ? 'group' : 'groups'} ${LIST.format(names)}: change the group instead.`;
 
 /** What grants without other terms get. */
-export type Granting = { by: number; now: Date };
+type Granting = { by: number; now: Date };
 
 /**
  * Changes the apps and clients of locked users. Apps that they have, and clients that they belong to, may be granted again: this

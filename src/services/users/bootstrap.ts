@@ -54,7 +54,7 @@ export const lockBootstrap = (tx: Em) =>
  * kept.
  * @throws Problem `invalid-input` on `email` for an erased person
  */
-export const promoteToSuperuser = async (
+const promoteToSuperuser = async (
   tx: Em,
   email: string,
   passwordHash: string | null,

@@ -33,7 +33,7 @@ export type UserGrant = {
 };
 
 /** `expires_at` null: without an end. */
-export type GrantEnd = { expires_at: Date | null; reason: string };
+type GrantEnd = { expires_at: Date | null; reason: string };
 type Ending = { ends_before?: Date | undefined; limit: number };
 type NamedGrant = { app_id: string; email: string };
 type GrantChanges = { [K in keyof GrantEnd]?: GrantEnd[K] | undefined };
@@ -216,7 +216,7 @@ const grantsOf = (em: Em, actor: Actor, appId: string) =>
     .where('g.app_id', '=', appId)
     .orderBy('users.email');
 
-export type GrantRow = InferResult<ReturnType<typeof grantsOf>>[number];
+type GrantRow = InferResult<ReturnType<typeof grantsOf>>[number];
 
 /** @throws Problem `not-found` */
 const readGrant = (em: Em, actor: Actor, appId: string, email: string): Promise<GrantRow> =>

@@ -15,7 +15,7 @@ import { supersedeEnded } from '../operations/operation-log.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { closeObsoleteRequests } from './request-closing.ts';
 
-export type GroupInput = { name: string; members: string[]; apps: string[] };
+type GroupInput = { name: string; members: string[]; apps: string[] };
 type LockedGroup = { id: number; client: { id: number } };
 type GroupChanges = { [K in keyof GroupInput]?: GroupInput[K] | undefined } & {
   /** Instead of `members`: the others stay. */
@@ -169,8 +169,8 @@ const groupRows = (em: Em) =>
     .select(APPS_OF_GROUP.as('apps'))
     .orderBy('groups.id');
 
-export type GroupRow = InferResult<ReturnType<typeof groupRows>>[number];
-export type GroupDetail = GroupRow & { members: string[] };
+type GroupRow = InferResult<ReturnType<typeof groupRows>>[number];
+type GroupDetail = GroupRow & { members: string[] };
 
 /** @throws Problem `not-found` */
 export const readGroup = (em: Em, clientId: number, id: number): Promise<GroupDetail> =>

@@ -23,7 +23,7 @@ import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closin
 import { lockUser, readTarget, requireAnotherSuperuser } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
-export type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
+type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
 /** Grants and revokes roles, and says what they allow. Routers let only superusers change them. */
 export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({

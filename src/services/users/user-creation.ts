@@ -18,7 +18,7 @@ import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-gran
 import { IS_ABANDONED } from './unused-accounts.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
-export type UserInput = {
+type UserInput = {
   email: string;
   first_name: string;
   last_name: string;

@@ -23,7 +23,7 @@ export const USER_ROLES = [
   ...CLIENT_ROLES.map(({ name }) => name),
   'member' as const,
 ];
-export type UserRole = (typeof USER_ROLES)[number];
+type UserRole = (typeof USER_ROLES)[number];
 
 /** Users who never logged in have the earliest time, because an index cannot continue after a null. */
 const LAST_LOGIN_KEY = sql`coalesce(users.last_login, '-infinity'::timestamptz)`;
@@ -44,7 +44,7 @@ export const USER_SORTS = [
 ] as const;
 
 /** The name of a key; with a leading `-`, the order is descending. */
-export type UserSort = (typeof USER_SORTS)[number];
+type UserSort = (typeof USER_SORTS)[number];
 
 export type UserFilter = {
   /** Words that must all occur in the address or the names. */

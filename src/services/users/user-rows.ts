@@ -27,7 +27,7 @@ const USER_COLUMNS = [
 type Extra = Record<string, unknown>;
 
 /** SQL: the values that a user's memberships in the viewer's clients set; an active membership comes first. For a lateral join. */
-export const ownMemberships = (viewer: Viewer) => sql`
+const ownMemberships = (viewer: Viewer) => sql`
   (select bool_or(m.is_active_member) as is_active, max(m.ended_at) as ended_at, min(coalesce(m.joined_at, '-infinity')) as since,
       (array_agg(m.extra order by m.is_active_member desc, m.client_id) filter (where m.extra is not null))[1] as extra,
       (array_agg(m.is_demo_user order by m.is_active_member desc, m.client_id)
@@ -156,7 +156,7 @@ export const readUser = async (em: Em, viewer: Viewer, email: string): Promise<U
   requireUser(await visibleUsers(em, viewer, [email]).executeTakeFirst());
 
 /** Reads a user as a viewer of everything. Batches lookups per tick, like DataLoader. */
-export type LoadAnyUser = (email: string) => Promise<UserDetail | undefined>;
+type LoadAnyUser = (email: string) => Promise<UserDetail | undefined>;
 
 export const createAnyUserLoader = (em: Em, read: Read): LoadAnyUser => {
   const users = compileOnce(visibleUsers(em, VIEWS_ALL, []));

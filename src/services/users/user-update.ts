@@ -53,7 +53,7 @@ export type UserChanges = AppChanges & { [K in ProfileField | 'is_active']?: Use
   expected?: { [K in keyof UserDetail]?: UserDetail[K] | undefined } | undefined;
 };
 
-export type UserUpdate = { user: UserDetail; isChanged: boolean; undoable: UndoableChange };
+type UserUpdate = { user: UserDetail; isChanged: boolean; undoable: UndoableChange };
 
 export const createUserUpdates = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /** @throws as `updateUser` */
@@ -74,7 +74,7 @@ export const createUserUpdates = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
 });
 
 /** What people change of their own account. */
-export type ProfileChanges = {
+type ProfileChanges = {
   [K in 'first_name' | 'last_name' | 'profile_color' | 'profile_avatar']?: UserDetail[K] | undefined;
 };
 
