@@ -50,9 +50,8 @@ import {
   pruneResponses,
 } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
-import { createSharedParts } from './services/shared-parts.ts';
 import { recheckDomains } from './services/sso/domains.ts';
-import type { ServiceDeps } from './services/unit-of-work.ts';
+import { createSharedParts, type ServiceDeps } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
 import { pruneGrants } from './services/users/grants.ts';
 

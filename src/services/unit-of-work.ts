@@ -3,21 +3,70 @@ import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { IdentityProvider } from '../adapters/identity-provider/identity-provider.ts';
 import type { PackageStore } from '../adapters/package-store/package-store.ts';
 import type { ReadTxtRecords } from '../adapters/txt-records.ts';
+import { createRead } from '../db/batched-reads.ts';
 import type { Em } from '../db/kysely.ts';
+import { createListReader } from '../db/list-pages.ts';
+import type { DatabasePool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Audit, Origin } from './audit/audit.ts';
+import { createRefusalLimit } from './audit/refusals.ts';
+import { createCredentialLookup } from './auth/authentication.ts';
 import type { StaffPolicy } from './auth/factor-policy.ts';
 import type { FactorProofs } from './auth/factor-proofs.ts';
-import type { Passkeys } from './auth/passkeys.ts';
-import type { PasswordVerification } from './auth/password-verification.ts';
+import { createAnonymousLimits, createLoginConcurrency, createLoginThrottle } from './auth/login-limits.ts';
+import { createPasskeyChallenges, type Passkeys } from './auth/passkeys.ts';
+import { createDeviceCookies, type PasswordVerification } from './auth/password-verification.ts';
 import type { SignedLinks } from './auth/signed-links.ts';
+import { createFactorSecrets } from './auth/totp.ts';
 import type { Environment } from './clients/sites.ts';
+import { createErasureKeys } from './data-rights/erasure-keys.ts';
+import { createOpeningLookup } from './gate/forward-auth.ts';
 import type { SigningKeys } from './gate/signing-keys.ts';
-import type { Idempotency } from './idempotency/idempotency.ts';
+import { createKeyedMutex, type Idempotency } from './idempotency/idempotency.ts';
+import { createResponseEncryption } from './idempotency/response-encryption.ts';
 import type { MailRoute } from './mail/mail-context.ts';
 import type { MailWriter } from './mail/mail-writer.ts';
-import type { SharedParts } from './shared-parts.ts';
+import { createHourlyLimit } from './rate-limits/counters.ts';
+import { createConnectionSecrets } from './sso/connections.ts';
+import { createUsageWriteLimiter } from './usage/usage-recording.ts';
+import { EMAIL_CHANGE_LIMIT } from './users/email-changes.ts';
+import { DUPLICATE_LIMIT } from './users/user-creation.ts';
+import { createAnyUserLoader } from './users/user-rows.ts';
+
+type SharedDeps = {
+  pool: DatabasePool;
+  fork: () => Em;
+  secretKey: string;
+};
+
+type SharedParts = ReturnType<typeof createSharedParts>;
+
+/** Creates what the services of all requests share: access to the database, limits, keys and batched lookups. */
+export const createSharedParts = ({ pool, fork, secretKey }: SharedDeps) => {
+  const read = createRead(pool);
+  return {
+    read,
+    readList: createListReader(pool),
+    throttle: createLoginThrottle(pool),
+    deviceCookies: createDeviceCookies(secretKey),
+    factorSecrets: createFactorSecrets(secretKey),
+    passkeyChallenges: createPasskeyChallenges(secretKey),
+    connectionSecrets: createConnectionSecrets(secretKey),
+    loginConcurrency: createLoginConcurrency(),
+    anonymousLimits: createAnonymousLimits(pool),
+    refusalLimit: createRefusalLimit(),
+    duplicateLimit: createHourlyLimit(pool, DUPLICATE_LIMIT),
+    emailChangeLimit: createHourlyLimit(pool, EMAIL_CHANGE_LIMIT),
+    lookUpCredential: createCredentialLookup(fork(), read),
+    lookUpOpening: createOpeningLookup(fork(), read),
+    loadAnyUser: createAnyUserLoader(fork(), read),
+    usageWriteLimiter: createUsageWriteLimiter(),
+    responseEncryption: createResponseEncryption(secretKey),
+    keyedMutex: createKeyedMutex(),
+    erasureKeys: createErasureKeys(secretKey),
+  };
+};
 
 /** Dependencies of the whole process, and settings. */
 export type ServiceDeps = SharedParts & {
