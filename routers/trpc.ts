@@ -102,28 +102,23 @@ export const publicProcedure = t.procedure
 const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
   t.procedure
     .use(withTimeLimit(true))
-    .use(async ({ ctx, next }) => {
+    // One middleware, because tRPC copies the context for each that adds to it.
+    .use(async ({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
       const actor = await ctx.authenticate();
       if (!actor) throw ctx.unauthenticated();
       if (!isAllowed(actor)) throw roleRequired(roles);
-      return next({ ctx: { actor } });
-    })
-    .use(({ ctx, next, type, path, meta, getRawInput: rawInput }) => {
-      const proceed = (services: Services) => next({ ctx: { services } });
+      const proceed = (services: Services) => next({ ctx: { actor, services } });
       if (type !== 'mutation') return proceed(ctx.openServices());
       const confirmBeforeCommit = async (tx: Em) => {
-        const { credential } = ctx.actor;
-        await confirmActor(tx, {
-          ...ctx.actor,
-          credential: meta?.rest?.mayRevokeOwnCredential ? null : credential,
-        });
+        const credential = meta?.rest?.mayRevokeOwnCredential ? null : actor.credential;
+        await confirmActor(tx, { ...actor, credential });
         // Last, because confirming may wait for a lock.
         ctx.timeLimit.requireTime();
       };
       // PATCH, PUT and DELETE have the path of what they change.
       const changesExisting = meta?.openapi?.method !== 'POST';
       const call = {
-        ctx,
+        ctx: { ...ctx, actor },
         path,
         changesExisting,
         meta: meta?.rest ?? {},
