@@ -116,21 +116,16 @@ export const updateUser = async (
   requireExpected(before, changes.expected);
 
   const isShared = changes.members_of !== undefined || isSharedUser(actor, { id: user.id, clientIds });
-  const active = memberships.filter(({ isActive }) => isActive);
-  const wasActive = user.isActive;
-  if (changes.members_of) editMemberships(memberships, changes, now);
-  else if (isShared)
-    editMemberships(memberships, refuseAccountFields(user, changedFields(before, changes)), now);
-  else await editAccount(tx, actor, user, changes.isUndo ? [] : memberships, changes, now);
-  const changed = memberships.filter((membership) => active.includes(membership) !== membership.isActive);
-  const suspended = clientsOf(changed.filter(({ isActive }) => !isActive));
+  const edit = { user, memberships, changes, now };
+  const { isActive, switched } = isShared
+    ? changeMemberships(edit, before)
+    : await changeAccount(tx, actor, edit);
+  const membersOf = isShared ? switched : [];
+  const suspended = isActive === false ? membersOf : [];
   const { granted, revoked, joined, appsAfter } = planApps(actor, clientIds, apps, changes, suspended);
   const after = rowWith(appsAfter);
   await tx.flush();
 
-  const accountChange = user.isActive === wasActive ? null : user.isActive;
-  const isActive = isShared ? (changed[0]?.isActive ?? null) : accountChange;
-  const membersOf = isShared ? clientsOf(changed) : [];
   const undoable = { userId: user.id, granted, revoked, joined, isActive, membersOf };
   await changeAccess(tx, { by: actor.id, now }, [undoable]);
   await enqueueJoinNotices(tx, [user.id], joined, now);
@@ -148,8 +143,8 @@ export const updateUser = async (
   // A separate entry, with the action that `DELETE` records.
   if (isActive !== null) events.push({ action: activityAction(isActive, isShared), ...about });
   // With the account, or because the account was active already.
-  if (!isShared && changed.length > 0)
-    events.push({ action: 'membership.reactivate', ...about, clients: clientsOf(changed) });
+  if (!isShared && switched.length > 0)
+    events.push({ action: 'membership.reactivate', ...about, clients: switched });
   events.push(...grantEvents(actor, user.email, granted, revoked), ...closeEvents(actor, closed));
   await audit.record(tx, events);
   // Groups give their apps again to a member who was suspended.
@@ -209,34 +204,41 @@ const refuseAccountFields = (user: User, changes: UserChanges): UserChanges => {
   return changes;
 };
 
-const editMemberships = (memberships: readonly Membership[], changes: UserChanges, now: Date): void => {
-  const { is_active, extra, is_demo_user } = changes;
+type Edit = { user: User; memberships: readonly Membership[]; changes: UserChanges; now: Date };
+
+/** Whether the change gave access back or ended it, or null, and the clients whose memberships it switched. */
+type Switch = { isActive: boolean | null; switched: number[] };
+
+/** @throws Problem `shared-user` */
+const changeMemberships = ({ user, memberships, changes, now }: Edit, before: UserDetail): Switch => {
+  const own = changes.members_of ? changes : refuseAccountFields(user, changedFields(before, changes));
+  const { is_active, extra, is_demo_user } = own;
+  const switched = clientsOf(memberships.filter(({ isActive }) => isActive !== (is_active ?? isActive)));
   for (const membership of memberships) {
     if (is_active === true) membership.reactivate(now);
     if (is_active === false) membership.suspend(now);
     membership.extra = extra ?? membership.extra ?? null;
     membership.isDemoUser = is_demo_user ?? membership.isDemoUser ?? null;
   }
+  return { isActive: switched.length > 0 ? (is_active ?? null) : null, switched };
 };
 
 /** What is set on the account counts in all clients of the actor. */
-const editAccount = async (
-  tx: Em,
-  actor: Actor,
-  user: User,
-  memberships: readonly Membership[],
-  changes: UserChanges,
-  now: Date,
-): Promise<void> => {
+const changeAccount = async (tx: Em, actor: Actor, edit: Edit): Promise<Switch> => {
+  const { user, changes, now } = edit;
   const { is_active, extra, is_demo_user } = changes;
+  const edited = changes.isUndo ? [] : edit.memberships;
+  const switched = is_active ? clientsOf(edited.filter(({ isActive }) => !isActive)) : [];
+  const isActive = is_active === user.isActive ? null : (is_active ?? null);
   if (is_active === true) user.activate(now);
   if (is_active === false) await deactivate(tx, actor, user, now);
   editEntity(tx, User, user, Object.fromEntries(PROFILE_FIELDS.map((field) => [field, changes[field]])));
-  for (const membership of memberships) {
+  for (const membership of edited) {
     if (is_active === true) membership.reactivate(now);
     if (extra !== undefined) membership.extra = null;
     if (is_demo_user !== undefined) membership.isDemoUser = null;
   }
+  return { isActive, switched };
 };
 
 /**
