@@ -72,6 +72,15 @@ async function* pagesOf<DB, TB extends keyof DB, Row extends ExportRow>(
   }
 }
 
+/** The rows of a query. */
+const part =
+  <DB, TB extends keyof DB, Row extends ExportRow>(
+    key: string,
+    query: (exported: Exported) => SelectQueryBuilder<DB, TB, Row>,
+  ) =>
+  (exported: Exported): Pages =>
+    pagesOf(query(exported), key);
+
 /** The parts of an export, which are files of its archive. Columns are listed one by one: secrets and hashes stay out. */
 export const EXPORT_PARTS = {
   profile: async function* ({ em, person }: Exported): Pages {
@@ -83,76 +92,56 @@ export const EXPORT_PARTS = {
     yield users.map(({ id: _, apps: __, clientadmin_of: ___, ...profile }) => profile);
   },
 
-  email_changes: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('email_changes')
-        .select(['id', 'old_email', 'new_email', 'requested_at', 'changed_at'])
-        .where('user_id', '=', person.id)
-        .where(isForHolder(sql`${person.id}::int`, sql`null::int`, sql`requested_at`))
-        // Those of the one who had the account before it was handed over.
-        .where(
-          condition`not exists (select from email_changes handed where handed.user_id = ${person.id}
-            and handed.requested_at > email_changes.requested_at and handed.changed_at is not null
-            and not handed.is_own)`,
-        ),
-      'id',
-    ),
-
-  memberships: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('memberships as m')
-        .innerJoin('clients', 'clients.id', 'm.client_id')
-        .select(['m.client_id', 'clients.name as client'])
-        .select(CLIENT_ROLES.map(({ column }) => `m.${column}` as const))
-        .select(['m.is_active_member as is_active', 'm.extra', 'm.is_demo_user', 'm.joined_at', 'm.ended_at'])
-        .where('m.user_id', '=', person.id),
-      'm.client_id',
-    ),
-
-  app_grants: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('app_grants as g')
-        .innerJoin('apps', 'apps.id', 'g.app_id')
-        .select(['g.app_id', 'apps.slug', 'apps.label', 'g.granted_at', 'g.expires_at', 'g.reason'])
-        .where('g.user_id', '=', person.id),
-      'g.app_id',
-    ),
-
-  access_requests: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('access_requests as r')
-        .innerJoin('apps', 'apps.id', 'r.app_id')
-        .select([
-          'r.id',
-          'apps.slug as app',
-          'r.reason',
-          'r.days',
-          'r.status',
-          'r.created_at',
-          'r.decided_at',
-        ])
-        .select(['r.decision_reason', 'r.expires_at'])
-        .where(isOf(person, 'r.user_id', 'apps.client_id', 'r.created_at')),
-      'r.id',
-    ),
-
-  invitations_received: ({ em, person, now }: Exported): Pages =>
-    pagesOf(
-      invitations(em, now).where(
-        isAbout(person, 'invitations.email', 'date_invited', isIn('invitations.client_id')),
+  email_changes: part('id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('email_changes')
+      .select(['id', 'old_email', 'new_email', 'requested_at', 'changed_at'])
+      .where('user_id', '=', person.id)
+      .where(isForHolder(sql`${person.id}::int`, sql`null::int`, sql`requested_at`))
+      // Those of the one who had the account before it was handed over.
+      .where(
+        condition`not exists (select from email_changes handed where handed.user_id = ${person.id}
+          and handed.requested_at > email_changes.requested_at and handed.changed_at is not null
+          and not handed.is_own)`,
       ),
-      'invitations.id',
-    ),
+  ),
 
-  invitations_sent: ({ em, person, now }: Exported): Pages =>
-    pagesOf(
-      invitations(em, now).where(isOf(person, 'inviter_id', 'invitations.client_id', 'date_invited')),
-      'invitations.id',
+  memberships: part('m.client_id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('memberships as m')
+      .innerJoin('clients', 'clients.id', 'm.client_id')
+      .select(['m.client_id', 'clients.name as client'])
+      .select(CLIENT_ROLES.map(({ column }) => `m.${column}` as const))
+      .select(['m.is_active_member as is_active', 'm.extra', 'm.is_demo_user', 'm.joined_at', 'm.ended_at'])
+      .where('m.user_id', '=', person.id),
+  ),
+
+  app_grants: part('g.app_id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('app_grants as g')
+      .innerJoin('apps', 'apps.id', 'g.app_id')
+      .select(['g.app_id', 'apps.slug', 'apps.label', 'g.granted_at', 'g.expires_at', 'g.reason'])
+      .where('g.user_id', '=', person.id),
+  ),
+
+  access_requests: part('r.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('access_requests as r')
+      .innerJoin('apps', 'apps.id', 'r.app_id')
+      .select(['r.id', 'apps.slug as app', 'r.reason', 'r.days', 'r.status', 'r.created_at', 'r.decided_at'])
+      .select(['r.decision_reason', 'r.expires_at'])
+      .where(isOf(person, 'r.user_id', 'apps.client_id', 'r.created_at')),
+  ),
+
+  invitations_received: part('invitations.id', ({ em, person, now }) =>
+    invitations(em, now).where(
+      isAbout(person, 'invitations.email', 'date_invited', isIn('invitations.client_id')),
     ),
+  ),
+
+  invitations_sent: part('invitations.id', ({ em, person, now }) =>
+    invitations(em, now).where(isOf(person, 'inviter_id', 'invitations.client_id', 'date_invited')),
+  ),
 
   mails: async function* ({ em, person, now, mailWriter, invitationDays }: Exported): Pages {
     const isRecipient = isAbout(person, 'mail.recipient', 'mail.created_at', isIn('mail.client_id'));
@@ -170,86 +159,72 @@ export const EXPORT_PARTS = {
       });
   },
 
-  sessions: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('sessions')
-        .select(['id', 'created_at', 'authenticated_at', 'expires_at', 'last_used', 'last_address'])
-        .select(['user_agent', 'methods'])
-        .where('user_id', '=', person.id),
-      'id',
-    ),
+  sessions: part('id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('sessions')
+      .select(['id', 'created_at', 'authenticated_at', 'expires_at', 'last_used', 'last_address'])
+      .select(['user_agent', 'methods'])
+      .where('user_id', '=', person.id),
+  ),
 
   /** Without their secrets and keys, and without recovery codes. */
-  second_factors: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('mfa_factors as factor')
-        .leftJoin('passkeys', 'passkeys.factor_id', 'factor.id')
-        .select(['factor.id', 'kind', 'name', 'created_at', 'confirmed_at', 'last_used_at'])
-        .select(['transports', 'is_backed_up', 'aaguid'])
-        .where('user_id', '=', person.id),
-      'factor.id',
-    ),
+  second_factors: part('factor.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('mfa_factors as factor')
+      .leftJoin('passkeys', 'passkeys.factor_id', 'factor.id')
+      .select(['factor.id', 'kind', 'name', 'created_at', 'confirmed_at', 'last_used_at'])
+      .select(['transports', 'is_backed_up', 'aaguid'])
+      .where('user_id', '=', person.id),
+  ),
 
-  external_identities: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('external_identities as identity')
-        .innerJoin('sso_connections as connection', 'connection.id', 'identity.connection_id')
-        .select(['identity.id', 'connection.name as connection', 'identity.issuer', 'identity.subject'])
-        .select(['identity.email', 'identity.created_at', 'identity.last_login'])
-        .where(isOf(person, 'identity.user_id', 'connection.client_id', 'identity.created_at')),
-      'identity.id',
-    ),
+  external_identities: part('identity.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('external_identities as identity')
+      .innerJoin('sso_connections as connection', 'connection.id', 'identity.connection_id')
+      .select(['identity.id', 'connection.name as connection', 'identity.issuer', 'identity.subject'])
+      .select(['identity.email', 'identity.created_at', 'identity.last_login'])
+      .where(isOf(person, 'identity.user_id', 'connection.client_id', 'identity.created_at')),
+  ),
 
-  tokens: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('api_tokens')
-        .select(['id', 'name', 'created_at', 'authenticated_at', 'last_used', 'last_address'])
-        .where('user_id', '=', person.id),
-      'id',
-    ),
+  tokens: part('id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('api_tokens')
+      .select(['id', 'name', 'created_at', 'authenticated_at', 'last_used', 'last_address'])
+      .where('user_id', '=', person.id),
+  ),
 
-  saved_filters: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('saved_filters as filter')
-        .innerJoin('stacks', 'stacks.id', 'filter.stack_id')
-        .innerJoin('apps', 'apps.id', 'stacks.app_id')
-        .select(['filter.id', 'stack_id', 'hash', 'name', 'created', 'modified'])
-        .where(isOf(person, 'filter.user_id', 'apps.client_id', 'created')),
-      'filter.id',
-    ),
+  saved_filters: part('filter.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('saved_filters as filter')
+      .innerJoin('stacks', 'stacks.id', 'filter.stack_id')
+      .innerJoin('apps', 'apps.id', 'stacks.app_id')
+      .select(['filter.id', 'stack_id', 'hash', 'name', 'created', 'modified'])
+      .where(isOf(person, 'filter.user_id', 'apps.client_id', 'created')),
+  ),
 
   /** Without their keys, which open apps. */
-  access_views: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('access_views as view')
-        .innerJoin('apps', 'apps.id', 'view.app_id')
-        .select(['view.id', 'apps.slug as app', 'is_active', 'allowed_uses', 'uses', 'expires_at'])
-        .select(['data_permissions', 'selections', 'stack_slug', 'flags', 'autorotate', 'allowed_networks'])
-        .select(['view.show_header', 'view.show_footer', 'language_code'])
-        .select(['view.created_at', 'modified_at'])
-        .where(isOf(person, 'view.user_id', 'apps.client_id', 'view.created_at')),
-      'view.id',
-    ),
+  access_views: part('view.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('access_views as view')
+      .innerJoin('apps', 'apps.id', 'view.app_id')
+      .select(['view.id', 'apps.slug as app', 'is_active', 'allowed_uses', 'uses', 'expires_at'])
+      .select(['data_permissions', 'selections', 'stack_slug', 'flags', 'autorotate', 'allowed_networks'])
+      .select(['view.show_header', 'view.show_footer', 'language_code'])
+      .select(['view.created_at', 'modified_at'])
+      .where(isOf(person, 'view.user_id', 'apps.client_id', 'view.created_at')),
+  ),
 
-  access_view_uses: ({ em, person }: Exported): Pages =>
-    pagesOf(
-      kysely(em)
-        .selectFrom('access_view_uses as used')
-        .innerJoin('access_views as view', 'view.id', 'used.access_view_id')
-        .innerJoin('apps', 'apps.id', 'view.app_id')
-        .select(['used.id', 'used.access_view_id', 'apps.slug as app', 'used_at', 'used.data_permissions'])
-        .select(['used.selections', 'used.stack_slug', 'used.autorotate', 'used.show_header'])
-        .select(['used.show_footer', 'used.language_code', 'ip_address', 'user_agent'])
-        .select(['used.methods', 'used.auth_time'])
-        .where(isOf(person, 'used.user_id', 'apps.client_id', 'used_at')),
-      'used.id',
-    ),
+  access_view_uses: part('used.id', ({ em, person }) =>
+    kysely(em)
+      .selectFrom('access_view_uses as used')
+      .innerJoin('access_views as view', 'view.id', 'used.access_view_id')
+      .innerJoin('apps', 'apps.id', 'view.app_id')
+      .select(['used.id', 'used.access_view_id', 'apps.slug as app', 'used_at', 'used.data_permissions'])
+      .select(['used.selections', 'used.stack_slug', 'used.autorotate', 'used.show_header'])
+      .select(['used.show_footer', 'used.language_code', 'ip_address', 'user_agent'])
+      .select(['used.methods', 'used.auth_time'])
+      .where(isOf(person, 'used.user_id', 'apps.client_id', 'used_at')),
+  ),
 
   /** Oldest first. */
   usage: async function* ({ em, person }: Exported): Pages {
