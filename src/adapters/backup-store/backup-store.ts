@@ -43,7 +43,7 @@ const DRAFT = /^steward-.+\.tar\.partial$/;
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
 /** Backups as files of a folder, which is created when it is first written to. */
-export const createFolderBackupStore = (dir: string, now: () => number = Date.now): BackupStore => {
+export const createFolderBackupStore = (dir: string): BackupStore => {
   const pathOf = (name: string): string => join(dir, name);
   const draftOf = (name: string): string => `${pathOf(name)}.partial`;
 
@@ -89,7 +89,7 @@ export const createFolderBackupStore = (dir: string, now: () => number = Date.no
         if (!DRAFT.test(name)) continue;
         const draft = await nullIfMissing(stat(pathOf(name)));
         if (!draft) continue;
-        const isAbandoned = now() - draft.mtimeMs > ABANDONED_MS;
+        const isAbandoned = Date.now() - draft.mtimeMs > ABANDONED_MS;
         if (isAbandoned) await rm(pathOf(name), { force: true });
         found[isAbandoned ? 'removed' : 'kept'].push(pathOf(name));
       }

@@ -139,7 +139,7 @@ const requireConfirmed = (confirmName: string, name: string): void => {
   if (confirmName !== name) throw invalid({ confirm_name: [`Type the name: ${name}`] });
 };
 
-const isOfApps = (ids: readonly string[], column = 'app_id') => isAnyOf(column, ids, 'varchar');
+const isOfApps = (ids: readonly string[]) => isAnyOf('app_id', ids, 'varchar');
 
 /** Usage comes from its totals: counting the log may take seconds. */
 const countOfApps = (em: Em, ids: readonly string[]) =>

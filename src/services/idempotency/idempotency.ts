@@ -29,10 +29,10 @@ type Request = Omit<IdempotentRequest, 'idempotencyKey'> & { idempotencyKey: Ide
 const MAX_WAIT_SECONDS = 5;
 
 /** Serializes requests with the same key in this process. Those that wait for too long fail with `overloaded`. */
-export const createKeyedMutex = (maxWaitSeconds = MAX_WAIT_SECONDS) =>
+export const createKeyedMutex = () =>
   createKeyedLimit(1, {
     maxWait: {
-      ms: maxWaitSeconds * 1_000,
+      ms: MAX_WAIT_SECONDS * 1_000,
       failure: () =>
         new Problem('overloaded', {
           detail: 'Another request with this Idempotency-Key is still running. Repeat the request later.',

@@ -16,7 +16,7 @@ export type WindowCount = {
 /** By the database clock. */
 const NOW_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 /** Never longer than a window, even if the database clock is set back. */
-const MS_LEFT = (end: string) => `least(${end} - ${NOW_MS}, $2::bigint)::int as "msLeft"`;
+const MS_LEFT = `least(expire - ${NOW_MS}, $2::bigint)::int as "msLeft"`;
 
 /**
  * One statement, which waits for concurrent ones of the same key. Uses the database clock, which all instances share:
@@ -28,10 +28,10 @@ const ADD = `
   on conflict (key) do update set
     points = case when current.expire > ${NOW_MS} then current.points else 0 end + excluded.points,
     expire = case when current.expire > ${NOW_MS} then least(current.expire, excluded.expire) else excluded.expire end
-  returning points, expire::text as "window", ${MS_LEFT('expire')}`;
+  returning points, expire::text as "window", ${MS_LEFT}`;
 
 const READ = `
-  select key, points, expire::text as "window", ${MS_LEFT('expire')} from rate_limits
+  select key, points, expire::text as "window", ${MS_LEFT} from rate_limits
   where key = any($1::varchar[]) and expire > ${NOW_MS}`;
 
 /**
