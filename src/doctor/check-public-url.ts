@@ -54,9 +54,9 @@ const checkCertificate = async ({ protocol, hostname, port }: URL): Promise<Find
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && /^(AbortError|TimeoutError)$/.test(error.name);
 
-const unreachable = (address: string, error: unknown): Finding =>
+const unreachable = (url: string, error: unknown): Finding =>
   warning(
-    `${address} does not answer (${isTimeout(error) ? 'timeout' : reasonOf(error)}).`,
+    `${url} does not answer (${isTimeout(error) ? 'timeout' : reasonOf(error)}).`,
     'Start the service and the proxy, or check BASE_URL. A firewall may also block this machine only.',
   );
 

@@ -21,16 +21,17 @@ export const limitListInput = ({ input: { shape } }: Endpoint, input: Record<str
     ? { ...input, page: 1, page_size: MAX_ITEMS }
     : input;
 
-type Result = { content: unknown; page: Pagination | undefined };
+type Result = { content: unknown; pagination: Pagination | undefined };
 
 /** Sends the result of a procedure as a page; of a list, the first elements. */
-export const sendResultPage = async (reply: FastifyReply, { content, page }: Result) => {
+export const sendResultPage = async (reply: FastifyReply, { content, pagination }: Result) => {
   const { items, isComplete } = isAsyncIterable(content)
     ? await readFirstItems(content)
     : firstItems(content);
   const json = JSON.stringify(items);
-  const isWholeList = isComplete && page?.number === 1 && page.count <= page.size;
-  const notes = page && !isWholeList ? [pageNote(reply, page)] : isComplete ? [] : [truncationNote()];
+  const isWholeList = isComplete && pagination?.number === 1 && pagination.count <= pagination.size;
+  const notes =
+    pagination && !isWholeList ? [pageNote(reply, pagination)] : isComplete ? [] : [truncationNote()];
   return sendResponsePage(reply, { json, type: 'application/json', notes });
 };
 

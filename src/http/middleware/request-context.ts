@@ -99,8 +99,8 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
     browser: browserOf(request, deps),
     idempotencyKey: () => readIdempotencyKey(request, callCount),
     precondition: () => preconditionOf(request, callCount, context),
-    setPagination: (page) => {
-      request.state.page = page;
+    setPagination: (pagination) => {
+      request.state.pagination = pagination;
     },
     baseUrl: deps.baseUrl,
     appUrl: deps.appUrl,

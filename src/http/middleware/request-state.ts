@@ -22,7 +22,7 @@ type RequestState = {
   /** The caller's id, for the access log. Undefined until authenticated. */
   userId: number | undefined;
   /** Set if the response is a page of a list. */
-  page: Pagination | undefined;
+  pagination: Pagination | undefined;
   /** The content type of the request: see `parseBodiesAsBuffers`. */
   mediaType: string;
 };
@@ -37,7 +37,7 @@ export const addRequestState = (app: FastifyInstance): void => {
       context: null,
       caller: null,
       userId: undefined,
-      page: undefined,
+      pagination: undefined,
       mediaType: '',
     };
     if (span) span.run(done);

@@ -16,11 +16,11 @@ export const sendResult = (endpoint: Endpoint, reply: FastifyReply, { content, t
   const { request } = reply;
   const { status = 200 } = endpoint.rest;
   if (status === 204) return reply.code(204).send();
-  const { page } = request.state;
-  if (page) setPageHeaders(reply, page, pageUrls(endpoint, request, baseUrl, page.size));
+  const { pagination } = request.state;
+  if (pagination) setPageHeaders(reply, pagination, pageUrls(endpoint, request, baseUrl, pagination.size));
   const location = locationOf(endpoint, status, content);
   if (location !== null) reply.header('location', location);
-  if (type === HTML_TYPE) return sendResultPage(reply.code(status), { content, page });
+  if (type === HTML_TYPE) return sendResultPage(reply.code(status), { content, pagination });
   if (type === 'text/csv') {
     const fileName = csvFileName(endpoint.url, request.params as Record<string, string>); // decoded by Fastify
     reply.header('content-disposition', `attachment; filename="${fileName}"`);
@@ -65,12 +65,12 @@ type PageUrl = (number: number) => string;
 const NO_PAGE = 'None';
 
 /** Sets the number of elements and the links to the other pages (RFC 8288). */
-const setPageHeaders = (reply: FastifyReply, page: Pagination, urlOf: PageUrl): void => {
-  const last = Math.max(1, Math.ceil(page.count / page.size));
-  const next = page.number < last ? urlOf(page.number + 1) : undefined;
+const setPageHeaders = (reply: FastifyReply, { number, size, count }: Pagination, urlOf: PageUrl): void => {
+  const last = Math.max(1, Math.ceil(count / size));
+  const next = number < last ? urlOf(number + 1) : undefined;
   // Past the end, the previous page is the last one with elements.
-  const previous = page.number > 1 ? urlOf(Math.min(page.number - 1, last)) : undefined;
-  reply.header('x-count', page.count).header('x-page', page.number).header('x-pagesize', page.size);
+  const previous = number > 1 ? urlOf(Math.min(number - 1, last)) : undefined;
+  reply.header('x-count', count).header('x-page', number).header('x-pagesize', size);
   reply.header('x-next', next ?? NO_PAGE).header('x-previous', previous ?? NO_PAGE);
   const links = [
     linkTo('first', urlOf(1)),

@@ -31,7 +31,7 @@ export const createLaunches = (unit: UnitOfWork) => {
         ...{ appId: found.id, stackSlug },
       };
       const opening = await tickets.requireOpening(subject);
-      return withLaunchCode(appAddress(opening, appUrl), () =>
+      return withLaunchCode(appUrlOf(opening, appUrl), () =>
         em.transactional((tx) => createLaunchCode(tx, subject)),
       );
     },
@@ -105,16 +105,16 @@ const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode):
 type Addressed = { app_id: string; app_slug: string; launch_url: string };
 
 /**
- * Where an app opens: its own `launch_url`, or else the address that APP_URL makes.
+ * Where an app opens: its own `launch_url`, or else the URL that APP_URL makes.
  * @param template with `{slug}` or `{id}`
  */
-export const appAddress = ({ app_id, app_slug, launch_url }: Addressed, template: string): string =>
+export const appUrlOf = ({ app_id, app_slug, launch_url }: Addressed, template: string): string =>
   launch_url === '' ? template.replaceAll('{slug}', app_slug).replaceAll('{id}', app_id) : launch_url;
 
-/** Adds a code to the query of an address. A path of Steward itself needs none. */
-export const withLaunchCode = async (address: string, createCode: () => Promise<string>): Promise<string> => {
-  const url = URL.parse(address);
-  if (url === null) return address;
+/** Adds a code to the query of a URL. A path of Steward itself needs none. */
+export const withLaunchCode = async (appUrl: string, createCode: () => Promise<string>): Promise<string> => {
+  const url = URL.parse(appUrl);
+  if (url === null) return appUrl;
   const code = await createCode();
   url.search = url.search === '' ? `?code=${code}` : `${url.search}&code=${code}`;
   return url.href;

@@ -22,7 +22,7 @@ import {
   stackBySlug,
 } from './app-access.ts';
 import { createEmbedSession } from './embeds.ts';
-import { appAddress, createLaunchCode, withLaunchCode } from './launches.ts';
+import { appUrlOf, createLaunchCode, withLaunchCode } from './launches.ts';
 
 type KnownView = NonNullable<Awaited<ReturnType<typeof findView>>>;
 
@@ -86,7 +86,7 @@ export const createViewOpening = (unit: UnitOfWork) => {
     const proof = visitor?.id === opening.user_id && visitor ? proofOf(visitor) : null;
     const loginStep = factorStepOf(opening, { proof, isToken: false }, clock.now());
     if (loginStep !== null) throw new Refused('needs-factor', loginStep);
-    const app = appAddress(opening, appUrl);
+    const app = appUrlOf(opening, appUrl);
     if (leadsToApi(app)) throw new Refused('no-address');
     const browser = { address: origin.address ?? '', userAgent };
     const useId = await insertUse(tx, view, key, clock.now(), { ...browser, proof });
