@@ -23,9 +23,8 @@ export const passwordsRouter = router({
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
-      await services.passwords.change(actor, input.password, input.new_password, idempotencyKey());
-      if (browser.session !== null)
-        browser.keepDevice(await services.sessions.issueDeviceCookie(browser.session));
+      const change = { current: input.password, next: input.new_password };
+      browser.keepDevice(await services.passwords.change(actor, change, browser.device, idempotencyKey()));
     }),
 
   renew: route(publicProcedure, 'POST', '/password/change-expired/', {

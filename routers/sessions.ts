@@ -122,8 +122,6 @@ export const sessionsRouter = router({
       if (browser.session !== null && proof.factor) browser.prepareLogin();
       const renewed = await services.sessions.confirm(actor, proof, ctx.idempotencyKey());
       if (renewed !== null) browser.keepSession(renewed);
-      const secret = renewed ?? browser.session;
-      if (secret !== null) browser.keepDevice(await services.sessions.issueDeviceCookie(secret));
     }),
 
   list: route(protectedProcedure, 'GET', '/jb/sessions/', { summary: 'List your sessions' })

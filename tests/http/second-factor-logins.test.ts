@@ -152,6 +152,44 @@ logins(
   },
 );
 
+/** A member with a second factor, and a browser that has logged in with it. */
+const knownMember = async (app: TestApp, email: string) => {
+  await addMember(app, email);
+  const { secret } = await enroll(app, email);
+  const { browser, answer } = await challenged(app, email);
+  assert.is((await answer(nextCode(app, secret))).statusCode, 200);
+  return { browser, secret };
+};
+
+logins('gives a session no further counts to guess codes', async ({ app }) => {
+  const { browser, secret } = await knownMember(app, 'known@acme.test');
+  const deviceOf = () => browser.cookies.get('steward_device')?.split('.')[0];
+  const device = deviceOf();
+  const payload = { code: nextCode(app, secret) };
+  assert.is((await browser.send('POST /session/confirm/', { payload })).statusCode, 204);
+  assert.is(deviceOf(), device);
+  const change = (password: string, new_password: string) =>
+    browser.send('POST /password/change/', { payload: { password, new_password } });
+  const passwords = ['violet-harbor-92-kite', 'violet-harbor-93-kite'] as const;
+  assert.is((await change(DEMO_PASSWORD, passwords[0])).statusCode, 204);
+  assert.is(deviceOf(), device);
+  browser.cookies.delete('steward_device');
+  assert.is((await change(...passwords)).statusCode, 204);
+  assert.is(deviceOf(), undefined);
+});
+
+logins('does not know the browsers of a factor that was reset', async ({ app }) => {
+  const email = 'renewed@acme.test';
+  const { browser } = await knownMember(app, email);
+  await app.as(ROOT).users.resetFactors({ email });
+  const { secret } = await enroll(app, email);
+  for (let n = 0; n < 10; n += 1) await (await challenged(app, email)).answer(WRONG_CODE);
+
+  await browser.logIn(email, DEMO_PASSWORD);
+  const payload = { code: nextCode(app, secret) };
+  assert.is(problemIn(await browser.send('POST /session/otp/', { payload })), 'throttled');
+});
+
 logins('leaves nothing to a token that the password alone got before', async ({ app }) => {
   const email = 'tokens@acme.test';
   await addMember(app, email);

@@ -2,6 +2,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { enqueueFactorNotice, enqueueFailedCodesNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { FACTOR_SINCE } from './factor-policy.ts';
 import { type AuthMethod, BY_CODE } from './methods.ts';
 import { CopiedPasskey, type PasskeyAnswer } from './passkeys.ts';
 import { type PasswordEntry, sourceOf } from './password-verification.ts';
@@ -101,7 +102,10 @@ export const createFactorProofs = (deps: Deps) => {
       proof: FactorProof,
       transact: (consume: Consume) => Promise<T>,
     ): Promise<T> => {
-      const source = sourceOf(deviceCookies, entry, { ...user, isEnrolled: true });
+      const source = sourceOf(deviceCookies, entry, {
+        ...user,
+        factorSince: await readFactorSince(em, user.id),
+      });
       const attempt = await throttle.admitCode({ username: user.email, address, source });
       try {
         const result = await transact(await prepare(user, proof));
@@ -116,6 +120,12 @@ export const createFactorProofs = (deps: Deps) => {
       }
     },
   };
+};
+
+/** Null, which no cookie of a login with a second factor is bound to, if the factors were removed meanwhile. */
+const readFactorSince = async (em: Em, userId: number): Promise<Date | null> => {
+  const owner = kysely(em).selectFrom('users').select(FACTOR_SINCE.as('factorSince'));
+  return (await owner.where('id', '=', userId).executeTakeFirst())?.factorSince ?? null;
 };
 
 const WRONG_PROOFS = new Set<Problem['code']>(['invalid-otp', 'invalid-passkey']);

@@ -14,7 +14,7 @@ import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/counters.ts';
 import { REQUIRES_SSO } from '../sso/requirement.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
+import { FACTOR_SINCE, type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
 import type { AdmittedLogin, LoginSource } from './login-limits.ts';
 
 type Deps = Pick<
@@ -33,7 +33,7 @@ type Deps = Pick<
 /** A user whose password was verified, by this login. */
 export type VerifiedUser = Pick<
   Account,
-  'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'isExpired' | 'requiresSso'
+  'id' | 'email' | 'clientIds' | 'lastPasswordSet' | 'factorSince' | 'isExpired' | 'requiresSso'
 > & {
   factors: FactorState;
   login: AdmittedLogin;
@@ -86,7 +86,7 @@ export const createPasswordVerification = (deps: Deps) => {
     verify: async (username: string, password: string, entry: PasswordEntry): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
       const user = await findAccount(em, email, clock.now(), staffSecondFactor);
-      const source = sourceOf(deviceCookies, entry, user && { ...user, isEnrolled: user.enrolled > 0 });
+      const source = sourceOf(deviceCookies, entry, user);
       const login = await throttle.admit({ username: email, address, source });
       // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.isActive ? user.passwordHash : null;
@@ -139,6 +139,7 @@ const findAccount = async (em: Em, email: string, now: Date, staffPolicy: StaffP
           CLIENT_IDS,
           condition`coalesce(${passwordExpiresAt('users')} < ${now}::timestamptz, false)`.as('isExpired'),
           REQUIRES_SSO.as('requiresSso'),
+          FACTOR_SINCE.as('factorSince'),
         ])
         .select(factorState(staffPolicy))
         .where('email', '=', email)
@@ -184,44 +185,55 @@ export const sourceOf = (
   user: DeviceOwner | undefined,
 ): LoginSource => {
   if (entry === 'live') return { kind: 'live' };
-  const owner = user ?? { id: 0, lastPasswordSet: new Date(0), isEnrolled: false };
+  const owner = user ?? { id: 0, lastPasswordSet: new Date(0), factorSince: null };
   const device = entry.deviceCookie ? deviceCookies.deviceOf(entry.deviceCookie, owner) : null;
   return device === null ? { kind: 'unknown' } : { kind: 'known', device };
 };
 
 export type DeviceCookies = ReturnType<typeof createDeviceCookies>;
 
-/** The account, password and second factor that a cookie is bound to. */
-export type DeviceOwner = { id: number; lastPasswordSet: Date; isEnrolled: boolean };
+/** The account that a cookie is bound to, its password, and its first second factor; null for a login without one. */
+export type DeviceOwner = { id: number; lastPasswordSet: Date; factorSince: Date | null };
 
 /** A random id and its signature. */
 const FORMAT = /^([\w-]{43})\.([\w-]{43})$/;
 
 /**
  * Signs the cookies of browsers that have logged in: OWASP's "device cookies". Such a cookie is no credential: it only gives the
- * browser a count of failed logins of its own. It is bound to the account, the password that was entered, and whether a second factor was
- * needed, so that an intruder cannot collect cookies for guessing the next password, or codes.
+ * browser a count of failed logins of its own. It is bound to the account, the password that was entered, and since when the second factor exists
+ * that was entered, so that an intruder cannot collect cookies for guessing the next password, or codes.
+ * Only logins, which need the second factor, set a new one: each has attempts of its own to guess codes.
  */
 export const createDeviceCookies = (secretKey: string) => {
   const key = deriveKey(secretKey, 'device cookies');
-  const sign = (device: string, { id, lastPasswordSet, isEnrolled }: DeviceOwner): Buffer => {
-    const bound = [device, id, lastPasswordSet.getTime(), ...(isEnrolled ? ['second factor'] : [])];
+  const sign = (device: string, { id, lastPasswordSet, factorSince }: DeviceOwner): Buffer => {
+    const bound = [device, id, lastPasswordSet.getTime(), ...(factorSince ? [factorSince.getTime()] : [])];
     return createHmac('sha256', key).update(bound.join('\0')).digest();
+  };
+
+  const write = (device: string, owner: DeviceOwner): string =>
+    `${device}.${sign(device, owner).toString('base64url')}`;
+
+  const deviceOf = (cookie: string, owner: DeviceOwner): string | null => {
+    const [, device, signature] = FORMAT.exec(cookie) ?? [];
+    if (device === undefined || signature === undefined) return null;
+    return timingSafeEqual(Buffer.from(signature, 'base64url'), sign(device, owner)) ? device : null;
   };
 
   return {
     /** A new cookie for a browser in which the user has just entered or set this password. */
-    issue: (owner: DeviceOwner): string => {
-      const device = newSecret();
-      return `${device}.${sign(device, owner).toString('base64url')}`;
+    issue: (owner: DeviceOwner): string => write(newSecret(), owner),
+
+    /** The cookie of the same browser, with the same counts, for the next password of its owner. Null if it is none of theirs. */
+    renew: (cookie: string, owner: DeviceOwner, lastPasswordSet: Date): string | null => {
+      for (const bound of [owner, { ...owner, factorSince: null }]) {
+        const device = deviceOf(cookie, bound);
+        if (device !== null) return write(device, { ...bound, lastPasswordSet });
+      }
+      return null;
     },
 
     /** The id of the browser, or null if the cookie is not one of this account, or was issued for a former password. */
-    deviceOf: (cookie: string, owner: DeviceOwner): string | null => {
-      const [, device, signature] = FORMAT.exec(cookie) ?? [];
-      if (device === undefined || signature === undefined) return null;
-      const isSigned = timingSafeEqual(Buffer.from(signature, 'base64url'), sign(device, owner));
-      return isSigned ? device : null;
-    },
+    deviceOf,
   };
 };

@@ -21,7 +21,7 @@ import {
   revokeCredentials,
   tokenDigest,
 } from './credentials.ts';
-import { strengthOf } from './factor-policy.ts';
+import { FACTOR_SINCE, strengthOf } from './factor-policy.ts';
 import type { CodeOwner, FactorProof } from './factor-proofs.ts';
 import { type AuthMethod, addMethods, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
@@ -159,13 +159,17 @@ export const createSessions = (unit: UnitOfWork) => {
       await kysely(em).deleteFrom('sessions').where('digest', '=', tokenDigest(secret)).execute();
     },
 
-    /** A device cookie for the browser with this session, or null if the session has ended. */
+    /** A device cookie for the browser that has just logged in to this session, or null if the session has ended. */
     issueDeviceCookie: async (secret: string): Promise<string | null> => {
       const owner = await kysely(em)
         .selectFrom('sessions')
         .innerJoin('users', 'users.id', 'sessions.user_id')
         .select(['users.id', 'users.last_password_set as lastPasswordSet'])
-        .select(condition`'mfa' = any(sessions.methods)`.as('isEnrolled'))
+        .select(
+          sql<Date | null>`case when 'mfa' = any(sessions.methods) then ${FACTOR_SINCE} end`.as(
+            'factorSince',
+          ),
+        )
         .where('sessions.digest', '=', tokenDigest(secret))
         .executeTakeFirst();
       return owner ? deviceCookies.issue(owner) : null;

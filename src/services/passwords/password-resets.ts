@@ -70,7 +70,7 @@ export const createPasswordResets = (unit: UnitOfWork) => {
         await tx.flush();
         const clients = await clientIdsOf(tx, link.userId);
         await audit.record(tx, [{ action: 'password.reset', actor: link, target: link.email, clients }]);
-        const owner = { id: link.userId, lastPasswordSet: now, isEnrolled: false };
+        const owner = { id: link.userId, lastPasswordSet: now, factorSince: null };
         return (await hasSecondFactor(tx, link.userId)) ? null : owner;
       });
       await throttle.clear(link.email);

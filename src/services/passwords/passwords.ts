@@ -51,7 +51,7 @@ export const createPasswords = (unit: UnitOfWork) => {
       await setPassword(tx, { userId: user.id, hash, now, kept });
       const event: AuditEvent = { action: 'password.change', actor: user, target: user.email };
       await audit.record(tx, [{ ...event, clients: user.clientIds }]);
-      return { id: user.id, lastPasswordSet: now, isEnrolled: false };
+      return { id: user.id, lastPasswordSet: now, factorSince: null };
     });
     return replaced.catch((error: unknown) => {
       if (error === outdated) return passwordVerification.failAfterVerification(user);
@@ -62,19 +62,32 @@ export const createPasswords = (unit: UnitOfWork) => {
   return {
     /**
      * Changes the actor's own password and revokes all their other credentials.
+     * @param deviceCookie of the browser
+     * @returns its cookie for the new password, with the counts of before; null if it had none of this account
      * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`,
      * `idempotency-key-reused`
      */
-    change: async (actor: Actor, current: string, next: string, idempotencyKey: IdempotencyKey | null) => {
+    change: async (
+      actor: Actor,
+      { current, next }: { current: string; next: string },
+      deviceCookie: string | null,
+      idempotencyKey: IdempotencyKey | null,
+    ): Promise<string | null> => {
       const request = { actor, idempotencyKey, operation: 'passwords.change', input: [current, next] };
+      let renewed: string | null = null;
       await idempotency.runOnce<null>(request, async (transact) => {
         const user = await passwordVerification
           .verify(actor.email, current, 'live')
           .catch(rethrowAsWrongPassword);
         return replace(user, { current, next, kept: actor.credential }, (work) =>
-          transact((tx) => work(tx).then(() => null)),
+          transact(async (tx) => {
+            const { lastPasswordSet } = await work(tx);
+            renewed = deviceCookie && deviceCookies.renew(deviceCookie, user, lastPasswordSet);
+            return null;
+          }),
         );
       });
+      return renewed;
     },
 
     /**
