@@ -44,6 +44,10 @@ export type RestMeta = GuardMeta & {
   volatileFields?: readonly string[];
 };
 
+/** The query whose ETag `If-Match` is compared with. None for a POST, which creates a resource or starts an action. */
+export const matchedQueryOf = (method: OpenApiMethod | undefined, { resourceQuery }: GuardMeta = {}) =>
+  method === 'POST' ? undefined : resourceQuery;
+
 type Description = {
   /** A short phrase without a full stop. */
   summary: string;

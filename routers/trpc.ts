@@ -12,7 +12,7 @@ import type { Services } from '../src/services/index.ts';
 import type { Context } from './context.ts';
 import { problemOf, trpcErrorOf } from './middleware/errors.ts';
 import { type MiddlewareResult, withMutationGuards } from './middleware/mutation-guards.ts';
-import type { ProcedureMeta } from './procedure-meta.ts';
+import { matchedQueryOf, type ProcedureMeta } from './procedure-meta.ts';
 import { transformer } from './schemas/transformer.ts';
 
 const t = initTRPC
@@ -115,18 +115,15 @@ const procedureFor = (isAllowed: (actor: Actor) => boolean, roles = '') =>
         // Last, because confirming may wait for a lock.
         ctx.timeLimit.requireTime();
       };
-      // PATCH, PUT and DELETE have the path of what they change.
-      const changesExisting = meta?.openapi?.method !== 'POST';
-      const call = {
+      return withMutationGuards({
         ctx: { ...ctx, actor },
         path,
-        changesExisting,
         meta: meta?.rest ?? {},
+        matchedQuery: matchedQueryOf(meta?.openapi?.method, meta?.rest),
         rawInput,
         confirmBeforeCommit,
         proceed,
-      };
-      return withMutationGuards(call);
+      });
     });
 
 export const protectedProcedure = procedureFor(() => true);

@@ -24,8 +24,7 @@ type Call<R extends MiddlewareResult> = {
   ctx: Context & { actor: Actor };
   /** Procedure path: `users.update`. */
   path: string;
-  /** False if it creates a resource or starts an action: there is no ETag to compare with. */
-  changesExisting: boolean;
+  matchedQuery: GuardMeta['resourceQuery'];
   meta: GuardMeta;
   rawInput: () => Promise<unknown>;
   confirmBeforeCommit: ConfirmBeforeCommit;
@@ -84,13 +83,12 @@ const proceedOnce = async <R extends MiddlewareResult>(once: Once<R>): Promise<R
 };
 
 const proceedIfMatching = async <R extends MiddlewareResult>(
-  { ctx: { actor }, changesExisting, meta, rawInput, proceed }: Call<R>,
+  { ctx: { actor }, matchedQuery, rawInput, proceed }: Call<R>,
   { header, check }: Precondition,
   services: Services,
 ): Promise<R> => {
-  if (!changesExisting || !meta.resourceQuery)
-    throw invalid({ [header]: ['Not supported here: this resource has no ETag.'] });
-  await check(meta.resourceQuery, await rawInput(), { actor, services });
+  if (!matchedQuery) throw invalid({ [header]: ['Not supported here: this resource has no ETag.'] });
+  await check(matchedQuery, await rawInput(), { actor, services });
   return throwIfFailed(await proceed(services));
 };
 

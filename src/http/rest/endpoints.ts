@@ -3,7 +3,7 @@ import { forEachOpenApiProcedure, getInputOutputParsers, type OpenApiMethod } fr
 import { z } from 'zod';
 import type { Context } from '../../../routers/context.ts';
 import { appRouter } from '../../../routers/index.ts';
-import type { ProcedureMeta, RestMeta } from '../../../routers/procedure-meta.ts';
+import { matchedQueryOf, type ProcedureMeta, type RestMeta } from '../../../routers/procedure-meta.ts';
 
 const API_PREFIX = '/api/v1';
 
@@ -128,7 +128,7 @@ export const hasEtag = ({ method, output, input }: Endpoint): boolean =>
 
 /** Whether `If-Match` and `If-None-Match` are conditions for the change. */
 export const acceptsIfMatch = ({ method, rest }: Endpoint): boolean =>
-  rest.resourceQuery !== undefined && method !== 'POST';
+  matchedQueryOf(method, rest) !== undefined;
 
 /** Whether the operation accepts an `Idempotency-Key`. */
 export const isIdempotent = ({ type, isPublic }: Endpoint): boolean => type === 'mutation' && !isPublic;
