@@ -35,7 +35,7 @@ export const createIdentities = ({ em, audit }: Pick<UnitOfWork, 'em' | 'audit'>
         .where('i.user_id', '=', user.id)
         .executeTakeFirstOrThrow(() => notFound('identity'));
       await kysely(tx).deleteFrom('external_identities').where('id', '=', id).execute();
-      await endConnectionSessions(tx, row.connection, user.id);
+      await endConnectionSessions(tx, row.connection, { userIds: [user.id] });
       const details = { connection: row.connection, name: row.connection_name };
       await audit.record(tx, [
         { action: 'identity.unlink', actor, target: user.email, clients: [row.client], details },
@@ -53,15 +53,17 @@ const identityRows = (em: Em) =>
 
 type IdentityRow = InferResult<ReturnType<typeof identityRows>>[number];
 
-/** Ends the sessions that began with a connection, of one user or all, and the logins that wait for a second factor. */
+/** Ends the sessions that began with a connection, of these users or all, and the logins that wait for a second factor. */
 export const endConnectionSessions = async (
   tx: Em,
   connectionId: number,
-  userId: number | null = null,
+  { userIds = null, sid = null }: { userIds?: readonly number[] | null; sid?: string | null } = {},
 ): Promise<void> => {
   for (const table of ['sessions', 'login_challenges'] as const) {
-    const rows = kysely(tx).deleteFrom(table).where('connection_id', '=', connectionId);
-    await (userId === null ? rows : rows.where('user_id', '=', userId)).execute();
+    let rows = kysely(tx).deleteFrom(table).where('connection_id', '=', connectionId);
+    if (userIds !== null) rows = rows.where(isAnyOf('user_id', userIds, 'int'));
+    if (sid !== null) rows = rows.where('sid', '=', sid);
+    await rows.execute();
   }
 };
 

@@ -1,5 +1,5 @@
 import type { LogoutNotice } from '../../adapters/identity-provider/identity-provider.ts';
-import { clientIdsOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
@@ -7,6 +7,7 @@ import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, openConnection } from './connections.ts';
 import { failureOf } from './failures.ts';
+import { endConnectionSessions } from './identities.ts';
 
 /** Whose sessions end. Names one of them at least. */
 type Logout = Pick<LogoutNotice, 'subject' | 'sid'>;
@@ -17,8 +18,7 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
   const address = origin.address ?? '';
 
   const endSessions = async (tx: Em, connection: ConnectionRow, { subject, sid }: Logout): Promise<void> => {
-    const db = kysely(tx);
-    let owners = db
+    let owners = kysely(tx)
       .selectFrom('external_identities as i')
       .innerJoin('users', 'users.id', 'i.user_id')
       .select(['users.id', 'users.email'])
@@ -32,15 +32,7 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
           select user_id from login_challenges where connection_id = ${connection.id} and sid = ${sid})`,
       );
     const users = await owners.orderBy('users.id').execute();
-    const isOf = isAnyOf(
-      'user_id',
-      users.map(({ id }) => id),
-      'int',
-    );
-    for (const table of ['sessions', 'login_challenges'] as const) {
-      const rows = db.deleteFrom(table).where('connection_id', '=', connection.id).where(isOf);
-      await (sid === null ? rows : rows.where('sid', '=', sid)).execute();
-    }
+    await endConnectionSessions(tx, connection.id, { userIds: users.map(({ id }) => id), sid });
     for (const { id, email } of users) {
       const details = { connection: connection.id, name: connection.name };
       const about = { actor: null, target: email, clients: await clientIdsOf(tx, id), details };
