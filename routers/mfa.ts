@@ -55,16 +55,19 @@ export const mfaRouter = router({
   confirmTotp: route(protectedProcedure, 'POST', '/mfa/totp/confirm/', {
     summary: 'Complete the enrolment of an authenticator app',
     description:
-      'From now on, logins ask for a code. The first app comes with ten recovery codes, which only this response contains; for another app the list is empty.',
+      'From now on, logins ask for a code. A browser session becomes one with a second factor: its cookie, and the cookie `csrftoken`, then get new values. The first app comes with ten recovery codes, which only this response contains; for another app the list is empty.',
     problems: ['invalid-otp', 'not-found', 'reauthentication-required'],
     example: { code: '492039' },
     isShownOnce: true,
   })
     .input(z.object({ code: OneTimeCode }))
     .output(RecoveryCodesOutput)
-    .mutation(async ({ ctx, input }) => ({
-      recovery_codes: await ctx.services.totpEnrolment.confirm(ctx.actor, input.code),
-    })),
+    .mutation(async ({ ctx: { actor, browser, services }, input }) => {
+      if (browser.session !== null) browser.prepareLogin();
+      const { recoveryCodes, session } = await services.totpEnrolment.confirm(actor, input.code);
+      if (session !== null) browser.keepSession(session);
+      return { recovery_codes: recoveryCodes };
+    }),
 
   startPasskey: route(protectedProcedure, 'POST', '/mfa/passkeys/options/', {
     summary: 'Start the enrolment of a passkey',
@@ -79,7 +82,7 @@ export const mfaRouter = router({
   addPasskey: route(protectedProcedure, 'POST', '/mfa/passkeys/', {
     summary: 'Complete the enrolment of a passkey',
     description:
-      'Takes what `PublicKeyCredential.toJSON()` returns. From now on, the passkey logs in alone, and logins by password ask for a second factor. Without a `name`, it is named after the browser. The first factor comes with ten recovery codes, which only this response contains; for another one the list is empty.',
+      'Takes what `PublicKeyCredential.toJSON()` returns. From now on, the passkey logs in alone, and logins by password ask for a second factor. A browser session becomes one with a passkey, and its cookies get new values. Without a `name`, it is named after the browser. The first factor comes with ten recovery codes, which only this response contains; for another one the list is empty.',
     problems: ['invalid-passkey', 'not-found', 'reauthentication-required', 'passkeys-unavailable'],
     status: 201,
     example: { name: 'Laptop' },
@@ -87,9 +90,12 @@ export const mfaRouter = router({
   })
     .input(z.object({ credential: NewCredential, name: Name(100).optional() }))
     .output(z.object({ factor: SecondFactorOutput, recovery_codes: z.array(z.string()) }))
-    .mutation(({ ctx, input }) => {
-      const { userAgent } = ctx.browser;
-      return ctx.services.passkeyEnrolment.add(ctx.actor, { ...input, name: input.name, userAgent });
+    .mutation(async ({ ctx: { actor, browser, services }, input }) => {
+      if (browser.session !== null) browser.prepareLogin();
+      const passkey = { ...input, name: input.name, userAgent: browser.userAgent };
+      const { factor, recoveryCodes, session } = await services.passkeyEnrolment.add(actor, passkey);
+      if (session !== null) browser.keepSession(session);
+      return { factor, recovery_codes: recoveryCodes };
     }),
 
   rename: route(protectedProcedure, 'PATCH', '/mfa/{id}/', {

@@ -3,8 +3,9 @@ import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { claimsIn, setApp } from '../support/access-views.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
 import { inviteByLink } from '../support/mails.ts';
+import { createAuthenticator } from '../support/passkeys.ts';
 import { challenged, enroll, nextCode } from '../support/second-factors.ts';
-import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, type TestApp } from '../support/test-app.ts';
+import { ACME, ADA, appSuite, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 
 const methods = appSuite('authentication methods of sessions, and the tickets that they get');
@@ -130,6 +131,27 @@ methods('come with a new secret if a confirmation makes a session stronger', asy
 
   assert.is((await confirm()).statusCode, 204, 'the browser has a CSRF token of the new session');
   assert.is(browser.cookies.get('steward_session'), renewed, 'one that is as strong as before keeps it');
+});
+
+methods('come with a new secret if an enrolment makes a session stronger', async ({ app }) => {
+  const browser = await loggedIn(app, EDSGER);
+  const stolen = browser.cookies.get('steward_session');
+  const { secret } = (await browser.send('POST /mfa/totp/')).json();
+  const payload = { code: nextCode(app, secret) };
+  assert.is((await browser.send('POST /mfa/totp/confirm/', { payload })).statusCode, 200);
+  const statusOf = async (session = '') =>
+    (await app.send('GET /session/', { headers: { cookie: `steward_session=${session}` } })).statusCode;
+
+  const withApp = browser.cookies.get('steward_session');
+  assert.equal([await statusOf(stolen), await statusOf(withApp)], [401, 200]);
+
+  const created = await createAuthenticator().create(
+    (await browser.send('POST /mfa/passkeys/options/')).json(),
+  );
+  const added = await browser.send('POST /mfa/passkeys/', { payload: { credential: created } });
+  assert.is(added.statusCode, 201, added.body);
+  const withPasskey = browser.cookies.get('steward_session');
+  assert.equal([await statusOf(withApp), await statusOf(withPasskey)], [401, 200]);
 });
 
 methods.run();

@@ -1,9 +1,12 @@
 import { hash as digest } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { newSecret } from '../../lib/ids.ts';
+import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
-import { type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
+import { type FactorState, factorState, type StaffPolicy, strengthOf } from './factor-policy.ts';
+import { type AuthMethod, addMethods } from './methods.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
 
@@ -143,6 +146,30 @@ export const addSession = async (tx: Em, session: NewSession) => {
       select id from sessions where user_id = ${userId}
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`;
   return { id, state: await pruneAndCheck(tx, userId, older, staffPolicy) };
+};
+
+/**
+ * Records what the locked user has proven in a session, by its id. One that becomes stronger gets a new secret: whoever knows that of before
+ * has no session with a second factor.
+ * @returns the new secret, or null
+ * @throws Problem `unauthenticated` if the session was revoked
+ */
+export const recordProof = async (
+  tx: Em,
+  id: number,
+  methods: readonly AuthMethod[],
+): Promise<string | null> => {
+  const sessions = kysely(tx).selectFrom('sessions').select('methods').where('id', '=', id).forUpdate();
+  const session = await sessions.executeTakeFirst();
+  if (!session) throw new Problem('unauthenticated');
+  const proven = addMethods(session.methods, methods);
+  const secret = strengthOf(proven) > strengthOf(session.methods) ? newSecret() : null;
+  await kysely(tx)
+    .updateTable('sessions')
+    .set({ methods: proven, ...(secret !== null && { digest: tokenDigest(secret) }) })
+    .where('id', '=', id)
+    .execute();
+  return secret;
 };
 
 type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };

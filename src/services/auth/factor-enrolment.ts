@@ -9,9 +9,9 @@ import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { CREDENTIAL_TABLES, hasSecondFactor } from './credentials.ts';
+import { CREDENTIAL_TABLES, hasSecondFactor, recordProof } from './credentials.ts';
 import type { CodeOwner } from './factor-proofs.ts';
-import { type AuthMethod, addMethods } from './methods.ts';
+import type { AuthMethod } from './methods.ts';
 import { replaceRecoveryCodes } from './recovery-codes.ts';
 
 export { FACTOR_KINDS };
@@ -111,27 +111,32 @@ export const findEnrolment = (tx: Em, userId: number, kind: FactorKind, since: D
     .where('created_at', '>', since)
     .executeTakeFirst();
 
+/** `recoveryCodes`: ten with the first factor, else none. `session`: the new secret of a session that has become stronger. */
+export type Enrolment = { recoveryCodes: string[]; session: string | null };
+
 type Completed = { id: number; kind: FactorKind; name: string; methods: readonly AuthMethod[] };
 
 /**
  * Lets a started factor of the locked actor count, also as proven in the actor's session. Other sessions of the actor then have to be
  * confirmed with a second factor.
- * @returns ten recovery codes with the first factor, else none
  */
 export const completeEnrolment = async (
   unit: Pick<UnitOfWork, 'audit' | 'origin'>,
   tx: Em,
   { actor, now, isFirst }: Change & { actor: Actor },
   { id, kind, name, methods }: Completed,
-): Promise<string[]> => {
+): Promise<Enrolment> => {
   await kysely(tx)
     .updateTable('mfa_factors')
     .set({ name, confirmed_at: now, challenge: null })
     .where('id', '=', id)
     .execute();
   const clientIds = await clientIdsOf(tx, actor.id);
-  const added = { user: { ...actor, clientIds }, now, isFirst, details: { id, kind, name }, methods };
-  return finishEnrolment(unit, tx, added);
+  const added = { user: { ...actor, clientIds }, now, isFirst, details: { id, kind, name } };
+  const recoveryCodes = await finishEnrolment(unit, tx, added);
+  const { credential } = actor;
+  const session = credential?.kind === 'session' ? await recordProof(tx, credential.id, methods) : null;
+  return { recoveryCodes, session };
 };
 
 type LoginFactor = {
@@ -157,22 +162,21 @@ export const addFactorAtLogin = async (
     .executeTakeFirstOrThrow();
   const { kind, name } = factor;
   const details = { id, kind, name };
-  const added = { user: { ...user, credential: null }, now, isFirst, details, methods: [] };
+  const added = { user: { ...user, credential: null }, now, isFirst, details };
   return { id, codes: await finishEnrolment(unit, tx, added) };
 };
 
 type Added = Change & {
   user: Pick<Actor, 'id' | 'email' | 'credential'> & { clientIds: number[] };
   details: { id: number; kind: FactorKind; name: string };
-  methods: readonly AuthMethod[];
 };
 
 const finishEnrolment = async (
   { audit, origin }: Pick<UnitOfWork, 'audit' | 'origin'>,
   tx: Em,
-  { user, now, isFirst, details, methods }: Added,
+  { user, now, isFirst, details }: Added,
 ): Promise<string[]> => {
-  await recordFirstProof(tx, user, methods);
+  await resetConfirmations(tx, user);
   const notice = { userId: user.id, now, address: origin.address };
   await enqueueFactorNotice(tx, FACTOR_MAILS[details.kind].added, notice);
   const event = { actor: user, target: user.email, clients: user.clientIds, details };
@@ -187,19 +191,17 @@ const deleteUnconfirmed = (tx: Em, userId: number) =>
     .where('confirmed_at', 'is', null)
     .execute();
 
-/** A new factor counts in the session in which it was added. Other sessions, and tokens, were confirmed by the password alone. */
-const recordFirstProof = async (
+/** Other sessions and tokens than that in which a factor was added were confirmed by the password alone. */
+const resetConfirmations = async (
   tx: Em,
   { id, credential }: Pick<Actor, 'id' | 'credential'>,
-  methods: readonly AuthMethod[],
 ): Promise<void> => {
-  const session = credential?.kind === 'session' ? credential : null;
   const db = kysely(tx);
   await db
     .updateTable('sessions')
     .set({ authenticated_at: new Date(0) })
     .where('user_id', '=', id)
-    .where('id', '<>', session?.id ?? 0)
+    .where('id', '<>', credential?.kind === 'session' ? credential.id : 0)
     .execute();
   await db
     .updateTable('api_tokens')
@@ -207,10 +209,4 @@ const recordFirstProof = async (
     .where('user_id', '=', id)
     .where('id', '<>', credential?.kind === 'token' ? credential.id : 0)
     .execute();
-  if (session)
-    await db
-      .updateTable('sessions')
-      .set({ methods: addMethods(session.proof.methods, methods) })
-      .where('id', '=', session.id)
-      .execute();
 };

@@ -61,7 +61,7 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
     /**
      * Adds the passkey that a browser has created for the started enrolment. Other sessions of the actor then have to be confirmed with a
      * second factor.
-     * @returns the factor, and ten recovery codes with the first factor of any kind, else none
+     * @returns the factor, and as `Enrolment`
      * @throws Problem `reauthentication-required`, `not-found`, `invalid-passkey`
      */
     add: (actor: Actor, { credential, name, userAgent }: NewPasskey) =>
@@ -77,8 +77,8 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
           name: name ?? describeUserAgent(userAgent),
         };
         const completed = { ...factor, methods: byPasskey(created.is_backed_up) };
-        const recovery_codes = await completeEnrolment(unit, tx, { actor, ...change }, completed);
-        return { factor: { ...factor, confirmed_at: now, last_used_at: null }, recovery_codes };
+        const enrolment = await completeEnrolment(unit, tx, { actor, ...change }, completed);
+        return { factor: { ...factor, confirmed_at: now, last_used_at: null }, ...enrolment };
       }),
   };
 };

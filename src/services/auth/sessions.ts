@@ -1,10 +1,7 @@
-import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
-import { Session } from '../../../entities/credentials.ts';
 import { type Condition, condition, type Em, kysely } from '../../db/kysely.ts';
 import { type CursorPageRequest, cursorRow, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { newSecret } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { CLIENT_IDS, isOutsideSharedTime } from '../access/visibility.ts';
@@ -18,12 +15,13 @@ import {
   isCurrent,
   lastAddressFor,
   lastUseFor,
+  recordProof,
   revokeCredentials,
   tokenDigest,
 } from './credentials.ts';
-import { FACTOR_SINCE, strengthOf } from './factor-policy.ts';
+import { FACTOR_SINCE } from './factor-policy.ts';
 import type { CodeOwner, FactorProof } from './factor-proofs.ts';
-import { type AuthMethod, addMethods, BY_PASSWORD } from './methods.ts';
+import { type AuthMethod, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 
 /** Days without use after which a session ends. */
@@ -41,41 +39,29 @@ export const createSessions = (unit: UnitOfWork) => {
   const { em, clock, audit, passwordVerification, factorProofs, deviceCookies, idempotency } = unit;
 
   /**
-   * Records the time in the session or token of the actor, and in a session what they have proven. One that becomes stronger gets this
-   * secret: whoever knows the secret of before has no session with a second factor. Returns whether it did.
+   * Records the time in the session or token of the actor, and in a session what they have proven. Returns the new secret of one that has
+   * become stronger.
    */
   const recordConfirmation = async (
     tx: Em,
-    { actor, owner, secret }: Confirmation,
+    { actor, owner }: Confirmation,
     methods: readonly AuthMethod[],
-  ): Promise<boolean> => {
+  ): Promise<string | null> => {
     const { credential } = actor;
-    if (credential === null) return false;
+    if (credential === null) return null;
     const event: AuditEvent = { action: 'session.confirm', actor, target: owner.email };
     if (credential.kind === 'token') {
       const confirmed = kysely(tx).updateTable('api_tokens').set({ authenticated_at: clock.now() });
       const { numUpdatedRows } = await confirmed.where('id', '=', credential.id).executeTakeFirst();
       if (numUpdatedRows === 0n) throw new Problem('unauthenticated');
       await audit.record(tx, [{ ...event, clients: owner.clientIds }]);
-      return false;
+      return null;
     }
-    const lockMode = LockMode.PESSIMISTIC_WRITE;
-    const session = await tx.findOne(Session, credential.id, { lockMode });
-    // A concurrent password change revokes the session.
-    if (!session) throw new Problem('unauthenticated');
-    const proven = addMethods(session.methods, methods);
-    const isStronger = strengthOf(proven) > strengthOf(session.methods);
-    session.authenticatedAt = clock.now();
-    session.methods = proven;
-    await tx.flush();
-    if (isStronger) {
-      const renewed = kysely(tx)
-        .updateTable('sessions')
-        .set({ digest: tokenDigest(secret) });
-      await renewed.where('id', '=', session.id).execute();
-    }
+    const confirmed = kysely(tx).updateTable('sessions').set({ authenticated_at: clock.now() });
+    await confirmed.where('id', '=', credential.id).execute();
+    const renewed = await recordProof(tx, credential.id, methods);
     await audit.record(tx, [{ ...event, clients: owner.clientIds }]);
-    return isStronger;
+    return renewed;
   };
 
   return {
@@ -109,9 +95,8 @@ export const createSessions = (unit: UnitOfWork) => {
       const { password, factor } = proof;
       const input = factor === undefined ? [password] : [password, factor];
       const request = { actor, idempotencyKey, operation: 'sessions.confirm', input };
-      const secret = newSecret();
       // Responses are stored for a key, and secrets are not.
-      let isRenewed = false;
+      let renewed: string | null = null;
       await idempotency.runOnce<null>(request, async (write) => {
         const owner = await readCodeOwner(em, actor.id);
         if (owner.hasSecondFactor && factor === undefined) throw new Problem('otp-required', NEEDS_CODE);
@@ -122,7 +107,7 @@ export const createSessions = (unit: UnitOfWork) => {
         const record = (prove: (tx: Em) => Promise<readonly AuthMethod[]>) =>
           write(async (tx) => {
             if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-            isRenewed = await recordConfirmation(tx, { actor, owner, secret }, await prove(tx));
+            renewed = await recordConfirmation(tx, { actor, owner }, await prove(tx));
             return null;
           });
         if (owner.hasSecondFactor && factor !== undefined)
@@ -133,7 +118,7 @@ export const createSessions = (unit: UnitOfWork) => {
           return BY_PASSWORD;
         });
       });
-      return isRenewed ? secret : null;
+      return renewed;
     },
 
     /**
@@ -190,7 +175,7 @@ export const createSessions = (unit: UnitOfWork) => {
   };
 };
 
-type Confirmation = { actor: Actor; owner: CodeOwner; secret: string };
+type Confirmation = { actor: Actor; owner: CodeOwner };
 
 /** What a user enters again. */
 type PasswordOrFactor = { password?: string | undefined; factor?: FactorProof | undefined };

@@ -8,6 +8,7 @@ import {
   addFactorAtLogin,
   changeOwnFactors,
   completeEnrolment,
+  type Enrolment,
   findEnrolment,
   readServiceName,
   startEnrolment,
@@ -43,10 +44,9 @@ export const createTotpEnrolment = (unit: UnitOfWork) => {
 
     /**
      * Confirms the started enrolment by a code of the app. Other sessions of the actor then have to be confirmed with a code.
-     * @returns ten recovery codes with the first factor, else none
      * @throws Problem `reauthentication-required`, `not-found`, `invalid-otp`
      */
-    confirm: (actor: Actor, code: string): Promise<string[]> =>
+    confirm: (actor: Actor, code: string): Promise<Enrolment> =>
       changeOwnFactors(unit, actor, async (tx, change) => {
         const now = change.now;
         const started = await findEnrolment(tx, actor.id, 'totp', new Date(now.getTime() - ENROLMENT_MS));
