@@ -20,6 +20,7 @@ import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import { findConnectionFor } from '../sso/connections.ts';
 import { REQUIRES_SSO } from '../sso/requirement.ts';
+import { isInvitedElsewhere } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
@@ -73,6 +74,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
     return em.transactional(async (tx) => {
       const now = clock.now();
       const closed = await close(tx, input, now);
+      if (await isInvitedElsewhere(tx, closed)) throw new Problem('invitation-closed', RESERVED);
       const user = await createInvitee(tx, closed, { ...namesOf(closed, input), hash, now });
       const event = { actor: user, target: user.email, clients: [invitation.client_id] };
       await audit.record(tx, [{ ...event, action: 'user.create' }, acceptEvent(closed, user)]);
@@ -305,6 +307,11 @@ const rethrowAsLoginRequired = (error: unknown): never => {
 const requireFree = async (tx: Em, userId: number): Promise<void> => {
   const users = kysely(tx).selectFrom('users').select('id').where('id', '=', userId);
   if (await users.where(REQUIRES_SSO).executeTakeFirst()) throw new Problem('sso-required', BOUND);
+};
+
+const RESERVED = {
+  detail:
+    'Your organization logs its people in with single sign-on by now. Ask its admins, or a superuser, to add you.',
 };
 
 const BOUND = {

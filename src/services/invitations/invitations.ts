@@ -10,6 +10,7 @@ import { clientVisibleTo } from '../access/visibility.ts';
 import { requireViewableAppId } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import { mailStatus, showsInvitationLink } from '../mail/mail-context.ts';
+import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { InvitationRow } from './invitation-rows.ts';
 import {
@@ -137,6 +138,7 @@ export const createInvitations = (unit: UnitOfWork) => {
     ): Promise<InvitationRow> =>
       em.transactional(async (tx) => {
         const invitation = await lockPending(tx, actor, { email, client, now: clock.now() });
+        await requireUnreserved(tx, actor, invitation.email, 'email');
         if (apps) await replaceInitialApps(tx, invitation, apps);
         if (groups) await replaceGroups(tx, invitation, groups);
         if (end !== undefined) {
@@ -197,6 +199,7 @@ export const createInvitations = (unit: UnitOfWork) => {
       em.transactional(async (tx) => {
         const invitation = await lockInvitation(tx, actor, id);
         if (!invitation.isOpen(clock.now())) throw new Problem('invitation-closed');
+        await requireUnreserved(tx, actor, invitation.email, 'email');
         if (!showsInvitationLink(actor, invitation.client.id, mailRoute))
           throw roleRequired('superuser: the invitee receives the link by email');
         invitation.isLinkShown = true;

@@ -64,6 +64,31 @@ reserved('refuses to mail an invitation of another client again', async ({ app }
   await app.as(GLOBEX).invitations.bulkUpdate({ ids: [id], action: 'revoke' });
 });
 
+reserved('ends invitations of other clients from before', async ({ app, connection }) => {
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, is_active: false });
+  const emails = ['early@acme.test', 'early-by-root@acme.test'] as const;
+  const [own] = await app.as(GLOBEX).invitations.create({ items: [{ email: emails[0], client: GLOBEX_ID }] });
+  const [byRoot] = await app
+    .as(ROOT)
+    .invitations.create({ items: [{ email: emails[1], client: GLOBEX_ID }] });
+  await app.as(ROOT).sso.update({ ...about, is_active: true });
+  const names = { first_name: 'E', last_name: 'Early' };
+  const accept = (key = '') => {
+    const { pathname, searchParams } = new URL(app.links.invitation(key));
+    const signature = searchParams.get('signature') ?? '';
+    const input = { key: pathname.split('/')[2] ?? '', signature, ...names };
+    return app.as(null).invitations.accept({ ...input, password: 'violet-harbor-92-kite' });
+  };
+
+  const change = app.as(GLOBEX).invitations.update({ email: emails[0], first_name: 'Other' });
+  assert.match((await rejectsWith(change, 'invalid-input')).fields?.email?.[0] ?? '', REFUSED);
+  const copy = app.as(GLOBEX).invitations.copyLink({ id: own?.id ?? 0 });
+  assert.match((await rejectsWith(copy, 'invalid-input')).fields?.email?.[0] ?? '', REFUSED);
+  await rejectsWith(accept(own?.key), 'invitation-closed');
+  await accept(byRoot?.key);
+});
+
 reserved('lets its own admins and superusers add people', async ({ app }) => {
   await app.as(ACME).users.create({ email: 'own@acme.test' });
   await app.as(ACME).clients.invite({ id: ACME_ID, email: 'own-guest@acme.test' });
