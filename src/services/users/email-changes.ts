@@ -254,9 +254,14 @@ const isOfProvider = async (tx: Em, userId: number): Promise<boolean> => {
   return (await links.limit(1).executeTakeFirst()) !== undefined;
 };
 
-/** Whether this is a session that began without a provider. Of a token this is not known. */
-const isByPassword = (actor: Actor | null): boolean =>
-  actor?.credential?.kind === 'session' && proofOf(actor)?.methods.includes('sso') === false;
+/**
+ * Whether this is a session that began with the password, without a provider. Of a token this is not known, and a session of a provider may
+ * have added a passkey.
+ */
+const isByPassword = (actor: Actor | null): boolean => {
+  const methods = (actor && proofOf(actor)?.methods) ?? [];
+  return actor?.credential?.kind === 'session' && methods.includes('pwd') && !methods.includes('sso');
+};
 
 /** Deletes the second factors that were added since then, with the recovery codes: whoever added them knew the same as who changed the address. */
 const deleteFactorsSince = async (tx: Em, userId: number, since: Date): Promise<void> => {

@@ -166,6 +166,25 @@ shared('a change of the address in a session of a provider ends all else that lo
   await assertEnded(app, to, prepared);
 });
 
+shared('a change of the address in a session of a passkey ends all else that logs in', async (fixture) => {
+  const { app } = fixture;
+  const { email } = await addConnected(fixture, 'keyed');
+  await setPasswordOf(app, email);
+  const browser = createVisitor(app);
+  await browser.get('/login/?method=password');
+  await browser.submit('/login/', { username: email, password: DEMO_PASSWORD });
+  await sql`update sessions set methods = array['hwk', 'mfa'] where id = (select max(id) from sessions)`.execute(
+    app.db(),
+  );
+  const prepared = await prepare(app, email);
+  const to = 'rekeyed@acme.test';
+  await app.as(email).profile.requestEmail({ email: to });
+  await browser.get(`/email/confirm/?token=${await mailedEmailToken(app, to, 'confirm')}`);
+  await browser.submit('/email/confirm/');
+
+  await assertEnded(app, to, prepared);
+});
+
 shared('a change of the address in a session of the password keeps the second factors', async (fixture) => {
   const { app } = fixture;
   const { email } = await addConnected(fixture, 'stays');
