@@ -26,6 +26,9 @@ export const CALLBACK_PATH = '/sso/:id/callback/';
 export const ssoPages: Pages = {
   'GET /sso/:id/start/': (context) =>
     answering(context, async () => {
+      // An image or a frame of another site: each start counts, and a person sees none of it.
+      const destination = context.request.headers['sec-fetch-dest'];
+      if (destination !== undefined && destination !== 'document') throw new Problem('cross-site');
       const kind = kindOf(context);
       const next = localPath(queryParameter(context, 'next'));
       // A link on another site, or in a mail, must not replace the person who is logged in by its author. Old browsers do not say where it was.

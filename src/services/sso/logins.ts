@@ -95,8 +95,9 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     const detail = cause instanceof ProviderError ? { detail: cause.message } : {};
     logger.warn({ connection: id, reason, ...detail }, 'Single sign-on failed');
     const details = { connection: id, name, reason, ...detail };
-    // Each adds a row, and needs no login that was started.
-    await anonymousLimits.addSsoLogin(address);
+    // Each adds a row. Another site can make a browser send those that belong to no login of it: they must not use up the logins of its network.
+    if (STRAY.includes(reason)) await anonymousLimits.addFailure('callback', address);
+    else await anonymousLimits.addSsoLogin(address);
     await audit.record(em, [
       { action: 'login.sso-fail', actor: null, target, clients: [client], isForeign, details },
     ]);
@@ -323,6 +324,9 @@ export const createSsoLogins = (unit: UnitOfWork) => {
     },
   };
 };
+
+/** Why an answer belongs to no login of this browser. */
+const STRAY: readonly SsoReason[] = ['state-expired', 'other-browser'];
 
 const isMemberOf = async (em: Em, clientId: number, email: string): Promise<boolean> => {
   const members = kysely(em).selectFrom('memberships as m').innerJoin('users', 'users.id', 'm.user_id');

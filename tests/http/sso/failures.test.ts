@@ -279,6 +279,28 @@ failures('refuses an answer in another browser, and with the cookie of another',
   assert.is((await visitor.get(callback)).status, 303);
 });
 
+failures('counts answers to no login of a browser apart, so that they stop no login', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  await app.db().deleteFrom('rate_limits').execute();
+  const visitor = createVisitor(app);
+  const stray = () => visitor.get(`/sso/${connection}/callback/?code=x&state=x`);
+  for (let n = 0; n < 300; n += 1) await stray();
+  const { rows } = await sql`select from rate_limits where key like 'sso-network%'`.execute(app.db());
+
+  assert.is((await stray()).status, 429);
+  assert.is(rows.length, 0);
+  provider.people.set('ada', { email: ADA });
+  assert.is((await logInWithSso(fixture, { subject: 'ada' })).page.status, 303);
+  await app.db().deleteFrom('rate_limits').execute();
+});
+
+failures('starts no login for an image or a frame', async ({ app, connection }) => {
+  for (const destination of ['image', 'iframe', 'empty']) {
+    const headers = { 'sec-fetch-dest': destination };
+    assert.is((await createVisitor(app).get(`/sso/${connection}/start/`, { headers })).status, 403);
+  }
+});
+
 failures('says that a connection is set up wrongly if the provider refuses its secret', async (fixture) => {
   const { app, provider } = fixture;
   provider.people.set('ada', { email: ADA });
