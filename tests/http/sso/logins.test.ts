@@ -72,6 +72,7 @@ logins('keeps the person who is logged in when a link of another site starts a l
 
   for (const site of ['cross-site', 'same-site', 'none'])
     for (const query of ['', '?confirm=1']) assert.is(await start(site, query), '/');
+  for (const site of ['cross-site', 'same-site']) assert.is(await start(site, '?test=1'), '/');
   assert.is(await start('cross-site', '?next=/console/'), '/console/');
   assert.match(await start('same-origin'), fixture.provider.issuer);
 });
