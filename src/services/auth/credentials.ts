@@ -5,7 +5,13 @@ import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
-import { type FactorState, factorState, type StaffPolicy, strengthOf } from './factor-policy.ts';
+import {
+  type FactorState,
+  factorState,
+  STRENGTH_OF_POLICY,
+  type StaffPolicy,
+  strengthOf,
+} from './factor-policy.ts';
 import { type AuthMethod, addMethods } from './methods.ts';
 
 export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
@@ -170,6 +176,26 @@ export const recordProof = async (
     .where('id', '=', id)
     .execute();
   return secret;
+};
+
+/**
+ * Ends the sessions of a locked user, who has become staff, that have proven less than the setting demands, and the tokens from logins, of
+ * which that is not known. Named tokens go on, as at logins.
+ */
+export const endWeakerLogins = async (tx: Em, userId: number, staffPolicy: StaffPolicy): Promise<void> => {
+  const needed = STRENGTH_OF_POLICY[staffPolicy];
+  if (needed === 0) return;
+  const sessions = await kysely(tx)
+    .selectFrom('sessions')
+    .select(['id', 'methods'])
+    .where('user_id', '=', userId)
+    .execute();
+  const weaker = sessions.filter(({ methods }) => strengthOf(methods) < needed).map(({ id }) => id);
+  await kysely(tx)
+    .deleteFrom('sessions')
+    .where(isAnyOf('id', weaker, 'bigint'))
+    .execute();
+  await kysely(tx).deleteFrom('api_tokens').where('user_id', '=', userId).where('name', '=', '').execute();
 };
 
 type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };

@@ -51,7 +51,7 @@ const EXPIRED: RowProblem = { code: 'expired', detail: 'The grant would have end
 
 /** Undoes changes of many users. */
 export const createOperations = (unit: UnitOfWork) => {
-  const { em, clock, audit, idempotency } = unit;
+  const { em, clock, audit, idempotency, staffSecondFactor } = unit;
 
   /** The user is locked before the change, in the same order as by all others that change a user. */
   const undoUser = (actor: Actor, id: string, { email, groups: joined, ended }: Changed): Promise<void> =>
@@ -75,8 +75,8 @@ export const createOperations = (unit: UnitOfWork) => {
       const { undoable } = await updateUser(unitOfWork, actor, email, changes);
       const joining = { tx, now: change.changedAt, audit: tagged };
       const left = await leaveGroups(joining, actor, user, groups);
-      const undoing = { ...unitOfWork, parts: change.ended ?? [], endedAt: change.changedAt };
-      const returned = await giveBack(undoing, actor, user);
+      const undoing = { ...unitOfWork, staffSecondFactor, endedAt: change.changedAt };
+      const returned = await giveBack({ ...undoing, parts: change.ended ?? [] }, actor, user);
       const { rows: memberships } = await endMemberships(user, change).execute(kysely(tx));
       for (const { client_id: clientId } of memberships) await leaveClient(tx, user.id, clientId);
       await forgetClients(tx, memberships, clock.now());

@@ -8,6 +8,8 @@ import { type Actor, administersClient, requireAccessAdmin } from '../access/act
 import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
 import { clientManagedBy, isListedView } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
+import { endWeakerLogins } from '../auth/credentials.ts';
+import type { StaffPolicy } from '../auth/factor-policy.ts';
 import { clientRoleKey, type UndoableChange } from '../operations/operation-log.ts';
 import { unlinkShared } from '../sso/identities.ts';
 import type { Transaction } from '../unit-of-work.ts';
@@ -191,7 +193,7 @@ const roleEvents = (
 export const groupsAmong = (parts: readonly EndedPart[]): number[] =>
   parts.flatMap(({ kind, key }) => (kind === 'group' ? Number(key) : []));
 
-type Undo = Transaction & { parts: readonly EndedPart[]; endedAt: Date };
+type Undo = Transaction & { parts: readonly EndedPart[]; endedAt: Date; staffSecondFactor: StaffPolicy };
 
 /**
  * Gives a locked user back what an offboarding has ended and no one has decided about since. Returns the parts that were given back.
@@ -256,7 +258,12 @@ const reopenViews = async (
   };
 };
 
-const returnRoles = async ({ tx, now }: Undo, actor: Actor, user: User, parts: Parts): Promise<Ending> => {
+const returnRoles = async (
+  { tx, now, staffSecondFactor }: Undo,
+  actor: Actor,
+  user: User,
+  parts: Parts,
+): Promise<Ending> => {
   const ended = ofKind(parts, 'client-role');
   const memberships = await managedMemberships(tx, actor, user);
   const inClients = switchRoles(
@@ -277,6 +284,8 @@ const returnRoles = async ({ tx, now }: Undo, actor: Actor, user: User, parts: P
   await tx.flush();
   await unlinkShared(tx, [user.id], now);
   const changed = changedRoles(before, user);
+  if (changed.length > 0 && !before.isStaff && !before.isSuperuser)
+    await endWeakerLogins(tx, user.id, staffSecondFactor);
   if (inClients.length + changed.length > 0) await endUndo(tx, user.id);
   const clientIds = [...new Set(inClients.map(({ client }) => client))];
   const given = { inClients, roles: changed, clientIds, isGiven: true };

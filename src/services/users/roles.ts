@@ -13,6 +13,7 @@ import { lockAccessChange } from '../access/locks.ts';
 import { CLIENT_ADMIN } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
+import { endWeakerLogins } from '../auth/credentials.ts';
 import { readClient } from '../clients/clients.ts';
 import { supersedeClientRoles, supersedeEnded, supersedeOperations } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
@@ -26,7 +27,7 @@ import { readUser, type UserDetail } from './user-rows.ts';
 type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | undefined };
 
 /** Grants and revokes roles, and says what they allow. Routers let only superusers change them. */
-export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
+export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, email: string): Promise<{ is_staff: boolean; is_superuser: boolean }> =>
     kysely(em)
@@ -52,6 +53,8 @@ export const createRoles = ({ em, clock, audit }: UnitOfWork) => ({
       if (changes.is_staff || changes.is_superuser) await endUndo(tx, user.id);
       user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser }, clock.now());
       await tx.flush();
+      if (!before.isStaff && !before.isSuperuser && (user.isStaff || user.isSuperuser))
+        await endWeakerLogins(tx, user.id, staffSecondFactor);
       await unlinkShared(tx, [user.id], clock.now());
       await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
