@@ -90,9 +90,13 @@ const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Ui
 /** Whether an IP address is one of the public internet: not private, loopback, link-local, reserved or one that embeds another. */
 export const isPublic = (address: string): boolean => {
   const parsed = ipaddr.process(address);
+  if (parsed.toString() === AZURE_PLATFORM) return false;
   // `ipaddr.js` takes the deprecated IPv4-compatible addresses, such as `::7f00:1`, for public ones.
   return parsed.range() === 'unicast' && !(parsed.kind() === 'ipv6' && parsed.match(IPV4_COMPATIBLE));
 };
+
+/** A public address that each machine of Azure reaches without a route: its platform answers there. */
+const AZURE_PLATFORM = '168.63.129.16';
 
 const IPV4_COMPATIBLE = ipaddr.parseCIDR('::/96');
 
