@@ -292,7 +292,7 @@ export const identityProcedures = {
   unlinkIdentity: route(adminProcedure, 'DELETE', '/jb/users/{email}/identities/{identity_id}/', {
     summary: 'Unlink an external identity',
     description:
-      'Ends the sessions that began with it. At their next login, the person shows again that the account is theirs. For those who may change this user.',
+      'Ends the sessions that began with it. At their next login with the provider, a person who has a password enters it again, and one who has none is connected at once and gets a mail. For those who may change this user.',
     problems: ['forbidden', 'shared-user'],
     status: 204,
   })

@@ -128,7 +128,7 @@ export const Settings = z.object({
     .enum(['off', 'optional', 'required', 'passkey'])
     .default('optional')
     .describe(
-      'Whether superusers and staff log in with a second factor: `optional` recommends it in the console, `required` makes those without one set it up at their next login, and `passkey` those without a passkey. It needs a `BASE_URL` for which browsers have passkeys. See [sign-in.md](sign-in.md#require-second-factors)',
+      'Whether superusers and staff log in with a second factor: `optional` recommends it in the console, `required` makes those without one set it up at their next login, and `passkey` those without a passkey: it demands to have one, not to use it, so that a code still logs them in. It needs a `BASE_URL` for which browsers have passkeys. See [sign-in.md](sign-in.md#require-second-factors)',
     ),
   INVITATION_DAYS: wholeNumber(1, 3650, 14).describe(
     'Days that an invitation link is valid, counted from its last mail',
