@@ -66,7 +66,7 @@ export const createAdminAccount = (
     const audit = createAudit(NO_ORIGIN, systemClock);
     return createAdmin(
       orm.em.fork(),
-      { hasher, audit, loadCommonPasswords },
+      { hasher, audit, loadCommonPasswords, staffSecondFactor: config.staffSecondFactor },
       { email, generated, now: systemClock.now(), ...(password && { password }) },
     );
   });

@@ -6,8 +6,9 @@ import type { CommonPasswords } from '../../adapters/hashing/common-passwords.ts
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { isPseudonym } from '../../lib/email-address.ts';
 import { invalid } from '../../lib/problems.ts';
+import { hasGlobalRole } from '../access/visibility.ts';
 import type { Audit } from '../audit/audit.ts';
-import { setPassword } from '../auth/credentials.ts';
+import { endWeakerLogins, setPassword } from '../auth/credentials.ts';
 import { defaultBranding } from '../clients/clients.ts';
 import { enqueuePasswordNotice } from '../mail/enqueue-mails.ts';
 import { enqueueReactivationNotice } from '../passwords/password-expiry.ts';
@@ -116,7 +117,8 @@ export const createAdmin = async (
     hasher,
     audit,
     loadCommonPasswords,
-  }: Pick<ServiceDeps, 'hasher' | 'loadCommonPasswords'> & { audit: Audit },
+    staffSecondFactor,
+  }: Pick<ServiceDeps, 'hasher' | 'loadCommonPasswords' | 'staffSecondFactor'> & { audit: Audit },
   { email, password, generated, now }: AdminInput,
 ): Promise<AdminPassword> => {
   const hash = await hasher.hash(password || generated);
@@ -124,6 +126,7 @@ export const createAdmin = async (
     const existing = await kysely(tx)
       .selectFrom('users')
       .select(['id', 'password_hash', 'first_name as firstName', 'last_name as lastName'])
+      .select(hasGlobalRole().as('isStaff'))
       .select(condition`exists (select from provider_links l where l.user_id = users.id)`.as('isOfProvider'))
       .where('email', '=', email)
       .executeTakeFirst();
@@ -138,6 +141,7 @@ export const createAdmin = async (
     const isChanged = password && hadPassword;
     if (isChanged) await enqueuePasswordNotice(tx, { userId: existing.id, now, address: null });
     await promoteToSuperuser(tx, email, isKept ? null : hash, now);
+    if (existing && !existing.isStaff) await endWeakerLogins(tx, existing.id, staffSecondFactor);
     await audit.record(tx, [
       { action: 'user.make-superuser', actor: null, target: email },
       ...(isChanged ? [{ action: 'password.change', actor: null, target: email } as const] : []),

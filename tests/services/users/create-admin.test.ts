@@ -4,15 +4,25 @@ import { loadCommonPasswords } from '../../../src/adapters/hashing/common-passwo
 import { kysely } from '../../../src/db/kysely.ts';
 import { createAudit, NO_ORIGIN } from '../../../src/services/audit/audit.ts';
 import { createAdmin } from '../../../src/services/users/bootstrap.ts';
+import { createScript } from '../../support/http-clients.ts';
 import { mailedEmailToken } from '../../support/mails.ts';
 import { rejectsWith } from '../../support/rejects.ts';
-import { ACME, ADA, appSuite, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  DEMO_PASSWORD,
+  EDSGER,
+  GRACE,
+  ROOT,
+  type TestApp,
+} from '../../support/test-app.ts';
 import { until } from '../../support/time.ts';
 
 const promote = ({ orm, hasher, clock }: TestApp, email: string) =>
   createAdmin(
     orm.em.fork(),
-    { hasher, audit: createAudit(NO_ORIGIN, clock), loadCommonPasswords },
+    { hasher, audit: createAudit(NO_ORIGIN, clock), loadCommonPasswords, staffSecondFactor: 'required' },
     { email, generated: 'velvet-canyon-41-moss', now: clock.now() },
   );
 
@@ -39,6 +49,15 @@ admin('ends the undo of a change of address: the old mailbox would get the role'
   await promote(app, present);
 
   await rejectsWith(app.as(null).profile.undoEmail(undo), 'invalid-link');
+});
+
+admin('ends sessions that are weaker than the second factor that staff need', async ({ app }) => {
+  const browser = createScript(app);
+  assert.is((await browser.logIn(EDSGER, DEMO_PASSWORD)).statusCode, 200);
+
+  await promote(app, EDSGER);
+
+  assert.is((await browser.send('GET /session/')).statusCode, 401);
 });
 
 admin('does not revive a person who is erased at the same time', async ({ app }) => {
