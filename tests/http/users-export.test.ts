@@ -133,7 +133,7 @@ exporting('requires a recently entered password of a session', async ({ app }) =
 exporting('streams pages of the same rows over tRPC, and is recorded', async ({ app }) => {
   const { rowsOf } = await download(app, PERSON, ROOT);
   const counts = new Map<string, number>();
-  for await (const { part, items } of await app.as(PERSON).users.export({ email: PERSON }))
+  for await (const { part, items } of await app.as(ROOT).users.export({ email: PERSON }))
     counts.set(part, (counts.get(part) ?? 0) + items.length);
   const [entry] = await app.as(ROOT).audit.list({ action: 'user.export' });
 
@@ -142,7 +142,7 @@ exporting('streams pages of the same rows over tRPC, and is recorded', async ({ 
     assert.is(Math.max(0, (counts.get(part) ?? 0) - rowsOf(part).length - added), 0, part);
     assert.ok((counts.get(part) ?? 0) >= rowsOf(part).length, part);
   }
-  assert.equal([entry?.actor, entry?.target, entry?.clients], [PERSON, PERSON, [1]]);
+  assert.equal([entry?.actor, entry?.target, entry?.clients], [ROOT, PERSON, [1]]);
 });
 
 exporting('ends when the reader loses access', async ({ app }) => {

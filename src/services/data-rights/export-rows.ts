@@ -5,7 +5,7 @@ import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
 import { mailContexts, writtenAt } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
-import { type HeldAddress, hasAddress, isForHolder, type PersonAddress } from '../users/addresses.ts';
+import { type HeldAddress, hasAddress, isForHolder } from '../users/addresses.ts';
 import { visibleUsers } from '../users/user-rows.ts';
 
 export type ExportRow = Record<string, unknown>;
@@ -16,9 +16,14 @@ type Exported = {
     id: number;
     email: string;
     /** As `readOwnAddresses`. */
-    own: readonly PersonAddress[];
+    own: readonly HeldAddress[];
     others: readonly HeldAddress[];
     clients: readonly number[];
+    /**
+     * Whether the person reads it, who has no role for all clients: then only what their present clients recorded. Whoever gets into an account
+     * must not learn what clients know that the account has left, or that have only used its address.
+     */
+    isForPerson: boolean;
   };
   now: Date;
   mailWriter: MailWriter;
@@ -32,21 +37,31 @@ type Pages = AsyncGenerator<ExportRow[]>;
 
 /** Rows about the person by an address and by the condition that they are of clients of the person. */
 const isAbout = (
-  { own, others }: Exported['person'],
+  { own, others, isForPerson }: Exported['person'],
   column: string,
   at: string,
   isOfClients: (clients: readonly number[]) => RawBuilder<unknown>,
 ): RawBuilder<boolean> => {
-  const isOther = (address: HeldAddress) =>
+  const isInClients = (address: HeldAddress) =>
     condition`(${hasAddress(column, at, [address])} and ${isOfClients(address.clients)})`;
-  return others.length === 0
-    ? hasAddress(column, at, own)
-    : condition`(${sql.join([hasAddress(column, at, own), ...others.map(isOther)], sql` or `)})`;
+  const limited = (isForPerson ? [...own, ...others] : others).map(isInClients);
+  return condition`(${sql.join(isForPerson ? limited : [hasAddress(column, at, own), ...limited], sql` or `)})`;
 };
 
 /** Rows of the account, as far as its holder may see them. */
-const isOf = ({ id }: Exported['person'], column: string, clientId: string, at: string) =>
-  condition`${sql.ref(column)} = ${id} and ${isForHolder(sql`${id}::int`, sql.ref(clientId), sql.ref(at))}`;
+const isOf = (
+  { id, clients, isForPerson }: Exported['person'],
+  column: string,
+  clientId: string,
+  at: string,
+) => {
+  const isHolders = condition`${sql.ref(column)} = ${id}
+    and ${isForHolder(sql`${id}::int`, sql.ref(clientId), sql.ref(at))}`;
+  const isKept = condition`(${isIn(clientId)(clients)} or (${sql.ref(clientId)} is null and not exists (
+    select from users shared where shared.id = ${id}
+      and ${sql.ref(at)} between shared.shared_since and shared.last_left)))`;
+  return isForPerson ? condition`(${isHolders} and ${isKept})` : isHolders;
+};
 
 /** A column with the id of a client names one of these. */
 const isIn = (column: string) => (clients: readonly number[]) => isAnyOf(column, clients, 'int');

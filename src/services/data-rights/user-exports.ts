@@ -4,7 +4,7 @@ import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import { can } from '../access/permissions.ts';
+import { can, globalRolesOf } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { reloadActor } from '../auth/authentication.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -16,7 +16,7 @@ const RECHECK_MS = 1_000;
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationDays'>;
 
-/** Exports the data of people: for themselves, and by superusers. */
+/** Exports the data of people: by superusers, and for themselves what their present clients have recorded. */
 export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays }: Deps) => ({
   /**
    * Records the export, and returns what reads it page by page. Later, while it is read, it may fail with `unauthenticated`.
@@ -30,7 +30,8 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
     const clients = await clientIdsOf(em, person.id);
     await audit.record(em, [{ action: 'user.export', actor, target: email, clients }]);
 
-    const about = { ...person, email, ...(await readOwnAddresses(em, person.id)), clients };
+    const isForPerson = actor !== null && globalRolesOf(actor).length === 0;
+    const about = { ...person, email, ...(await readOwnAddresses(em, person.id)), clients, isForPerson };
     const exported = { em, person: about, now, mailWriter, invitationDays };
     const recheck = createRecheck(em, actor, person.id);
     const open = (part: ExportPart): OpenPart =>
