@@ -27,6 +27,7 @@ export const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
   'mfa.remove',
   'mfa.rename',
   'mfa.renew-recovery-codes',
+  'mfa.reset',
   'mfa.use-recovery-code',
   'request.refused',
   'session.confirm',
@@ -38,6 +39,7 @@ export const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
   'user.cancel-email',
   'user.export',
   'user.request-email',
+  'user.revoke-sessions',
 ];
 
 const MAX_TEXT_LENGTH = 200;
