@@ -25,8 +25,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
-import { IS_ABANDONED } from '../users/unused-accounts.ts';
-import { addOrRenewUser } from '../users/user-creation.ts';
+import { addUser } from '../users/user-creation.ts';
 import { usersWithRoles } from '../users/user-locks.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
 
@@ -268,14 +267,11 @@ const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInv
   const { firstName, lastName, hash, now } = input;
   const { email, extra, is_demo_user: isDemoUser, client_id: client } = invitation;
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
-  const holders = kysely(tx).selectFrom('users').select('id').where('email', '=', email);
-  // A provider also logs in to an account that was abandoned.
-  const others = hash === null ? holders.where(condition`not ${IS_ABANDONED}`) : holders;
-  if (await others.executeTakeFirst()) throw new Problem('login-required');
+  if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
 
   const isEmailVerified = hash !== null && (await isByMailboxOnly(tx, invitation.id));
   const person = { email, isEmailVerified, firstName, lastName, extra, isDemoUser, client };
-  const user = await addOrRenewUser(tx, person, now);
+  const user = await addUser(tx, person, now);
   user.lastLogin = now;
   await tx.flush().catch(rethrowAsLoginRequired);
   if (hash !== null) await setPassword(tx, { userId: user.id, hash, now });

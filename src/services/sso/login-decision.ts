@@ -1,15 +1,12 @@
-import { sql } from 'kysely';
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { NewEmail } from '../../lib/email-address.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { HAS_SECOND_FACTOR } from '../auth/credentials.ts';
-import { IS_ABANDONED } from '../users/unused-accounts.ts';
 import type { ConnectionRow } from './connections.ts';
 import { domainOf, isProved } from './domains.ts';
 import type { SsoReason } from './failures.ts';
-import { hasLeftBefore } from './requirement.ts';
 
 /** What a connection takes from the claims of its provider. */
 export type Stated = {
@@ -109,7 +106,7 @@ const decideByAddress = async (
 
   const hasInvitation = await isInvited(em, connection.client, email, now);
   const user = await findUser(em, connection.client, email);
-  if (!user || user.isAbandoned) {
+  if (!user) {
     if (hasInvitation) return { kind: 'accept-invitation', email };
     return connection.provisions ? { kind: 'create', email } : refuse('unknown-person');
   }
@@ -157,9 +154,8 @@ const findUser = (em: Em, clientId: number, key: number | string) =>
     .select([
       condition`(users.is_superuser or users.is_staff)`.as('isOperator'),
       condition`own.user_id is not null`.as('isMember'),
-      IS_ABANDONED.as('isAbandoned'),
       // Or was, as far as is known: then the account holds what happened there.
-      condition`(${hasLeftBefore(sql`${clientId}::int`)} or exists (
+      condition`(users.shared_since is not null or exists (
         select from memberships m where m.user_id = users.id and m.client_id <> ${clientId}))`.as(
         'isElsewhere',
       ),

@@ -8,7 +8,7 @@ import { enqueueLinkedNotice } from '../mail/enqueue-mails.ts';
 import { supersedeEnded } from '../operations/operation-log.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { closeEvents, closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
-import { addOrRenewUser } from '../users/user-creation.ts';
+import { addUser } from '../users/user-creation.ts';
 import type { ConnectionRow } from './connections.ts';
 import { SsoFailure } from './failures.ts';
 import { type Decision, decideLogin, type KnownUser, type Stated } from './login-decision.ts';
@@ -101,7 +101,7 @@ const createPerson = async (
   { firstName, lastName }: Stated,
   email: string,
 ) => {
-  const user = await addOrRenewUser(tx, { email, firstName, lastName, client }, now);
+  const user = await addUser(tx, { email, firstName, lastName, client }, now);
   await tx.flush().catch((cause: unknown) => {
     // The address is that of another account for now: its change can still be undone.
     if (problemOfDatabaseError(cause)?.code !== 'user-exists') throw cause;

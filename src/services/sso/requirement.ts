@@ -1,14 +1,5 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { condition } from '../../db/kysely.ts';
-import { IS_UNUSED } from '../users/unused-accounts.ts';
-
-/**
- * SQL: whether a row of `users` has left a client, as far as is known. One that was left before anyone had logged in does not count, nor
- * afterwards, when the provider of this client has done so.
- */
-export const hasLeftBefore = (clientId: RawBuilder<unknown>) => condition`
-  (users.shared_since is not null and not ${IS_UNUSED} and not exists (select from provider_links l
-    where l.user_id = users.id and l.client_id = ${clientId} and l.since >= users.last_left))`;
 
 /** SQL: whether a row of `users` has logged in with a provider. Others need their password once, to connect the account. */
 export const IS_CONNECTED = condition`exists (select from external_identities i where i.user_id = users.id)`;
@@ -22,7 +13,7 @@ export const REQUIRES_SSO = condition`(not (users.is_superuser or users.is_staff
   select from memberships m
     join sso_connections c on c.client_id = m.client_id and c.is_active and c.is_required
     join client_domains d on d.client_id = m.client_id and d.verified_at is not null
-  where m.user_id = users.id and m.is_active_member and not ${hasLeftBefore(sql`m.client_id`)}
+  where m.user_id = users.id and m.is_active_member and users.shared_since is null
     and not exists (select from memberships o where o.user_id = users.id and o.client_id <> m.client_id)
     and d.domain = ${sql`split_part(users.email, '@', 2)`}
     and (d.lapsed_at is null or exists (

@@ -15,7 +15,6 @@ import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { findUserId } from './addresses.ts';
 import { changeAccess, findGrantable, grantEvents, unknownApp } from './app-grants.ts';
-import { IS_ABANDONED } from './unused-accounts.ts';
 import { rowOfUser, type UserDetail } from './user-rows.ts';
 
 type UserInput = {
@@ -125,23 +124,6 @@ export const addUser = async (tx: Em, { client = null, ...input }: NewUser, now:
     dateJoined: now,
     lastPasswordSet: now,
   });
-
-/**
- * As `addUser`, or renews the abandoned account of this address: a client that has made and removed it must not keep the person from
- * logging in with the provider of theirs.
- */
-export const addOrRenewUser = async (tx: Em, input: NewUser, now: Date): Promise<User> => {
-  const found = kysely(tx).selectFrom('users').select('id').where('email', '=', input.email);
-  await found.forUpdate().execute();
-  // A separate statement: one that waits for a lock sees the other tables as they were before it waited.
-  const abandoned = await found.where(IS_ABANDONED).executeTakeFirst();
-  if (!abandoned) return addUser(tx, input, now);
-  const user = await tx.findOneOrFail(User, abandoned.id, { refresh: true });
-  const { firstName = '', lastName = '', extra = {}, isDemoUser = false, isEmailVerified = false } = input;
-  Object.assign(user, { firstName, lastName, extra, isDemoUser, isEmailVerified });
-  user.activate(now);
-  return user;
-};
 
 /** `@` and the local part of the address. */
 export const handleBase = (email: string): string =>
