@@ -62,6 +62,7 @@ export const savedFiltersRouter = router({
   /** `hash` in the path is the current hash, `filter.hash` the new one. */
   replace: route(protectedProcedure, 'PUT', `${path}{hash}/`, {
     summary: 'Replace a saved filter',
+    description: 'Returns 204, or with `Prefer: return=representation` the filter.',
     status: 204,
     body: 'filter',
     resourceQuery: 'savedFilters.get',

@@ -194,4 +194,22 @@ responses('ignore Authorization on the token endpoints', async ({ app }) => {
   assert.is(response.statusCode, 200);
 });
 
+responses('contain the new filter after a PUT with return=representation', async ({ app }) => {
+  await app.as(ADA).savedFilters.create({ stack_id: 'a0a91e46', hash: 'p1', name: 'One' });
+  const payload = { stack_id: 'a0a91e46', hash: 'p2', name: 'Two' };
+
+  const preferred = await app.send('PUT /hashr/saved_global_filters/p1/', {
+    as: ADA,
+    payload,
+    headers: { prefer: 'return=representation' },
+  });
+  const plain = await app.send('PUT /hashr/saved_global_filters/p2/', { as: ADA, payload });
+
+  assert.is(preferred.statusCode, 200);
+  assert.is(preferred.json().hash, 'p2');
+  assert.is(preferred.headers['preference-applied'], 'return=representation');
+  assert.is(plain.statusCode, 204);
+  assert.is(plain.body, '');
+});
+
 responses.run();

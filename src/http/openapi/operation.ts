@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   acceptsIfMatch,
+  canHaveBody,
   type Endpoint,
   endpointOf,
   hasEtag,
@@ -102,7 +103,7 @@ const HEADER_DESCRIPTIONS = {
   'If-Match':
     'The `ETag` that you have read. The request fails with 412 if the resource has changed since then.',
   'If-None-Match': 'The `ETag` that you have cached. The response is 304 if the resource has not changed.',
-  Prefer: '`return=minimal` omits the body of the response.',
+  Prefer: '`return=minimal` omits the body of the response, `return=representation` includes it.',
 };
 
 /** Request headers that make a request conditional, idempotent or its response minimal. */
@@ -118,7 +119,7 @@ const headerParametersOf = (endpoint: Endpoint): JsonSchema[] =>
     isIdempotent(endpoint) && 'Idempotency-Key',
     acceptsIfMatch(endpoint) && 'If-Match',
     hasEtag(endpoint) && 'If-None-Match',
-    returnsResource(endpoint) && 'Prefer',
+    (returnsResource(endpoint) || canHaveBody(endpoint)) && 'Prefer',
   ]
     .filter((name) => name !== false)
     .map((name) => ({ $ref: `#/components/parameters/${name}` }));

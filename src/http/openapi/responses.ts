@@ -1,6 +1,13 @@
 import type { z } from 'zod';
 import { Problem, type ProblemCode } from '../../lib/problems.ts';
-import { acceptsIfMatch, type Endpoint, hasEtag, isIdempotent, returnsResource } from '../rest/endpoints.ts';
+import {
+  acceptsIfMatch,
+  canHaveBody,
+  type Endpoint,
+  hasEtag,
+  isIdempotent,
+  returnsResource,
+} from '../rest/endpoints.ts';
 import { HTML_TYPE, responseTypesOf } from '../rest/negotiation.ts';
 import { PROBLEM_TYPE, problemDocument, problemUrn } from '../rest/problem-document.ts';
 import { componentName, type JsonSchema, type JsonSchemas, responseSchema } from './json-schemas.ts';
@@ -46,8 +53,12 @@ export const headerRefs = (...names: HeaderName[]): JsonSchema =>
  */
 export const responsesOf = (endpoint: Endpoint, schemas: JsonSchemas): Record<string, JsonSchema> => {
   const { status = 200 } = endpoint.rest;
-  if (status === 204)
-    return { 204: { description: 'Success, without content.', headers: headerRefs(...COMMON_HEADERS) } };
+  if (status === 204) {
+    const noContent = { description: 'Success, without content.', headers: headerRefs(...COMMON_HEADERS) };
+    return canHaveBody(endpoint)
+      ? { 200: responseWithBody(endpoint, schemas, ['application/json']), 204: noContent }
+      : { 204: noContent };
+  }
   return {
     [status]: responseWithBody(endpoint, schemas, responseTypesOf(endpoint)),
     ...(hasEtag(endpoint) && { 304: { description: 'Not modified.', headers: headerRefs('ETag') } }),

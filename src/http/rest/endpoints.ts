@@ -140,6 +140,10 @@ export const isIdempotent = ({ type, isPublic }: Endpoint): boolean => type === 
 export const returnsResource = ({ method, rest }: Endpoint): boolean =>
   rest.resourceQuery !== undefined && (method === 'PATCH' || (method === 'POST' && rest.status === 201));
 
+/** Whether `Prefer: return=representation` turns a 204 into a 200 with a body. */
+export const canHaveBody = ({ rest, output }: Endpoint): boolean =>
+  rest.status === 204 && output.def.type !== 'void';
+
 let byProcedure: ReadonlyMap<string, Endpoint> | undefined;
 
 /** The REST endpoint of a procedure, which is not an alias. */

@@ -15,7 +15,7 @@ type Result = { content: unknown; type: string; baseUrl: string };
 export const sendResult = (endpoint: Endpoint, reply: FastifyReply, { content, type, baseUrl }: Result) => {
   const { request } = reply;
   const { status = 200 } = endpoint.rest;
-  if (status === 204) return reply.code(204).send();
+  if (status === 204) return sendNoContent(reply, content);
   const { pagination } = request.state;
   if (pagination) setPageHeaders(reply, pagination, pageUrls(endpoint, request, baseUrl, pagination.size));
   const location = locationOf(endpoint, status, content);
@@ -48,6 +48,14 @@ const serialize = (content: unknown, type: string, { csv }: Endpoint): string =>
 /** The headers of a response to HEAD include the length of the body, which Fastify drops. */
 const sendNotModified = (reply: FastifyReply, type: string, text: string) =>
   reply.request.method === 'HEAD' ? sendText(reply, 304, type, text) : reply.code(304).send();
+
+/** Sends 204, or 200 with the content if the caller prefers a representation. */
+const sendNoContent = (reply: FastifyReply, content: unknown) => {
+  const isPreferred = preferredReturn(reply.request) === 'representation';
+  if (content === undefined || !isPreferred) return reply.code(204).send();
+  reply.header('preference-applied', 'return=representation');
+  return sendText(reply, 200, 'application/json', JSON.stringify(content));
+};
 
 /** Node would append a longer text to the headers, as a copy. */
 const MAX_TEXT_LENGTH = 65_536;
