@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createLinkResolver } from '../../src/http/browsable/api-paths.ts';
 import { highlightJson } from '../../src/http/browsable/json-highlighter.ts';
 import { anyCharacter } from '../support/any-character.ts';
 
 const json = suite('highlightJson');
 
 const highlight = (text: string) => {
-  const { lines, isComplete } = highlightJson(JSON.parse(text));
+  const { lines, isComplete } = highlightJson(JSON.parse(text), () => null);
   return { html: lines.join(''), isComplete };
 };
 
@@ -96,4 +97,30 @@ json('truncates documents that are too wide or too long', () => {
   }
 });
 
+const links = suite('createLinkResolver');
+
+links('links users, apps, clients and list elements to their paths', () => {
+  const at = (url: string, keys: string[], value: unknown) =>
+    createLinkResolver(`/api/v1${url}`, '/self/')(keys, value);
+
+  assert.is(at('/jb/users/', ['email'], "o'x+y@acme.test"), "/api/v1/jb/users/o'x%2By@acme.test/");
+  assert.is(at('/jb/users/', ['apps'], 'zylTKNVx'), '/api/v1/jb/apps/zylTKNVx/');
+  assert.is(at('/jb/users/', ['clientadmin_of'], 2), '/api/v1/jb/clients/2/');
+  assert.is(at('/jb/clients/:id/apps/', ['id'], 'Qm3vR8pa'), '/api/v1/jb/apps/Qm3vR8pa/');
+  assert.is(at('/jb/clients/:id/site/', ['id'], 1), '/api/v1/jb/sites/1/');
+  assert.is(at('/jb/invitations/', ['user', 'email'], 'a@b.c'), '/api/v1/jb/users/a@b.c/');
+});
+
+links('does not link invited addresses, free-form data or values without a path', () => {
+  const at = (url: string, keys: string[], value: unknown) =>
+    createLinkResolver(`/api/v1${url}`, '/self/')(keys, value);
+
+  assert.is(at('/jb/invitations/', ['email'], 'a@b.c'), null);
+  assert.is(at('/jb/tokens/', ['id'], 3), null);
+  assert.is(at('/jb/users/', ['extra', 'email'], 'a@b.c'), null);
+  assert.is(at('/jb/users/', ['first_name'], 'https://evil.test/'), null);
+  assert.is(at('/jb/users/', ['email'], ''), null);
+});
+
 json.run();
+links.run();

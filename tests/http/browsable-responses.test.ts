@@ -41,6 +41,7 @@ browsable('shows the response and code samples for tRPC and curl', async ({ app 
   assert.match(page.text, 'client.users.get.query(');
   assert.match(page.text, 'email: &#39;ada@acme.test&#39;');
   assert.match(page.text, '&#39;http://localhost:80/api/v1/jb/users/ada@acme.test/&#39;');
+  assert.match(page.body, '<a href="/api/v1/jb/apps/zylTKNVx/">');
   assert.match(page.body, '<a href="/api/v1/jb/users/">users</a>');
 });
 

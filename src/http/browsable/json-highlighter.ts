@@ -5,13 +5,17 @@ const MAX_LINES = 5_000;
 const MAX_CHARACTERS = 256 * 1024;
 /** Deeper levels are not indented further: 500 of them would push everything off the page. */
 export const MAX_INDENT = 12;
+/** Deeper values are free-form data, which is never linked. */
+const MAX_LINK_DEPTH = 4;
+
+/** Returns the link target of a value or null. `keys` are the object keys that lead to it; arrays add none. */
+export type LinkResolver = (keys: readonly string[], value: unknown) => string | null;
 
 /**
  * Renders a JSON value as lines of highlighted HTML, indented as by `JSON.stringify`. `isComplete` is false if it was too large
  * and was cut off.
- * @param hasUrls whether its texts are URLs of this service, which become links
  */
-export const highlightJson = (content: unknown, hasUrls = false) => {
+export const highlightJson = (content: unknown, resolveLink: LinkResolver) => {
   const lines: Html[] = [];
   let charactersLeft = MAX_CHARACTERS;
   const isFull = () => lines.length >= MAX_LINES || charactersLeft < 0;
@@ -23,10 +27,11 @@ export const highlightJson = (content: unknown, hasUrls = false) => {
   };
 
   /** @param start the key of the value, if it has one, and `end` the comma after it */
-  const write = (value: unknown, depth: number, start?: Html, end = ''): void => {
+  const write = (value: unknown, keys: readonly string[], depth: number, start?: Html, end = ''): void => {
     const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
     if (entries.length === 0) {
-      writeLine(depth, html`${start}${renderValue(value, hasUrls)}${end}`);
+      const link = depth > MAX_LINK_DEPTH ? null : resolveLink(keys, value);
+      writeLine(depth, html`${start}${renderValue(value, link)}${end}`);
       return;
     }
     const isArray = Array.isArray(value);
@@ -34,12 +39,13 @@ export const highlightJson = (content: unknown, hasUrls = false) => {
     for (const [index, [key, child]] of entries.entries()) {
       if (isFull()) return;
       const comma = index < entries.length - 1 ? ',' : '';
-      write(child, depth + 1, isArray ? undefined : renderKey(key), comma);
+      if (isArray) write(child, keys, depth + 1, undefined, comma);
+      else write(child, [...keys, key], depth + 1, renderKey(key), comma);
     }
     if (!isFull()) writeLine(depth, html`${isArray ? ']' : '}'}${end}`);
   };
 
-  write(content, 0);
+  write(content, [], 0);
   const isComplete = !isFull();
   if (!isComplete) writeLine(0, html`…`);
   return { lines, isComplete };
@@ -48,11 +54,10 @@ export const highlightJson = (content: unknown, hasUrls = false) => {
 const renderKey = (key: string): Html =>
   html`<span class="key">${escapeInvisible(JSON.stringify(key))}</span>: `;
 
-const renderValue = (value: unknown, isUrl: boolean): Html => {
+const renderValue = (value: unknown, target: string | null): Html => {
   const json = JSON.stringify(value);
   if (typeof value === 'object' && value !== null) return html`${json}`;
   const className = typeof value === 'string' || typeof value === 'number' ? typeof value : 'constant';
   const text = html`<span class="${className}">${escapeInvisible(json)}</span>`;
-  const path = isUrl ? URL.parse(String(value))?.pathname : undefined;
-  return path === undefined ? text : html`<a href="${path}">${text}</a>`;
+  return target === null ? text : html`<a href="${target}">${text}</a>`;
 };

@@ -5,7 +5,14 @@ import { escapeInvisible, type Html, html } from '../../lib/html.ts';
 import { createStyleSheet, sendHtml } from '../pages/page-layout.ts';
 import { type Endpoint, fillPath, inputKeysOf, unwrapSchema } from '../rest/endpoints.ts';
 import { hasBody, readInput } from '../rest/input.ts';
-import { API_INDEX, type ApiPath, findApiPath, isReadable, pathsBelow } from './api-paths.ts';
+import {
+  API_INDEX,
+  type ApiPath,
+  createLinkResolver,
+  findApiPath,
+  isReadable,
+  pathsBelow,
+} from './api-paths.ts';
 import { highlightJson, MAX_INDENT } from './json-highlighter.ts';
 
 const FILES = ['../pages/frame.css', '../pages/parts.css', 'browsable.css', 'json.css'];
@@ -52,8 +59,8 @@ export const sendResponsePage = (reply: FastifyReply, content: ResponseContent) 
 
 const responseCard = (reply: FastifyReply, { json, type, notes }: ResponseContent): Html => {
   const { request, statusCode } = reply;
-  const isIndex = request.routeOptions.url === API_INDEX;
-  const { lines, isComplete } = highlightJson(JSON.parse(json), isIndex);
+  const resolveLink = createLinkResolver(request.routeOptions.url ?? '', request.url);
+  const { lines, isComplete } = highlightJson(JSON.parse(json), resolveLink);
   return html`
 <section class="card" aria-labelledby="response">
 <h2 id="response" tabindex="-1"><span class="status ${statusCode < 400 ? 'good' : 'bad'}">${statusCode} ${STATUS_CODES[statusCode]}</span></h2>

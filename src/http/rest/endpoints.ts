@@ -175,7 +175,7 @@ export const fillPath = (url: string, params: Readonly<Record<string, unknown>>)
   );
 
 /** `@` stays readable. */
-const encodeSegment = (value: string): string => encodeURIComponent(value).replaceAll('%40', '@');
+export const encodeSegment = (value: string): string => encodeURIComponent(value).replaceAll('%40', '@');
 
 type Alias = readonly [operationId: string, procedure: string, method: OpenApiMethod, path: string];
 
