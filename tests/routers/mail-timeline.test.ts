@@ -123,4 +123,19 @@ timeline('finds the mails and invitations of an address by an index', async ({ a
   assert.match(invitations, 'invitations_email_index');
 });
 
+timeline('has mails about the account of a superuser for superusers alone', async ({ app }) => {
+  const email = 'promoted@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  await app.as(null).passwords.requestReset({ email });
+  await app.mailWorker.drain();
+  const kindsFor = async (reader: string) =>
+    (await app.as(reader).mail.list({ recipient: email })).map(({ kind }) => kind);
+  const before = await kindsFor(ACME);
+  await app.as(ROOT).roles.update({ email, is_superuser: true });
+
+  assert.ok(before.length > 0);
+  assert.equal(await kindsFor(ACME), []);
+  assert.ok((await kindsFor(ROOT)).length >= before.length);
+});
+
 timeline.run();

@@ -9,7 +9,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientVisibleTo, isOutsideSharedTime } from '../access/visibility.ts';
+import { clientVisibleTo, hasGlobalRole, isOutsideSharedTime } from '../access/visibility.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
 import type { ActionOn } from '../audit/audit.ts';
 import { withInviters } from '../invitations/invitation-rows.ts';
@@ -194,7 +194,7 @@ const isOfClients = (actor: Actor, clientIds: readonly number[]) => condition`
 
 /**
  * A mail about an account, such as a password link, is not for the admins of one of several clients of its user, also when the user has left
- * the others.
+ * the others, nor of a user with a role in all clients.
  */
 const concerns = (actor: Actor, isAll: boolean) =>
   isAll
@@ -203,6 +203,8 @@ const concerns = (actor: Actor, isAll: boolean) =>
           or mail.client_id is null and ${isOfClients(actor, actor.adminOf)})
         and (not ${isAboutAccount('mail')} or not exists (select from memberships m
             where m.user_id = mail.user_id and m.client_id <> all(${[...actor.adminOf]}::int[]))
+          and (mail.user_id = ${actor.id}
+            or not exists (select from users u where u.id = mail.user_id and ${hasGlobalRole('u')}))
           and ${isOutsideSharedTime(actor, sql`mail.user_id`, sql`mail.created_at`)}))`;
 
 /** Rows of the alias `mail` that the actor may see. */
