@@ -129,6 +129,7 @@ changes('are limited to five requests an hour, and refused for the same address'
 changes('are undone by the link to the old address, which ends all access', async ({ app }) => {
   const from = await addMember(app);
   const to = `stolen-${from}`;
+  await app.db().updateTable('users').set({ is_email_verified: true }).where('email', '=', from).execute();
   await change(app, from, to);
   await change(app, to, `again-${from}`);
   const token = await mailedEmailToken(app, from, 'undo');
@@ -145,6 +146,12 @@ changes('are undone by the link to the old address, which ends all access', asyn
     .executeTakeFirstOrThrow();
   const tokens = await app.db().selectFrom('api_tokens').select('id').where('user_id', '=', id).execute();
   assert.equal(tokens, []);
+  const left = app.db().selectFrom('email_changes').select(['old_email', 'was_verified']);
+  assert.equal(await left.where('user_id', '=', id).orderBy('id').execute(), [
+    { old_email: from, was_verified: true },
+    { old_email: to, was_verified: false },
+    { old_email: `again-${from}`, was_verified: false },
+  ]);
   await rejectsWith(app.as(null).profile.undoEmail({ token }), 'invalid-link');
   const other = mailedEmailToken(app, to, 'undo');
   await rejectsWith(app.as(null).profile.undoEmail({ token: await other }), 'invalid-link');

@@ -20,7 +20,7 @@ export const endAccess = async (
   await endLaunches(tx, userId, await clientIdsOf(tx, userId));
 };
 
-/** Also ends the second factors: nothing is left with which someone could log in. */
+/** Also ends the second factors, and the stored responses to requests: nothing is left with which someone could log in, or repeat a request. */
 export const endAllAccess = async (
   tx: Em,
   userId: number,
@@ -29,4 +29,5 @@ export const endAllAccess = async (
 ): Promise<void> => {
   await endAccess(tx, userId, now, kept);
   await deleteFactors(tx, userId);
+  await kysely(tx).deleteFrom('idempotent_responses').where('user_id', '=', userId).execute();
 };

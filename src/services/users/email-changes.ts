@@ -170,6 +170,13 @@ export const createEmailChanges = (unit: UnitOfWork) => {
           .where('user_id', '=', user.id)
           .where('id', '>=', link.id)
           .execute();
+        // The addresses that the account had in between, which the changes after it name as the old ones, may be those of others.
+        await kysely(tx)
+          .updateTable('email_changes')
+          .set({ was_verified: false })
+          .where('user_id', '=', user.id)
+          .where('id', '>', link.id)
+          .execute();
         // The thief may know the password, and have added a passkey.
         await endAccess(tx, user.id, clock.now());
         await deleteFactorsSince(tx, user.id, new Date(link.requestedAt.getTime() - DAY_MS));
@@ -239,8 +246,6 @@ const handOver = async (tx: Em, user: User, now: Date): Promise<void> => {
   if (user.isActive) user.lastDeactivated = null;
   for (const table of ['external_identities', 'provider_links'] as const)
     await kysely(tx).deleteFrom(table).where('user_id', '=', user.id).execute();
-  // A repeat gets the response to the earlier holder.
-  await kysely(tx).deleteFrom('idempotent_responses').where('user_id', '=', user.id).execute();
   // Inactive people get a link when they are reactivated and ask for one.
   if (user.isActive)
     tx.create(OutboxMail, { kind: 'password-setup', user, recipient: user.email, ...newMail(now) });
