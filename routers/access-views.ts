@@ -243,7 +243,6 @@ export const accessViewsRouter = router({
       'Of the apps that you manage, or for staff of all apps, newest first. `key` and `url` are empty for those who may not open the app with them. `?flags.{name}={value}` returns those whose `flags` have this value; several must all match. `cursor` is the id or key of the last access view of the previous page.',
     problems: ['not-found'],
     dotted: 'flags',
-    legacy: true,
   })
     .input(
       z
@@ -270,7 +269,6 @@ export const accessViewsRouter = router({
     description:
       'By its id or current key. Without its key and URL for those who may not open the app with them, who find it only by its id.',
     volatileFields: ['usages_cnt'],
-    legacy: true,
   })
     .input(ByKey)
     .output(AccessViewOutput)
@@ -286,7 +284,6 @@ export const accessViewsRouter = router({
     status: 201,
     forms: true,
     resourceQuery: 'accessViews.get',
-    legacy: true,
   })
     .input(NewAccessView.prefault({}))
     .output(AccessViewOutput)
@@ -303,7 +300,6 @@ export const accessViewsRouter = router({
     problems: ['forbidden', 'reauthentication-required'],
     forms: true,
     resourceQuery: 'accessViews.get',
-    legacy: true,
   })
     .input(AccessViewChanges.extend({ key: AccessViewKey }))
     .output(AccessViewOutput)
@@ -319,7 +315,6 @@ export const accessViewsRouter = router({
     problems: ['forbidden'],
     status: 204,
     resourceQuery: 'accessViews.get',
-    legacy: true,
   })
     .input(ByKey)
     .output(z.void())
@@ -328,7 +323,6 @@ export const accessViewsRouter = router({
   uses: route(viewerProcedure, 'GET', `${path}{key}/usage/`, {
     summary: 'List the uses of an access view',
     description: 'By its id or current key. Newest first, each with what applied at that time.',
-    legacy: true,
   })
     .input(ByKey.extend(pageNumberFields))
     .output(listOf(AccessViewUseOutput))

@@ -15,7 +15,7 @@ export type ProcedureMeta = {
 export type RestMeta = GuardMeta & {
   /** Status of a successful response, by default 200. */
   status?: 200 | 201 | 204;
-  /** Whether the service that Steward replaces has this path. All others are extensions. */
+  /** Whether the interface of the replaced service documents this path. All others are extensions. */
   legacy?: boolean;
   /** Problems beyond those that follow from the path, the body and the required role. */
   problems?: readonly ProblemCode[];
