@@ -240,6 +240,14 @@ factors(
   },
 );
 
+factors('complete a login that waits beside many others of the same person', async ({ app }) => {
+  const { secret } = await enroll(app, ADA);
+  const owner = await challenged(app, ADA);
+  for (let others = 0; others < 25; others++) await challenged(app, ADA);
+
+  assert.is((await owner.answer(nextCode(app, secret))).statusCode, 200);
+});
+
 factors('check no more than ten guesses of a burst', async ({ app }) => {
   const { codes } = await enroll(app, ADA);
   const guesses = [...Array.from({ length: 30 }, (_, n) => String(100_000 + n)), codes[0] ?? ''];

@@ -22,9 +22,6 @@ export const ENROLMENT_MINUTES = 30;
  */
 const ATTEMPTS: Record<LoginStep, number> = { code: 5, enrol: 30, passkey: 30 };
 
-/** Unfinished logins that a user may have; the oldest are deleted. */
-const CHALLENGES_PER_USER = 20;
-
 const TOKEN_PATTERN = /^[\w-]{43}$/;
 
 /** `sealedSecret`: of an app that is set up; `methods`: proven so far; `provider`: of single sign-on. */
@@ -38,16 +35,15 @@ type NewChallenge = {
 };
 
 /**
- * Adds a challenge for a locked user, whose password was entered, or whom an identity provider has logged in. Returns its token, which only
- * the browser keeps.
+ * Adds a challenge for a locked user, whose password was entered, or whom an identity provider has logged in. Their others stay: who knows
+ * the password must not end the login of the owner. Returns its token, which only the browser keeps.
  */
 export const addChallenge = async (
   tx: Em,
   { userId, step, sealedSecret, methods, provider, now }: NewChallenge,
 ): Promise<string> => {
   const token = newSecret();
-  const db = kysely(tx);
-  await db
+  await kysely(tx)
     .insertInto('login_challenges')
     .values({
       user_id: userId,
@@ -62,10 +58,6 @@ export const addChallenge = async (
       expires_at: new Date(now.getTime() + MINUTES[step] * MINUTE_MS),
     })
     .execute();
-  await sql`
-    delete from login_challenges where id in (
-      select id from login_challenges where user_id = ${userId}
-      order by created_at desc, id desc offset ${CHALLENGES_PER_USER})`.execute(db);
   return token;
 };
 
