@@ -344,6 +344,10 @@ changes('cannot be undone after a client has added the person, or a role was gra
       await root.grants.create({ app_id: FLEET, email });
       await root.memberships.remove({ id: 2, email });
     },
+    async (email) => {
+      await root.memberships.update({ id: 1, email, is_active: false });
+      await root.memberships.update({ id: 1, email, is_active: true });
+    },
   ];
   for (const end of endings) {
     const from = await addMember(app);
