@@ -21,7 +21,7 @@ import {
   WindowDays,
 } from './schemas/fields.ts';
 import { createRowEncoder, type ListFormat, pagesOf, parsePages } from './schemas/lists.ts';
-import { pageNumberFields, toPageRequest } from './schemas/paging.ts';
+import { type PagingInput, pageNumberFields, toPageRequest } from './schemas/paging.ts';
 import { router, viewerProcedure } from './trpc.ts';
 import { usageReportProcedures } from './usage-reports.ts';
 
@@ -134,11 +134,13 @@ const route = routesOf('Apps');
 const MAX_PAGE_ENTRIES = 1_000;
 const MAX_RECORDING_BYTES = 16 * 1024 * 1024;
 
-type StreamContext = Pick<Context, 'listFormat'> & { actor: Actor; services: Services };
+type StreamContext = Pick<Context, 'listFormat' | 'setPagination'> & { actor: Actor; services: Services };
 
 /** REST gets the stream as it is sent, other callers get its entries. */
-const streamUsage = async ({ services, actor, listFormat }: StreamContext, filter: UsageStreamFilter) => {
-  const stream = await services.usage.stream(actor, filter, usageEncoder(listFormat ?? 'json'));
+const streamUsage = async (ctx: StreamContext, filter: UsageStreamFilter, paging: PagingInput<never>) => {
+  const { services, actor, listFormat } = ctx;
+  const page = toPageRequest(ctx, paging);
+  const stream = await services.usage.stream(actor, filter, page, usageEncoder(listFormat ?? 'json'));
   return listFormat ? stream : parsePages(stream, usageEntryFromJson);
 };
 
@@ -146,36 +148,39 @@ export const usageRouter = router({
   listByApp: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/usage/', {
     summary: 'Stream the usage of an app',
     description:
-      'All entries of the last `window` days, newest first. The size of the response is not limited.',
+      'All entries of the last `window` days, newest first. The size of the response is not limited without `page` or `page_size`.',
     legacy: true,
   })
-    .input(z.object({ app_id: AppKey, window: UsageWindow }))
+    .input(z.object({ app_id: AppKey, window: UsageWindow, ...pageNumberFields }))
     .output(pagesOf(UsageEntryOutput))
-    .query(({ ctx, input: { app_id: appId, window: windowDays } }) =>
-      streamUsage(ctx, { appId, windowDays }),
+    .query(({ ctx, input: { app_id: appId, window: windowDays, ...page } }) =>
+      streamUsage(ctx, { appId, windowDays }, page),
     ),
 
   listByUser: routesOf('Users')(viewerProcedure, 'GET', '/jb/users/{email}/usage/{app_id}/', {
     summary: 'Get the usage of an app by a user',
-    description: 'The newest entry, or with `window` an array of all entries of that many days.',
+    description:
+      'The newest entry, or with `window` an array of all entries of that many days, which can be paged.',
     legacy: true,
   })
-    .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional() }))
+    .input(z.object({ email: EmailKey, app_id: AppKey, window: WindowDays.optional(), ...pageNumberFields }))
     .output(z.union([UsageEntryOutput, pagesOf(UsageEntryOutput)]))
-    .query(async ({ ctx, input: { email, app_id: appId, window: windowDays } }) =>
+    .query(async ({ ctx, input: { email, app_id: appId, window: windowDays, ...page } }) =>
       windowDays === undefined
         ? usageEntryOutput(await ctx.services.usage.latestOfUser(ctx.actor, email, appId))
-        : streamUsage(ctx, { email, appId, windowDays }),
+        : streamUsage(ctx, { email, appId, windowDays }, page),
     ),
 
   listByUserInAllApps: routesOf('Users')(viewerProcedure, 'GET', '/jb/users/{email}/usage/', {
     summary: 'Stream the usage of a user',
     description:
-      'All entries of the last `window` days, newest first, in all apps whose usage you may see. The size of the response is not limited.',
+      'All entries of the last `window` days, newest first, in all apps whose usage you may see. The size of the response is not limited without `page` or `page_size`.',
   })
-    .input(z.object({ email: EmailKey, window: UsageWindow }))
+    .input(z.object({ email: EmailKey, window: UsageWindow, ...pageNumberFields }))
     .output(pagesOf(UsageEntryOutput))
-    .query(({ ctx, input: { email, window: windowDays } }) => streamUsage(ctx, { email, windowDays })),
+    .query(({ ctx, input: { email, window: windowDays, ...page } }) =>
+      streamUsage(ctx, { email, windowDays }, page),
+    ),
 
   list: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/usage/entries/', {
     summary: 'List the usage of an app page by page',

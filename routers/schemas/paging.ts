@@ -35,7 +35,7 @@ export const Search = Text(254).refine(
   `Must have at most ${MAX_WORDS} words.`,
 );
 
-type PagingInput<C> = {
+export type PagingInput<C> = {
   page?: number | undefined;
   page_size?: number | undefined;
   cursor?: C | undefined;

@@ -79,7 +79,7 @@ usage(
     assert.ok(actor);
 
     await rejectsWith(
-      service.stream(actor, { email: ADA, windowDays: 30 }, usageEncoder('json')),
+      service.stream(actor, { email: ADA, windowDays: 30 }, {}, usageEncoder('json')),
       'forbidden',
     );
   },

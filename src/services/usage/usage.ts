@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
+import { type PageRequest, reportCount } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireLister } from '../access/actor.ts';
@@ -23,9 +24,13 @@ export type UsageFilter = UsageSubject & {
   since?: Date | undefined;
   /** Exclusive. */
   until?: Date | undefined;
-  /** The time may be PostgreSQL's text, which keeps microseconds. */
-  cursor?: { occurredAt: Date | string; id: number } | undefined;
+  cursor?: EntryKey | undefined;
+  /** The first and the last entry; null: none. */
+  range?: { first: EntryKey; last: EntryKey } | null | undefined;
 };
+
+/** The time may be PostgreSQL's text, which keeps microseconds. */
+type EntryKey = { occurredAt: Date | string; id: number };
 
 type UsagePageFilter = Omit<UsageFilter, 'addresses' | 'viewer'> & {
   appId: string;
@@ -45,25 +50,28 @@ export type UsageStreamFilter = { windowDays: number } & (
 export const createUsage = ({ em, clock, readList }: UnitOfWork) => ({
   /**
    * Streams the log of an app, newest first, optionally of one user only, or that of a user in all apps whose usage the
-   * actor may see.
+   * actor may see. A page by number keeps its first and last entry while it is read.
    * @throws Problem `not-found`, `forbidden`
    */
-  stream: (
+  stream: async (
     actor: Actor,
     { windowDays, appId, email }: UsageStreamFilter,
+    { page }: PageRequest,
     encoder: UsageEncoder,
   ): Promise<ListStream> => {
     const since = new Date(clock.now().getTime() - windowDays * DAY_MS);
-    const open = async (reader: Actor) => {
+    const visibleTo = async (reader: Actor): Promise<UsageFilter> => {
       const addresses = email === undefined ? undefined : await addressesOf(em, reader, email);
       if (appId === undefined) {
         // Without the role, the rest of the list would be empty.
         requireLister(reader);
-        return openUsageList(em, { addresses: addresses ?? [], viewer: reader, since }, encoder);
+        return { addresses: addresses ?? [], viewer: reader, since };
       }
       await requireViewableApp(em, reader, appId);
-      return openUsageList(em, { appId, addresses, since }, encoder);
+      return { appId, addresses, since };
     };
+    const range = page && (await rangeOf(em, await visibleTo(actor), page));
+    const open = async (reader: Actor) => openUsageList(em, { ...(await visibleTo(reader)), range }, encoder);
     return openListStream({ em, readList, actor, open });
   },
 
@@ -102,7 +110,7 @@ const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /** Newest first. `extra` is JSON text, so that it can be sent without parsing. */
 export const usageRows = (em: Em, filter: UsageFilter) => {
-  const { addresses, since, until, cursor } = filter;
+  const { addresses, since, until, cursor, range } = filter;
   let rows = kysely(em)
     .selectFrom('usage_entries')
     .select(['id', 'action_description', 'email', 'full_name', 'occurred_at', 'action'])
@@ -119,7 +127,37 @@ export const usageRows = (em: Em, filter: UsageFilter) => {
       .where(condition`occurred_at <= ${cursor.occurredAt}`)
       .where(condition`(occurred_at, id) < (${cursor.occurredAt}, ${cursor.id})`);
   }
+  if (range === null) return rows.where(condition`false`);
+  if (range) {
+    const { first, last } = range;
+    rows = rows
+      .where(condition`occurred_at between ${last.occurredAt} and ${first.occurredAt}`)
+      .where(
+        condition`(occurred_at, id) between (${last.occurredAt}, ${last.id}) and (${first.occurredAt}, ${first.id})`,
+      );
+  }
   return rows;
+};
+
+/** The first and the last entry of a page by number; null if it has none. Entries may be large: the page is streamed between them. */
+const rangeOf = async (em: Em, filter: UsageFilter, page: NonNullable<PageRequest['page']>) => {
+  const rows = usageRows(em, filter);
+  await reportCount(rows, { page });
+  const keys = rows
+    .clearSelect()
+    .select(['occurred_at', 'id'])
+    .limit(page.size)
+    .offset((page.number - 1) * page.size);
+  const end = (direction: 'asc' | 'desc') =>
+    kysely(em)
+      .selectFrom(keys.as('key'))
+      .select(({ cast }) => ['id', cast<string>('occurred_at', 'text').as('occurredAt')])
+      .orderBy('occurred_at', direction)
+      .orderBy('id', direction)
+      .limit(1)
+      .executeTakeFirst();
+  const [first, last] = await Promise.all([end('desc'), end('asc')]);
+  return first && last ? { first, last } : null;
 };
 
 /** The client is looked up for each entry: with a list of apps, PostgreSQL might read all entries of the user and sort them. */
