@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { proofOf } from '../src/services/access/actor.ts';
 import { roleFields } from '../src/services/access/permissions.ts';
-import { startUrl } from '../src/services/sso/connections.ts';
+import { logoutUrl, startUrl } from '../src/services/sso/connections.ts';
 import { factorFields, factorIn, loginProcedures } from './logins.ts';
 import { routesOf } from './procedure-meta.ts';
 import { EmailKey, Instant, Login, LongIdKey, NoInput, Output } from './schemas/fields.ts';
@@ -36,10 +36,12 @@ const FactorStatusOutput = z.object({
   is_recommended: z.boolean(),
 });
 
-/** Of a session that began at an identity provider: where to log in again, to confirm it. */
+/** Of a session that began at an identity provider: where to log in again, to confirm it, and where to log out at the provider, too, after a logout. */
 const SsoOutput = z.object({
+  id: z.int().meta({ examples: [3] }),
   name: z.string().meta({ examples: ['Acme ID'] }),
   confirm_url: z.string().meta({ examples: ['http://localhost:8000/sso/3/start/?confirm=1'] }),
+  logout_url: z.string().meta({ examples: ['http://localhost:8000/sso/3/logout/'] }),
 });
 
 export const sessionsRouter = router({
@@ -83,8 +85,10 @@ export const sessionsRouter = router({
         methods: [...(proofOf(actor)?.methods ?? [])],
         second_factor,
         sso: connection && {
+          id: connection.id,
           name: connection.name,
           confirm_url: `${startUrl(baseUrl, connection.id)}?confirm=1`,
+          logout_url: logoutUrl(baseUrl, connection.id),
         },
       };
     }),

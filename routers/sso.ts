@@ -39,6 +39,7 @@ const ConnectionOutput = Output('SsoConnection', {
   redirect_uri: z.string(),
   backchannel_logout_uri: z.string(),
   frontchannel_logout_uri: z.string(),
+  post_logout_redirect_uri: z.string(),
 });
 
 const Issuer = z

@@ -40,6 +40,7 @@ connections('are created inactive, with defaults, and never show their secret', 
     redirect_uri: `http://localhost:8000/sso/${id}/callback/`,
     backchannel_logout_uri: `http://localhost:8000/sso/${id}/backchannel-logout/`,
     frontchannel_logout_uri: `http://localhost:8000/sso/${id}/frontchannel-logout/`,
+    post_logout_redirect_uri: 'http://localhost:8000/login/',
   });
   assert.equal(created_at, app.clock.now());
   const { rows } = await sql<{ text: string }>`select concat(c::text, encode(sealed_secret, 'escape'),

@@ -41,7 +41,7 @@ export const startIdentityProvider = async (baseUrl: string) => {
         client_id: CLIENT_ID,
         client_secret: CLIENT_SECRET,
         redirect_uris: paths.map((path) => `${path}/callback/`),
-        post_logout_redirect_uris: [`${baseUrl}/`],
+        post_logout_redirect_uris: [`${baseUrl}/login/`],
         backchannel_logout_uri: `${paths[0]}/backchannel-logout/`,
         backchannel_logout_session_required: true,
       },
@@ -59,7 +59,7 @@ export const startIdentityProvider = async (baseUrl: string) => {
     features: {
       devInteractions: { enabled: false },
       backchannelLogout: { enabled: true },
-      rpInitiatedLogout: { enabled: true },
+      rpInitiatedLogout: { enabled: true, logoutSource: sendLogoutPage },
     },
     fetch: (url: string | URL, options: RequestInit) => fetch(url, options),
     pkce: { required: () => true },
@@ -155,23 +155,42 @@ export const startIdentityProvider = async (baseUrl: string) => {
 
 type Tamper = (claims: Record<string, unknown>) => Record<string, unknown>;
 
+/** Without the fonts of another site, which the page of the library has. */
+const sendLogoutPage = (context: { body: string }, form: string): void => {
+  const button = '<button form="op.logoutForm" name="logout" value="yes">Log out there</button>';
+  context.body = `<!doctype html><title>Log out?</title>${form}${button}`;
+};
+
 /** Follows the pages of a provider, and keeps its cookies. */
 const createProviderBrowser = () => {
   const jar = new Map<string, string>();
+  const request = async (url: URL | string, init: RequestInit = {}): Promise<Response> => {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, { redirect: 'manual', ...init, headers: { cookie } });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '') jar.delete(name);
+      else jar.set(name, value);
+    }
+    return response;
+  };
   return {
     jar,
+    /** Opens the page for the logout, confirms it, and returns the URL to which it sends the browser. */
+    confirmLogout: async (start: string): Promise<string> => {
+      const page = await (await request(start)).text();
+      const [, action = ''] = /<form [^>]*action="([^"]+)"/.exec(page) ?? [];
+      const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(page) ?? [];
+      const body = new URLSearchParams({ xsrf, logout: 'yes' });
+      const response = await request(new URL(action, start), { method: 'POST', body });
+      return response.headers.get('location') ?? `${response.status}: ${page}`;
+    },
     /** Opens the URL and follows redirects until one leads to another origin, which is returned. */
     follow: async (start: string): Promise<string> => {
       let url = new URL(start);
       const { origin } = url;
       for (let hops = 0; hops < 10; hops++) {
-        const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
-        const response = await fetch(url, { redirect: 'manual', headers: { cookie } });
-        for (const line of response.headers.getSetCookie()) {
-          const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-          if (value === '') jar.delete(name);
-          else jar.set(name, value);
-        }
+        const response = await request(url);
         const location = response.headers.get('location');
         if (location === null) throw new Error(`${response.status} at ${url}: ${await response.text()}`);
         url = new URL(location, url);

@@ -1,6 +1,9 @@
 import { steward } from '../api.ts';
 
-export const logOut = async (): Promise<void> => {
+type Session = Awaited<ReturnType<typeof steward.api.sessions.current.query>>;
+
+/** Ends the session. After one of an identity provider, the login page offers the logout there. */
+export const logOut = async ({ sso }: Session): Promise<void> => {
   await steward.logout();
-  location.assign('/login/');
+  location.assign(sso === null ? '/login/' : `/login/?logged_out=${sso.id}`);
 };

@@ -20,7 +20,8 @@ export type ActionGroup = { group: string; actions: Action[] };
 
 /** What the palette offers for a search, and whether the service is still searching. */
 export const usePaletteActions = (search: string): { groups: ActionGroup[]; isSearching: boolean } => {
-  const { roles } = useSession();
+  const session = useSession();
+  const { roles } = session;
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
   const otherScheme = useComputedColorScheme('light') === 'dark' ? 'light' : 'dark';
@@ -65,7 +66,7 @@ export const usePaletteActions = (search: string): { groups: ActionGroup[]; isSe
       : []),
     { label: 'Change your password', onClick: () => void navigate({ to: '/account' }) },
     { label: `Use ${otherScheme} colors`, onClick: () => setColorScheme(otherScheme) },
-    { label: 'Log out', onClick: () => void logOut() },
+    { label: 'Log out', onClick: () => void logOut(session) },
   ].map((command) => ({ id: `command ${command.label}`, ...command }));
   const groups = [
     { group: 'People', actions: people },

@@ -7,7 +7,8 @@ import { useSession } from './use-session.ts';
 
 /** @param isWide at the end of the navigation, instead of the header of phones */
 export const UserMenu = ({ isWide = false }: { isWide?: boolean }) => {
-  const { user } = useSession();
+  const session = useSession();
+  const { user } = session;
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
     <Menu position={isWide ? 'top-start' : 'bottom-end'}>
@@ -46,7 +47,7 @@ export const UserMenu = ({ isWide = false }: { isWide?: boolean }) => {
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item onClick={logOut}>Log out</Menu.Item>
+        <Menu.Item onClick={() => void logOut(session)}>Log out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

@@ -142,6 +142,11 @@ const ConnectionRow = ({ connection, isReadOnly }: { connection: Connection; isR
             value={connection.backchannel_logout_uri}
             isSecondary
           />
+          <SecretField
+            label="Post-logout redirect URI, optional"
+            value={connection.post_logout_redirect_uri}
+            isSecondary
+          />
         </>
       )}
       {prompt}

@@ -52,6 +52,11 @@ export type IdentityProvider = {
   ) => Promise<Assertion>;
   /** Verifies a logout token (OpenID Connect Back-Channel Logout 1.0 §2.6), but not whether it was used before. */
   verifyLogout: (registration: Registration, token: string) => Promise<LogoutNotice>;
+  /**
+   * The URL at which the provider ends its own session in a browser (OpenID Connect RP-Initiated Logout 1.0), and then sends it to `returnTo`.
+   * Null if the provider has none.
+   */
+  logoutUrl: (registration: Registration, returnTo: string) => Promise<string | null>;
 };
 
 /** Of one request to a provider. A login makes up to four. */
@@ -73,5 +78,6 @@ export const createIdentityProvider = ({ allowsPrivate }: { allowsPrivate: boole
     startLogin: async (...args) => (await load()).startLogin(...args),
     completeLogin: async (...args) => (await load()).completeLogin(...args),
     verifyLogout: async (...args) => (await load()).verifyLogout(...args),
+    logoutUrl: async (...args) => (await load()).logoutUrl(...args),
   };
 };

@@ -117,6 +117,14 @@ export const createOpenIdConnect = ({ fetch, allowsHttp }: Deps): IdentityProvid
         });
         return logoutOf(payload);
       }),
+
+    logoutUrl: (registration, returnTo) =>
+      failing(async () => {
+        const { config } = await discovered(registration);
+        if (config.serverMetadata().end_session_endpoint === undefined) return null;
+        // Without `id_token_hint`, because no ID token is stored: the provider may ask the person.
+        return oidc.buildEndSessionUrl(config, { post_logout_redirect_uri: returnTo }).href;
+      }),
   };
 };
 

@@ -46,14 +46,27 @@ export const loginPages: Pages = {
   // POST only, so that links and images cannot log a user out.
   'POST /logout/': async (context) => {
     const next = localPath(formField(context, 'next'));
+    const connection = await findOwnConnection(context);
     const { problem } = await context.submit((caller) => caller.sessions.end({}));
-    if (!problem || !(await context.currentUser())) return redirectTo(context.reply, next ?? '/login/');
+    if (!problem) return redirectTo(context.reply, next ?? loggedOutPath(connection));
+    if (!(await context.currentUser())) return redirectTo(context.reply, next ?? '/login/');
     const content = html`
 <h1>Log out?</h1>
 <div class="card">${alertBox(problem)}${logoutForm(context, { next })}</div>`;
     return context.sendPage({ title: 'Log out', content, problem });
   },
 };
+
+/** The id of the connection with which the session began; null without one. */
+const findOwnConnection = async (context: PageContext): Promise<number | null> => {
+  const actor = await context.currentActor();
+  const own = actor && (await context.openServices().ssoLogins.findOwn(actor));
+  return own?.id ?? null;
+};
+
+/** The login page, which offers the logout at the provider of the session that has ended. */
+const loggedOutPath = (connection: number | null): string =>
+  connection === null ? '/login/' : `/login/?logged_out=${connection}`;
 
 type LogoutOptions = { next?: string | null; isQuiet?: boolean };
 
@@ -167,13 +180,21 @@ const changeExpiredPassword = async (context: PageContext, target: LoginTarget) 
 const NOTICES = {
   /** The console was in use until its session ended. */
   ended: 'Your session has ended. Log in again to continue where you were.',
+  /** The logout at the provider was not possible. */
+  kept: 'You may still be logged in at your identity provider. Log out there, too.',
   late: 'The time for the code is over, or too many codes were wrong. Log in again.',
   enrol: 'This needs a second factor, and you have none yet. Log in again to set one up.',
 };
 
-const noticeOf = (context: PageContext): string | undefined => {
+const noticeOf = (context: PageContext): string | Html | undefined => {
+  const connection = queryParameter(context, 'logged_out') ?? '';
+  // The same text for each id, because anyone can open this page: it must not tell which connections there are, or what they are called.
+  if (/^\d{1,9}$/.test(connection))
+    return html`You are logged out here. On a shared computer, log out at your identity provider, too: otherwise the next person can log in as you.
+<a href="/sso/${connection}/logout/">Log out at your provider, too</a>`;
   if (queryParameter(context, 'ended') !== undefined) return NOTICES.ended;
   if (queryParameter(context, 'enrol') !== undefined) return NOTICES.enrol;
+  if (queryParameter(context, 'kept') !== undefined) return NOTICES.kept;
   return queryParameter(context, 'late') === undefined ? undefined : NOTICES.late;
 };
 
@@ -182,7 +203,7 @@ type FailedLogin = { username: string; problem: Problem | null };
 type LoginState = {
   username?: string | undefined;
   problem?: Problem;
-  notice?: string | undefined;
+  notice?: string | Html | undefined;
   /** Whether the login is to set up a second factor. */
   isEnrolling?: boolean;
 };
@@ -243,7 +264,7 @@ type LoginForm = {
   title: string;
   heading: string;
   lead: string;
-  notice?: string | undefined;
+  notice?: string | Html | undefined;
   isEnrolling?: boolean | undefined;
   fields: Html[];
   button: string;

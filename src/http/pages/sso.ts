@@ -27,12 +27,11 @@ export const ssoPages: Pages = {
   'GET /sso/:id/start/': (context) =>
     answering(context, async () => {
       // An image or a frame of another site: each start counts, and a person sees none of it.
-      const destination = context.request.headers['sec-fetch-dest'];
-      if (destination !== undefined && destination !== 'document') throw new Problem('cross-site');
+      if (isEmbedded(context)) throw new Problem('cross-site');
       const kind = kindOf(context);
       const next = localPath(queryParameter(context, 'next'));
       // A link on another site, or in a mail, must not replace the person who is logged in by its author. Old browsers do not say where it was.
-      const site = context.request.headers['sec-fetch-site'];
+      const site = siteOf(context);
       const isFromElsewhere = site !== undefined && site !== 'same-origin';
       // An admin can paste the address of a test. One whom another site sends there has tested nothing.
       const isPastedTest = kind === 'test' && site === 'none';
@@ -78,6 +77,16 @@ export const ssoPages: Pages = {
       return sendLink(context, state, problem);
     }),
 
+  // After a logout here, which does not end the session at the provider. Only redirects: it needs no session, and changes nothing here.
+  'GET /sso/:id/logout/': async (context) => {
+    // Another site must not log a person out.
+    if (isEmbedded(context) || OTHER_SITES.includes(siteOf(context))) throw new Problem('cross-site');
+    const url = await context.openServices().ssoLogouts.findUrlAtProvider(connectionOf(context));
+    return url === null
+      ? redirectTo(context.reply, '/login/?kept=1')
+      : redirectTo(context.reply, url, 'no-referrer');
+  },
+
   // Called by providers (OpenID Connect Back-Channel Logout 1.0 §2.5 to §2.8).
   'POST /sso/:id/backchannel-logout/': async (context) => {
     const token = formField(context, 'logout_token');
@@ -102,6 +111,18 @@ export const ssoPages: Pages = {
       });
     }),
 };
+
+/** Whether the page is not for the person, but an image, a frame, or a request of a script. */
+const isEmbedded = ({ request }: PageContext): boolean => {
+  const destination = request.headers['sec-fetch-dest'];
+  return destination !== undefined && destination !== 'document';
+};
+
+/** Where the link was that led here. Old browsers do not say it. */
+const siteOf = ({ request }: PageContext) => request.headers['sec-fetch-site'];
+
+/** Values of `siteOf` for links on other hosts. */
+const OTHER_SITES: readonly unknown[] = ['cross-site', 'same-site'];
 
 const kindOf = (context: PageContext) => {
   if (queryParameter(context, 'test') !== undefined) return 'test';

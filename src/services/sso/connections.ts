@@ -317,6 +317,9 @@ export const readConnection = (em: Em, clientId: number, id: number): Promise<Co
 /** The page that starts a login. */
 export const startUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/start/`;
 
+/** The page that leads to the logout at the provider. */
+export const logoutUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/logout/`;
+
 /** The active connection of a client to which this address leads; undefined without one. */
 export const findConnectionFor = (em: Em, clientId: number, email: string) =>
   kysely(em)
@@ -334,7 +337,11 @@ export const providerPaths = (baseUrl: string, id: number) => ({
   redirect_uri: callbackUrl(baseUrl, id),
   backchannel_logout_uri: `${baseUrl}/sso/${id}/backchannel-logout/`,
   frontchannel_logout_uri: `${baseUrl}/sso/${id}/frontchannel-logout/`,
+  post_logout_redirect_uri: postLogoutUrl(baseUrl),
 });
+
+/** The login page, to which a provider sends the browser after a logout there. It must be registered there. */
+export const postLogoutUrl = (baseUrl: string): string => `${baseUrl}/login/`;
 
 /** The address to which a provider sends the browser back. It must be registered there. */
 export const callbackUrl = (baseUrl: string, id: number): string => `${baseUrl}/sso/${id}/callback/`;

@@ -5,16 +5,16 @@ import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { type ConnectionRow, openConnection } from './connections.ts';
-import { failureOf } from './failures.ts';
+import { type ConnectionRow, openConnection, postLogoutUrl } from './connections.ts';
+import { failureOf, SsoFailure } from './failures.ts';
 import { endConnectionSessions } from './identities.ts';
 
 /** Whose sessions end. Names one of them at least. */
 type Logout = Pick<LogoutNotice, 'subject' | 'sid'>;
 
-/** Ends sessions that began with a connection when the person logs out at the provider. */
+/** Ends sessions that began with a connection when the person logs out at the provider, and leads to the logout there after one here. */
 export const createProviderLogouts = (unit: UnitOfWork) => {
-  const { em, clock, audit, logger, identityProvider, anonymousLimits, origin } = unit;
+  const { em, clock, audit, logger, identityProvider, anonymousLimits, origin, baseUrl } = unit;
   const address = origin.address ?? '';
 
   const endSessions = async (tx: Em, connection: ConnectionRow, { subject, sid }: Logout): Promise<void> => {
@@ -84,6 +84,22 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
           detail: 'The parameters iss and sid name no session of this connection.',
         });
       await em.transactional((tx) => endSessions(tx, connection, { subject: null, sid }));
+    },
+
+    /**
+     * The URL at which the provider ends its own session in the browser, which comes back to the login page. Null if the provider has no
+     * logout or does not answer, or the connection is not active. Changes nothing here.
+     */
+    findUrlAtProvider: async (connectionId: number): Promise<string | null> => {
+      try {
+        const { registration } = await openConnection(unit, connectionId);
+        return await identityProvider.logoutUrl(registration, postLogoutUrl(baseUrl));
+      } catch (error) {
+        if (error instanceof SsoFailure) return null;
+        if (!(error instanceof ProviderError)) throw error;
+        logger.warn({ connection: connectionId, detail: error.message }, 'No logout at the provider');
+        return null;
+      }
     },
   };
 };

@@ -128,8 +128,10 @@ tests('is not what confirms a session: for that, people log in at the provider a
   assert.is((await create()).json().type, 'urn:steward:problem:reauthentication-required');
   const { sso } = (await app.send('GET /session/', { headers: headersOf() })).json();
   assert.equal(sso, {
+    id: connection,
     name: 'Acme ID',
     confirm_url: `${app.config.baseUrl}/sso/${connection}/start/?confirm=1`,
+    logout_url: `${app.config.baseUrl}/sso/${connection}/logout/`,
   });
   const path = `/sso/${connection}/start/?confirm=1`;
   assert.match(String((await visitor.get(path)).location), /prompt=login&max_age=0/);
