@@ -67,23 +67,15 @@ export const membershipColumns = (viewer: Viewer) => {
   };
 };
 
-/**
- * A column of the apps of a row of `users`, by age, as far as the viewer may see them. Apps are looked up one by one: joined, PostgreSQL
- * would read all of them for each user.
- */
-export const appsSeenBy = (viewer: Viewer, column: 'id' | 'label') => {
-  const app = (name: 'client_id' | 'created_at' | 'label') =>
-    sql<string>`(select ${sql.ref(`a.${name}`)} from apps a where a.id = g.app_id)`;
-  return arrayOf(
-    expressionBuilder<Database, 'users'>()
-      .selectFrom(APP_ACCESS.as('g'))
-      .select(column === 'id' ? 'g.app_id' : app(column).as(column))
-      .whereRef('g.user_id', '=', 'users.id')
-      .where(userClientVisibleTo(viewer, sql`users.id`, sql`${app('client_id')}`))
-      .orderBy(app('created_at'))
-      .orderBy('g.app_id'),
-  );
-};
+/** The apps of a row of `users`, by age, as far as the viewer may see them. */
+export const appsSeenBy = (viewer: Viewer) =>
+  expressionBuilder<Database, 'users'>()
+    .selectFrom(APP_ACCESS.as('g'))
+    .innerJoin('apps as a', 'a.id', 'g.app_id')
+    .whereRef('g.user_id', '=', 'users.id')
+    .where(userClientVisibleTo(viewer, sql`users.id`, sql`a.client_id`))
+    .orderBy('a.created_at')
+    .orderBy('a.id');
 
 /** The ids of the clients that a row of `users` administers, as far as the viewer may see them. */
 export const clientsAdministered = (viewer: Viewer) =>
@@ -110,7 +102,10 @@ export const userRows = (em: Em, viewer: Viewer) => {
     .select([extra.as('extra'), is_active.as('is_active'), is_demo_user.as('is_demo_user')])
     .select([last_activated.as('last_activated'), last_deactivated.as('last_deactivated')])
     .select(last_password_set.as('last_password_set'))
-    .select([appsSeenBy(viewer, 'id').as('apps'), clientsAdministered(viewer).as('clientadmin_of')])
+    .select([
+      arrayOf(appsSeenBy(viewer).select('a.id')).as('apps'),
+      clientsAdministered(viewer).as('clientadmin_of'),
+    ])
     .orderBy('users.id');
 };
 

@@ -102,7 +102,7 @@ const personColumns = (viewer: Viewer) => {
   return [
     membershipColumns(viewer).is_active.as('is_active'),
     clientsAdministered(viewer).as('clientadmin_of'),
-    appsSeenBy(viewer, 'label').as('app_labels'),
+    arrayOf(appsSeenBy(viewer).select('a.label')).as('app_labels'),
     arrayOf(groupsSeenBy(viewer)).as('groups'),
     hasGlobalRole().as('opens_all_apps'),
     sql<string | null>`(select d.day::text from usage_days d where d.email = users.email and ${isUsageVisible}
