@@ -13,10 +13,16 @@ export const CLIENT_SECRET = 'secret-of-steward';
 /** For so long after a login, the portal does not ask again, even if it should: the login is fresh. */
 export const FRESH_SECONDS = 1;
 
-type Setup = { port: number; redirectUri: string };
+type Setup = {
+  port: number;
+  redirectUri: string;
+  postLogoutUri: string;
+  /** More options of the relying party, by their names without the prefix. */
+  options?: Record<string, string | number>;
+};
 
 /** The portal as an OpenID provider on loopback, with its demo accounts, whose passwords are their names. */
-export const startLemonldap = async ({ port, redirectUri }: Setup) => {
+export const startLemonldap = async ({ port, redirectUri, postLogoutUri, options = {} }: Setup) => {
   const folder = await makeScratchFolder();
   const path = (name: string): string => folder.join(name);
   const issuer = `http://127.0.0.1:${port}`;
@@ -56,8 +62,11 @@ export const startLemonldap = async ({ port, redirectUri }: Setup) => {
     oidcServicePrivateKeySig: privateKey,
     oidcServicePublicKeySig: publicKey,
     oidcServiceKeyIdSig: 'key',
-    oidcRPMetaDataExportedVars: { steward: { email: 'mail', name: 'cn', groups: 'groups;array;always' } },
-    oidcRPMetaDataOptionsExtraClaims: { steward: { groups: 'groups' } },
+    oidcRPMetaDataExportedVars: {
+      steward: { email: 'mail', name: 'cn', groups: 'groups;array;always', sid: 'uid' },
+    },
+    // `session` is a scope that only a connection with front-channel logout asks for.
+    oidcRPMetaDataOptionsExtraClaims: { steward: { groups: 'groups', session: 'sid' } },
     oidcRPMetaDataOptions: {
       steward: {
         oidcRPMetaDataOptionsClientID: CLIENT_ID,
@@ -66,6 +75,10 @@ export const startLemonldap = async ({ port, redirectUri }: Setup) => {
         oidcRPMetaDataOptionsBypassConsent: 1,
         oidcRPMetaDataOptionsRequirePKCE: 1,
         oidcRPMetaDataOptionsRedirectUris: redirectUri,
+        oidcRPMetaDataOptionsPostLogoutRedirectUris: postLogoutUri,
+        ...Object.fromEntries(
+          Object.entries(options).map(([name, value]) => [`oidcRPMetaDataOptions${name}`, value]),
+        ),
       },
     },
   };
@@ -108,6 +121,9 @@ const createBrowser = (issuer: string) => {
   };
 
   return {
+    /** The text of a page of the portal. */
+    open: async (url: string): Promise<string> => (await request(url)).text(),
+
     /** Opens a URL of the portal, and logs in if it asks for that. Returns where it sends the browser, and whether it has asked. */
     visit: async (start: string, { user, password = user }: Entered) => {
       let [url, init, hasAsked] = [new URL(start), {} as RequestInit, false];
@@ -115,10 +131,12 @@ const createBrowser = (issuer: string) => {
         const response = await request(url, init);
         const location = response.headers.get('location');
         const page = await response.text();
-        // One asks for the password, the other whether to go on.
+        // The first asks for the password, the others whether to go on.
         const [form, id, action = '#'] =
-          /<form id="(lform|upgrd)" action="([^"]*)".*?<\/form>/s.exec(page) ?? [];
-        if (location !== null && !location.startsWith(issuer)) return { location, hasAsked };
+          /<form id="(lform|upgrd|form)" action="([^"]*)".*?<\/form>/s.exec(page) ?? [];
+        // After a logout, a page of frames leads on with a form.
+        const next = location ?? (action.startsWith('http') ? action : null);
+        if (next !== null && !next.startsWith(issuer)) return { location: next, hasAsked, page };
         if (location === null && form === undefined) throw new Error(`${response.status} at ${url}: ${page}`);
         url = new URL(location ?? (action === '#' ? url : action), url);
         if (form === undefined) {

@@ -28,7 +28,9 @@ logins.before(async (context) => {
     ...{ groups_claim: 'groups', group_mapping: [{ claim: 'timelords', group }] },
   });
   Object.assign(context, { connection: created.id, group });
-  context.portal = await startLemonldap({ port, redirectUri: created.redirect_uri });
+  context.portal = await startLemonldap({
+    ...{ port, redirectUri: created.redirect_uri, postLogoutUri: created.post_logout_redirect_uri },
+  });
   await activate(app, created.id);
   await verifyDomain(app, ACME_ID, 'badwolf.org');
 });
