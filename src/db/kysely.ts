@@ -32,6 +32,8 @@ export const clientIdsOf = async (em: Em, userId: number): Promise<number[]> => 
 export type Condition = RawBuilder<boolean>;
 export const condition = sql<boolean>;
 
+export const EMPTY_JSON = sql<Record<string, unknown>>`'{}'::json`;
+
 /** The array of the only column that a subquery selects. */
 export const arrayOf = <T>(rows: Expression<Record<string, T>>) => sql<T[]>`array${rows}`;
 

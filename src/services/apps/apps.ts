@@ -213,7 +213,12 @@ const readLoads = async (em: Em, appId: string, versions: readonly { id: number 
   const loads = kysely(em)
     .selectFrom('loaded_packages')
     .select(['id', 'package_id', 'loaded_at', 'loaded_by', 'is_rollback'])
-    .select(sql<number>`row_number() over (partition by package_id order by id desc)`.as('nth'))
+    .select(({ fn }) =>
+      fn
+        .agg<number>('row_number')
+        .over((loads) => loads.partitionBy('package_id').orderBy('id', 'desc'))
+        .as('nth'),
+    )
     .where('app_id', '=', appId)
     .where(isAnyOf('package_id', ids, 'bigint'));
   const rows = await kysely(em)

@@ -10,14 +10,7 @@ import { isOutsideSharedTime } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
 import { createAuthentication } from './authentication.ts';
-import {
-  addToken,
-  isCurrent,
-  isTokenUnexpired,
-  lastAddressFor,
-  lastUseFor,
-  tokenDigest,
-} from './credentials.ts';
+import { addToken, isCurrent, isTokenUnexpired, lastUseFor, tokenDigest } from './credentials.ts';
 
 const MAX_NAMED_TOKENS = 50;
 
@@ -111,17 +104,18 @@ const deleteIdle = (tx: Em, actor: Actor, now: Date, idleDays: number) =>
 const idleCutoff = (now: Date, idleDays: number): Date =>
   idleDays === 0 ? new Date(0) : new Date(now.getTime() - idleDays * DAY_MS);
 
-const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) =>
-  kysely(em)
+const tokenRows = (em: Em, actor: Actor, userId: number, now: Date, idleDays: number) => {
+  const lastUse = lastUseFor(actor, 'api_tokens');
+  return kysely(em)
     .selectFrom('api_tokens')
     .select(['id', 'name', 'created_at', isCurrent(actor, 'token')])
-    .select(lastUseFor(actor, 'api_tokens').as('last_used'))
-    .select(lastAddressFor(actor, 'api_tokens').as('last_address'))
+    .select([lastUse.at.as('last_used'), lastUse.address.as('last_address')])
     .where('user_id', '=', userId)
     .where(isOutsideSharedTime(actor, sql`user_id`, sql`api_tokens.created_at`))
     .where('last_used', '>', idleCutoff(now, idleDays))
     .where(isTokenUnexpired)
     .orderBy('id', 'desc');
+};
 
 export type ApiTokenRow = InferResult<ReturnType<typeof tokenRows>>[number];
 

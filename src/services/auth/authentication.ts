@@ -103,10 +103,10 @@ const OWNERS = {
     activeUsers(em)
       .innerJoin('api_tokens', 'api_tokens.user_id', 'users.id')
       .select(['api_tokens.id as credential_id', 'api_tokens.last_used', 'api_tokens.digest'])
-      .select([
+      .select(({ cast, lit }) => [
         'api_tokens.authenticated_at',
-        sql<string[] | null>`null::text[]`.as('methods'),
-        sql<Date | null>`null::timestamptz`.as('auth_time'),
+        cast<string[] | null>(lit(null), sql`text[]`).as('methods'),
+        cast<Date | null>(lit(null), 'timestamptz').as('auth_time'),
       ])
       .where(isAnyOf('api_tokens.digest', digests, 'varchar'))
       .where(isTokenUnexpired),
@@ -115,7 +115,9 @@ const OWNERS = {
       .innerJoin('sessions', 'sessions.user_id', 'users.id')
       .select(['sessions.id as credential_id', 'sessions.last_used', 'sessions.digest'])
       .select(['sessions.authenticated_at', 'sessions.methods'])
-      .select(sql<Date>`greatest(sessions.authenticated_at, sessions.created_at)`.as('auth_time'))
+      .select(({ fn }) =>
+        fn<Date>('greatest', ['sessions.authenticated_at', 'sessions.created_at']).as('auth_time'),
+      )
       .where(isAnyOf('sessions.digest', digests, 'varchar'))
       .where(isUnexpired),
 };

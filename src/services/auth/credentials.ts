@@ -1,5 +1,6 @@
 import { hash as digest } from 'node:crypto';
-import { type RawBuilder, sql } from 'kysely';
+import { expressionBuilder, type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -72,16 +73,24 @@ export const isCurrent = ({ credential }: Actor, kind: Credential['kind']) => {
 
 type Table = 'sessions' | 'api_tokens';
 
-/** SQL: when a row of sessions or tokens was last used, as far as the viewer may know it; otherwise, when it was created. */
+/**
+ * SQL: when and from where a row of sessions or tokens was last used, as far as the viewer may know it; otherwise when it was created, and
+ * no address.
+ */
 export const lastUseFor = (viewer: Viewer, table: Table) => {
-  const [used, created] = [sql.ref(`${table}.last_used`), sql.ref(`${table}.created_at`)];
-  return sql<Date>`case when ${isOutsideSharedTime(viewer, sql`user_id`, used)} then ${used} else ${created} end`;
+  const row = expressionBuilder<Database, Table>();
+  const known = row.case().when(isOutsideSharedTime(viewer, sql`user_id`, sql.ref(`${table}.last_used`)));
+  return {
+    at: known
+      .then(row.ref(`${table}.last_used`))
+      .else(row.ref(`${table}.created_at`))
+      .end(),
+    address: known
+      .then(row.ref(`${table}.last_address`))
+      .else('')
+      .end(),
+  };
 };
-
-/** From where. */
-export const lastAddressFor = (viewer: Viewer, table: Table) =>
-  sql<string>`case when ${isOutsideSharedTime(viewer, sql`user_id`, sql.ref(`${table}.last_used`))}
-    then ${sql.ref(`${table}.last_address`)} else '' end`;
 
 /**
  * Adds a token, and deletes the oldest logins of the user beyond the limit. Returns its id, and what second factor the user has, or needs,

@@ -1,4 +1,4 @@
-import { type Insertable, sql } from 'kysely';
+import type { Insertable } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
@@ -9,7 +9,7 @@ import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { CREDENTIAL_TABLES, hasSecondFactor, recordProof } from './credentials.ts';
+import { hasSecondFactor, recordProof } from './credentials.ts';
 import type { CodeOwner } from './factor-proofs.ts';
 import type { AuthMethod } from './methods.ts';
 import { replaceRecoveryCodes } from './recovery-codes.ts';
@@ -49,12 +49,11 @@ export const changeOwnFactors = <T>(
  */
 const readConfirmation = async (tx: Em, credential: Credential | null) => {
   if (!credential) return null;
-  const { rows } = await sql<{ authenticatedAt: Date | null }>`
-    select authenticated_at as "authenticatedAt" from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id}`.execute(
-    kysely(tx),
-  );
-  if (!rows[0]) throw new Problem('unauthenticated');
-  return rows[0];
+  return kysely(tx)
+    .selectFrom(credential.kind === 'session' ? 'sessions' : 'api_tokens')
+    .select('authenticated_at as authenticatedAt')
+    .where('id', '=', credential.id)
+    .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));
 };
 
 type OwnChange = Happening<'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes'>;

@@ -1,6 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -154,7 +153,7 @@ const refuseToken = (): never => {
 };
 
 /** Synchronized passkeys do not count. */
-const hasNoCount = (signCount: number) => sql<boolean>`(sign_count = 0 and ${signCount}::bigint = 0)`;
+const hasNoCount = (signCount: number) => condition`(sign_count = 0 and ${signCount}::bigint = 0)`;
 
 const whyNotCounted = async (tx: Em, factorId: number): Promise<Error | undefined> => {
   const passkey = kysely(tx).selectFrom('passkeys').select('sign_count').where('factor_id', '=', factorId);

@@ -13,7 +13,6 @@ import {
   HAS_SECOND_FACTOR,
   hasSecondFactor,
   isCurrent,
-  lastAddressFor,
   lastUseFor,
   recordProof,
   revokeCredentials,
@@ -74,7 +73,7 @@ export const createSessions = (unit: UnitOfWork) => {
       if (page.cursor === undefined) return readPage(rows, 'id', page);
       const { last_used: at, id } = await cursorRow(rows.where('id', '=', page.cursor));
       return readPage(
-        rows.where(condition`(${lastUseFor(actor, 'sessions')}, id) < (${at}, ${id})`),
+        rows.where(condition`(${lastUseFor(actor, 'sessions').at}, id) < (${at}, ${id})`),
         'id',
         page,
       );
@@ -193,17 +192,18 @@ const readCodeOwner = (em: Em, userId: number) =>
     .where('id', '=', userId)
     .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));
 
-const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) =>
-  kysely(em)
+const sessionRows = (em: Em, actor: Actor, userId: number, now: Date) => {
+  const lastUse = lastUseFor(actor, 'sessions');
+  return kysely(em)
     .selectFrom('sessions')
     .select(['id', 'created_at', 'user_agent', isCurrent(actor, 'session')])
-    .select(lastUseFor(actor, 'sessions').as('last_used'))
-    .select(lastAddressFor(actor, 'sessions').as('last_address'))
+    .select([lastUse.at.as('last_used'), lastUse.address.as('last_address')])
     .where('user_id', '=', userId)
     .where(isOutsideSharedTime(actor, sql`user_id`, sql`sessions.created_at`))
     .where(isUsed(now))
     .where(isUnexpired)
     .orderBy('last_used', 'desc')
     .orderBy('id', 'desc');
+};
 
 export type SessionRow = InferResult<ReturnType<typeof sessionRows>>[number];

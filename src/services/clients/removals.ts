@@ -7,6 +7,7 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { countEntries } from '../usage/usage-days.ts';
 import { forgetClients } from '../users/member-access.ts';
 
 /** Removes clients and apps for good, with everything that belongs to them. Routers admit only superusers. */
@@ -141,7 +142,6 @@ const requireConfirmed = (confirmName: string, name: string): void => {
 
 const isOfApps = (ids: readonly string[]) => isAnyOf('app_id', ids, 'varchar');
 
-/** Usage comes from its totals: counting the log may take seconds. */
 const countOfApps = (em: Em, ids: readonly string[]) =>
   kysely(em)
     .selectNoFrom([
@@ -153,9 +153,7 @@ const countOfApps = (em: Em, ids: readonly string[]) =>
         'saved_filters',
       ),
       countIn('loaded_packages', isOfApps(ids)).as('loads'),
-      sql<number>`(select coalesce(sum(actions), 0)::float8 from usage_app_days where ${isOfApps(ids)})`.as(
-        'usage_entries',
-      ),
+      countEntries('usage_app_days', isOfApps(ids)).as('usage_entries'),
     ])
     .executeTakeFirstOrThrow();
 

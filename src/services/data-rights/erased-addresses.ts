@@ -34,10 +34,11 @@ export const readErasedAddresses = async (em: Em, person: Person) => {
 
 /** Clients in which the account with this address did something: nobody else can have done it. */
 const clientsUsedBy = async (em: Em, address: PersonAddress): Promise<number[]> => {
-  const { rows } = await sql<{ id: number }>`
-    select distinct unnest(client_ids) as id from audit_entries
-    where ${hasAddress('actor_email', 'occurred_at', [address])}`.execute(kysely(em));
-  return rows.map(({ id }) => id);
+  const used = kysely(em)
+    .selectFrom('audit_entries')
+    .select(({ fn }) => fn<number>('unnest', ['client_ids']).as('id'))
+    .where(hasAddress('actor_email', 'occurred_at', [address]));
+  return (await used.distinct().execute()).map(({ id }) => id);
 };
 
 /** SQL: the ids of clients that have recorded an address while it was the person's. */

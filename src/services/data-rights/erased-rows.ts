@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Erasure } from '../../../entities/erasure.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { moveUsageDays } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
 import { isWithin } from '../users/addresses.ts';
@@ -85,10 +85,15 @@ const replaceUsage = (erasure: RunningErasure, limit: number) => sql`
 export const replaceStackTotals = async (tx: Em, erasure: RunningErasure): Promise<void> => {
   const db = kysely(tx);
   const { id } = erasure;
-  const { rows } = await sql<{ app_id: string }>`
-    select distinct app_id from usage_stack_days d join erasures e on e.id = ${id}
-    where lower(d.stack) like any (e.needles) and ${isIn(erasure, OF_APP)} order by app_id`.execute(db);
-  for (const { app_id: appId } of rows) {
+  const apps = await db
+    .selectFrom('usage_stack_days as d')
+    .innerJoin('erasures as e', (join) => join.on('e.id', '=', id))
+    .select('app_id')
+    .distinct()
+    .where(condition`lower(d.stack) like any (e.needles) and ${isIn(erasure, OF_APP)}`)
+    .orderBy('app_id')
+    .execute();
+  for (const { app_id: appId } of apps) {
     await lockUsage(appId).execute(db);
     await sql`
       with moved as (

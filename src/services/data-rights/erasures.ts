@@ -5,6 +5,7 @@ import { invalid } from '../../lib/problems.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { countEntries } from '../usage/usage-days.ts';
 import { hasAddress } from '../users/addresses.ts';
 import { eraseAccount, type LockedPerson, lockPerson } from './erase-account.ts';
 import { type ErasedAddress, readErasedAddresses, readOtherClients } from './erased-addresses.ts';
@@ -74,7 +75,7 @@ const EXPIRED = 'Is not valid, expired, or the person has changed since. Get a n
 const subjectOf = ({ id }: Actor, { last_login: _, ...person }: LockedPerson): string =>
   JSON.stringify([id, person]);
 
-/** The rows of the person. Usage comes from its totals: counting the log may take seconds. */
+/** The rows of the person. */
 export const countRows = async (em: Em, person: CountedPerson) => {
   const { id } = person;
   const isOwn = condition`user_id = ${id}`;
@@ -89,8 +90,7 @@ export const countRows = async (em: Em, person: CountedPerson) => {
   const ofApp: OfClients = (ids) => sql`app_id in (select id from apps where ${ofClient(ids)})`;
   return kysely(em)
     .selectNoFrom([
-      sql<number>`(select coalesce(sum(actions), 0)::int from usage_days
-        where ${isReplaced('email', 'day', present, ofApp)})`.as('usage_entries'),
+      countEntries('usage_days', isReplaced('email', 'day', present, ofApp)).as('usage_entries'),
       countIn(
         'audit_entries',
         condition`${isNamed('actor_email', 'occurred_at', ofEntry)} or ${isNamed('target', 'occurred_at', ofEntry)}`,

@@ -1,5 +1,5 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { CLIENT_ROLES } from '../access/permissions.ts';
 import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
@@ -292,8 +292,14 @@ const invitations = (em: Em, now: Date) =>
     .select(['invitations.first_name', 'invitations.last_name'])
     .select([statusAt(now).as('status'), 'date_invited', 'expires_at', 'closed_at', 'email_count'])
     .select(['invitations.extra', appsInvitedTo('slug').as('apps')])
-    .select([
+    .select((invitation) => [
       'invitations.apps_expire_at',
-      sql<string[]>`array(select g.name from invitation_groups ig join groups g on g.id = ig.group_id
-        where ig.invitation_id = invitations.id order by g.name)`.as('groups'),
+      arrayOf(
+        invitation
+          .selectFrom('invitation_groups as ig')
+          .innerJoin('groups as g', 'g.id', 'ig.group_id')
+          .select('g.name')
+          .whereRef('ig.invitation_id', '=', 'invitations.id')
+          .orderBy('g.name'),
+      ).as('groups'),
     ]);

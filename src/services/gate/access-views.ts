@@ -1,5 +1,5 @@
 import { expressionBuilder, type InferResult, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, EMPTY_JSON, type Em, kysely } from '../../db/kysely.ts';
 import type { ListStream, OpenList, RowEncoder } from '../../db/list-pages.ts';
 import { afterCursor, cursorRow, type PageRequest, readPage } from '../../db/pagination.ts';
 import { notFound } from '../../lib/problems.ts';
@@ -105,7 +105,7 @@ export const accessViewRows = (em: Em, viewer: Viewer) =>
     .select(addressKnownTo(viewer, sql`access_views.created_at`).as('user'))
     .select(['apps.slug as app', 'access_views.is_active'])
     .select(['allowed_uses as allowed_uses_cnt', 'uses as usages_cnt', 'expires_at'])
-    .select(sql<Record<string, unknown>>`coalesce(data_permissions, '{}')`.as('data_permissions'))
+    .select(({ fn }) => fn.coalesce('data_permissions', EMPTY_JSON).as('data_permissions'))
     .select(['selections', 'stack_slug', 'flags', 'autorotate'])
     .select(({ fn, val }) =>
       fn<string>('array_to_string', ['allowed_networks', val(',')]).as('allowed_networks'),
@@ -170,7 +170,7 @@ const accessViewUses = (em: Em, viewer: Viewer, viewId: number) =>
     .innerJoin('apps', 'apps.id', 'access_views.app_id')
     .leftJoin('users', 'users.id', 'used.user_id')
     .select(['used.id', keyFor(viewer, sql.ref('raw_key')).as('raw_key')])
-    .select(sql<Record<string, unknown>>`coalesce(used.data_permissions, '{}')`.as('data_permissions'))
+    .select(({ fn }) => fn.coalesce('used.data_permissions', EMPTY_JSON).as('data_permissions'))
     .select(['used.selections', 'apps.slug as app_slug', 'used.stack_slug'])
     .select(addressKnownTo(viewer, sql`used_at`).as('user_email'))
     .select(['used.autorotate', 'used.show_header', 'used.show_footer', 'used.language_code'])

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, EMPTY_JSON, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { APP_ACCESS, GROUP_ACCESS, LIVE_GRANTS, openingRoles, opensByRole } from '../access/visibility.ts';
 import { APP_FACTOR_STATE, type LoginStep, nextAppStep } from '../auth/factor-policy.ts';
 import type { SessionProof } from '../auth/methods.ts';
+import { fullName } from '../users/user-rows.ts';
 
 /**
  * Whether an app may be opened, and why not. Everything that opens apps decides by it: launches, tickets, introspection,
@@ -42,12 +43,10 @@ const openings = (em: Em, view: RawBuilder<boolean>, user: RawBuilder<boolean>, 
       fn
         .coalesce('memberships.is_demo_user', ofOthersOnly(condition`false`), 'users.is_demo_user')
         .as('is_demo_user'),
-      fn
-        .coalesce('memberships.extra', ofOthersOnly(sql<Record<string, unknown>>`'{}'::json`), 'users.extra')
-        .as('extra'),
+      fn.coalesce('memberships.extra', ofOthersOnly(EMPTY_JSON), 'users.extra').as('extra'),
     ])
     .select([
-      sql<string | null>`trim(users.first_name || ' ' || users.last_name)`.as('name'),
+      fullName('users').$castTo<string | null>().as('name'),
       openingRoles().as('roles'),
       hasAccess.as('has_access'),
       accessEndsAt.as('access_ends_at'),

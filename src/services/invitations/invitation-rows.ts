@@ -1,7 +1,8 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { expressionBuilder, type InferResult, type RawBuilder, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { Invitation, type InvitationStatus } from '../../../entities/invitation.ts';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireClientAdmin } from '../access/actor.ts';
 import { clientVisibleTo, hasGlobalRole, userVisibleTo } from '../access/visibility.ts';
@@ -10,8 +11,15 @@ import { type UserRow, userRows } from '../users/user-rows.ts';
 
 /** Ids or slugs of the apps of an invitation, by age. */
 export const appsInvitedTo = (column: 'id' | 'slug') =>
-  sql<string[]>`array(select ${sql.ref(`a.${column}`)} from invitation_apps ia join apps a on a.id = ia.app_id
-    where ia.invitation_id = invitations.id order by a.created_at, a.id)`;
+  arrayOf(
+    expressionBuilder<Database, 'invitations'>()
+      .selectFrom('invitation_apps as ia')
+      .innerJoin('apps as a', 'a.id', 'ia.app_id')
+      .select(`a.${column}`)
+      .whereRef('ia.invitation_id', '=', 'invitations.id')
+      .orderBy('a.created_at')
+      .orderBy('a.id'),
+  );
 
 /** SQL: the labels of all apps that an invitation gives, also by groups, by age. */
 export const appLabelsInvitedTo = (invitationId: RawBuilder<unknown>) =>
@@ -22,8 +30,13 @@ export const appLabelsInvitedTo = (invitationId: RawBuilder<unknown>) =>
     order by a.created_at, a.id)`;
 
 /** SQL: the ids of the groups of an invitation. */
-export const groupsInvitedTo = sql<number[]>`array(select group_id from invitation_groups
-  where invitation_id = invitations.id order by group_id)`;
+export const groupsInvitedTo = arrayOf(
+  expressionBuilder<Database, 'invitations'>()
+    .selectFrom('invitation_groups')
+    .select('group_id')
+    .whereRef('invitation_id', '=', 'invitations.id')
+    .orderBy('group_id'),
+);
 
 /** The part of an audit entry that names groups; empty without groups. */
 export const namedGroups = (groups: readonly number[] = []) => (groups.length > 0 ? { groups } : {});

@@ -9,6 +9,7 @@ import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import { confirmationEnds } from '../users/email-changes.ts';
+import { fullName } from '../users/user-rows.ts';
 import {
   asWritten,
   labelsAsWritten,
@@ -86,7 +87,7 @@ export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 /** SQL: of a present member only. */
 const requestToday = sql<RequestFacts | null>`(
   select json_build_object('user_id', u.id, 'app', a.label, 'email', u.email,
-    'name', trim(u.first_name || ' ' || u.last_name), 'reason', request.reason, 'days', request.days,
+    'name', ${fullName('u')}, 'reason', request.reason, 'days', request.days,
     'is_approved', request.status = 'approved', 'expires_at', request.expires_at,
     'decision_reason', request.decision_reason)
   from apps a join users u on u.id = request.user_id

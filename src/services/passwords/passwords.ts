@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, Problem } from '../../lib/problems.ts';
@@ -153,10 +153,10 @@ const isAccountKnownTo = (viewer: Actor) =>
         where other.user_id = users.id and not ${clientManagedBy(viewer, sql`other.client_id`)}))`;
 
 /** SQL: when the password of a member was set; for admins of the client, null from before the person joined. */
-const passwordSetKnownTo = (viewer: Actor) =>
+const passwordSetKnownTo = (viewer: Actor): RawBuilder<Date | null> =>
   canViewAll(viewer)
-    ? sql<Date | null>`users.last_password_set`
-    : sql<Date | null>`case when (users.last_password_set < memberships.joined_at) is not true then users.last_password_set end`;
+    ? sql`users.last_password_set`
+    : sql`case when (users.last_password_set < memberships.joined_at) is not true then users.last_password_set end`;
 
 const readPerson = (em: Em, userId: number): Promise<Person> =>
   kysely(em)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Pool } from 'pg';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 
@@ -109,9 +109,9 @@ export const countInHour = async (tx: Em, key: string): Promise<void> => {
 
 /** How many times `countInHour` has counted in the present hour of a key. */
 export const readCountOfHour = async (tx: Em, key: string): Promise<number> => {
-  const { rows } = await sql<{ points: number }>`
-    select points from rate_limits where key = ${key} and expire > ${sql.raw(NOW_MS)}`.execute(kysely(tx));
-  return rows[0]?.points ?? 0;
+  const counts = kysely(tx).selectFrom('rate_limits').select('points').where('key', '=', key);
+  const current = await counts.where(condition`expire > ${sql.raw(NOW_MS)}`).executeTakeFirst();
+  return current?.points ?? 0;
 };
 
 /** Hashes text of any length that callers send, so that it is not stored. */

@@ -18,6 +18,10 @@ export const ownAppsAmong = async (tx: Em, userId: number, apps: readonly string
   return (await own.orderBy('apps.id').execute()).map(({ id }) => id);
 };
 
+/** The number of entries of the log, by its totals: counting the log may take seconds. */
+export const countEntries = (totals: 'usage_days' | 'usage_app_days', isCounted: RawBuilder<boolean>) =>
+  sql<number>`(select coalesce(sum(actions), 0)::bigint from ${sql.table(totals)} where ${isCounted})`;
+
 /**
  * Moves the totals of a person to another name, which may already have some: a report was written at the same time.
  * @param apps all without it

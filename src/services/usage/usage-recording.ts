@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import pLimit from 'p-limit';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
@@ -11,6 +10,7 @@ import { requireViewableApp } from '../apps/app-rows.ts';
 import type { AddressDigest } from '../data-rights/erasure-keys.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import { fullName } from '../users/user-rows.ts';
 import { ensureMonths } from './usage-months.ts';
 import { lockUsage, type UsageEntryInput, writeUsage } from './usage-writes.ts';
 
@@ -134,7 +134,7 @@ const namesOf = async (tx: Em, actor: Actor, submitted: readonly SubmittedEntry[
   if (nameless.size === 0) return new Map();
   const users = await kysely(tx)
     .selectFrom('users')
-    .select(['email', sql<string>`trim(first_name || ' ' || last_name)`.as('name')])
+    .select(['email', fullName('users').as('name')])
     .where(isAnyOf('email', nameless, 'varchar'))
     .where(userVisibleTo(actor))
     .execute();

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { kysely } from '../../db/kysely.ts';
+import { isAnyOf, kysely } from '../../db/kysely.ts';
 import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
@@ -15,7 +15,7 @@ import {
 } from '../apps/app-rows.ts';
 import { readClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { readUser } from '../users/user-rows.ts';
+import { fullName, readUser } from '../users/user-rows.ts';
 import { createUsers } from '../users/users.ts';
 import { dayOf } from './usage-windows.ts';
 
@@ -128,11 +128,15 @@ export const createUsageStats = (unit: UnitOfWork) => {
       const since = new Date(`${dayOf(new Date(clock.now().getTime() - days * DAY_MS))}T00:00:00Z`);
       const idle = { ...filter, is_active: true, last_seen_before: since, sort: 'last_login' as const };
       const users = await createUsers(unit).list(actor, idle, page);
-      const { rows } = await sql<{ email: string; day: string }>`
-        select email, max(day)::text as day from usage_days
-        where email = any(${users.map(({ email }) => email)}::varchar[]) and ${usageVisibleTo(actor)}
-        group by email`.execute(kysely(em));
-      const lastUses = new Map(rows.map(({ email, day }) => [email, day]));
+      const emails = users.map(({ email }) => email);
+      const lastDays = await kysely(em)
+        .selectFrom('usage_days')
+        .select(({ fn }) => ['email', fn.max('day').as('day')])
+        .where(isAnyOf('email', emails, 'varchar'))
+        .where(usageVisibleTo(actor))
+        .groupBy('email')
+        .execute();
+      const lastUses = new Map(lastDays.map(({ email, day }) => [email, day]));
       return users.map((user) => ({ ...user, last_used_day: lastUses.get(user.email) ?? null }));
     },
   };
@@ -149,7 +153,7 @@ type Top = { appId: string; isInWindow: RawBuilder<unknown>; limit: number };
 
 const topUsers = (actor: Actor, { appId, isInWindow, limit }: Top) =>
   sql<{ email: string; full_name: string; actions: number; days: number }>`
-    select top.email, coalesce(case when ${userVisibleTo(actor)} then trim(first_name || ' ' || last_name) end, '') as full_name,
+    select top.email, coalesce(case when ${userVisibleTo(actor)} then ${fullName('users')} end, '') as full_name,
       actions, days
     from (
       select email, sum(actions)::bigint as actions, count(*) as days from usage_days

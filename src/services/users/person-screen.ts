@@ -20,11 +20,16 @@ export const createPersonScreen = ({
 }: Pick<UnitOfWork, 'em' | 'clock' | 'staffSecondFactor'>) => {
   /** The last day on which the person used an app, and the app used most on it, as far as the actor may see. */
   const readLastUse = async (actor: Actor, email: string) => {
-    const { rows } = await sql<{ day: string; app: string }>`
-      select day::text, label as app from usage_days d join apps a on a.id = d.app_id
-      where d.email = ${email} and ${usageVisibleTo(actor)}
-      order by d.day desc, d.actions desc, a.id limit 1`.execute(kysely(em));
-    return rows[0] ?? null;
+    const days = kysely(em)
+      .selectFrom('usage_days as d')
+      .innerJoin('apps as a', 'a.id', 'd.app_id')
+      .select(['d.day', 'a.label as app'])
+      .where('d.email', '=', email)
+      .where(usageVisibleTo(actor))
+      .orderBy('d.day', 'desc')
+      .orderBy('d.actions', 'desc')
+      .orderBy('a.id');
+    return (await days.limit(1).executeTakeFirst()) ?? null;
   };
 
   const readAccount = async (actor: Actor, userId: number) => {

@@ -1,9 +1,9 @@
-import { expressionBuilder, type InferResult, type RawBuilder, sql } from 'kysely';
+import { expressionBuilder, type InferResult, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Membership } from '../../../entities/client.ts';
 import type { Database } from '../../../entities/index.ts';
 import type { User } from '../../../entities/user.ts';
 import { compileOnce, type Read } from '../../db/batched-reads.ts';
-import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { arrayOf, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, canViewAll, seesAccounts } from '../access/actor.ts';
@@ -23,8 +23,7 @@ const USER_COLUMNS = [
   ...(['last_login', 'date_joined'] as const),
 ] as const;
 
-/** A JSON object that users see as it was stored. */
-type Extra = Record<string, unknown>;
+type Users = Selectable<Database['users']>;
 
 /** SQL: the values that a user's memberships in the viewer's clients set; an active membership comes first. For a lateral join. */
 const ownMemberships = (viewer: Viewer) => sql`
@@ -35,35 +34,37 @@ const ownMemberships = (viewer: Viewer) => sql`
     from memberships m
     where m.user_id = users.id and users.id <> ${viewer.id} and ${clientManagedBy(viewer, sql`m.client_id`)})`;
 
+/** SQL: the name of a row of `users`, or of this alias. */
+export const fullName = (users: string) =>
+  sql<string>`trim(${sql.ref(`${users}.first_name`)} || ' ' || ${sql.ref(`${users}.last_name`)})`;
+
 /**
  * SQL: the columns of `users` that memberships override, joined as `own`. Client admins see what counts in their clients; all others, and
  * users of themselves, see the account.
  */
 export const membershipColumns = (viewer: Viewer) => {
   const seesAccount = seesAccounts(viewer);
-  const overridden = <T>(column: string): RawBuilder<T> =>
-    seesAccount
-      ? sql`${sql.ref(`users.${column}`)}`
-      : sql`coalesce(${sql.ref(`own.${column}`)}, ${sql.ref(`users.${column}`)})`;
+  /** @param inClients what counts in the clients of an admin */
+  const seen = <Name extends string & keyof Users>(
+    column: Name,
+    inClients: RawBuilder<unknown>,
+  ): RawBuilder<Users[Name]> => (seesAccount ? sql.ref(`users.${column}`) : sql`${inClients}`);
+  const overridden = (column: string) =>
+    sql`coalesce(${sql.ref(`own.${column}`)}, ${sql.ref(`users.${column}`)})`;
   // What other clients have done with the account before is not for admins of these.
-  const sinceJoined = (column: 'last_activated' | 'last_deactivated') =>
-    seesAccount
-      ? sql<Date | null>`${sql.ref(`users.${column}`)}`
-      : sql<Date | null>`case when (${sql.ref(`users.${column}`)} < own.since) is not true then ${sql.ref(`users.${column}`)} end`;
+  const sinceJoined = (column: string) =>
+    sql`case when (${sql.ref(`users.${column}`)} < own.since) is not true then ${sql.ref(`users.${column}`)} end`;
   return {
-    extra: overridden<Extra>('extra'),
-    is_demo_user: overridden<boolean>('is_demo_user'),
-    is_active: seesAccount
-      ? condition`users.is_active`
-      : condition`(users.is_active and coalesce(own.is_active, true))`,
-    last_activated: sinceJoined('last_activated'),
+    extra: seen('extra', overridden('extra')),
+    is_demo_user: seen('is_demo_user', overridden('is_demo_user')),
+    is_active: seen('is_active', sql`(users.is_active and coalesce(own.is_active, true))`),
+    last_activated: seen('last_activated', sinceJoined('last_activated')),
     // When they joined, if it is older.
-    last_password_set: seesAccount
-      ? sql<Date>`users.last_password_set`
-      : sql<Date>`greatest(users.last_password_set, own.since)`,
-    last_deactivated: seesAccount
-      ? sinceJoined('last_deactivated')
-      : sql<Date | null>`greatest(${sinceJoined('last_deactivated')}, own.ended_at)`,
+    last_password_set: seen('last_password_set', sql`greatest(users.last_password_set, own.since)`),
+    last_deactivated: seen(
+      'last_deactivated',
+      sql`greatest(${sinceJoined('last_deactivated')}, own.ended_at)`,
+    ),
   };
 };
 
