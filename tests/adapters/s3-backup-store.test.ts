@@ -5,8 +5,7 @@ import * as assert from 'uvu/assert';
 import { createS3BackupStore } from '../../src/adapters/backup-store/s3-backup-store.ts';
 import { BackupStoreError } from '../../src/lib/errno.ts';
 import { KEYS } from '../support/environment.ts';
-import { BUCKET, type S3Server, startS3Server } from '../support/s3-server.ts';
-import { setCredentials } from '../support/s3-store.ts';
+import { BUCKET, type S3Server, setCredentials, startS3Server } from '../support/s3-server.ts';
 import { suite } from '../support/suite.ts';
 
 const NAME = 'steward-20260301T120000Z-0a1b2c.tar';

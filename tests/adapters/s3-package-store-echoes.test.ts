@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { createLogger } from '../../src/lib/logger.ts';
 import { makeSources, ONE } from '../support/package-stores.ts';
 import { problemOf } from '../support/packages.ts';
-import { setCredentials, storeOn } from '../support/s3-store.ts';
+import { setCredentials, storeOn } from '../support/s3-server.ts';
 
 setCredentials();
 const echoes = suite('S3 package store with a server that echoes requests');

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { problemOf } from '../support/packages.ts';
-import { setCredentials, storeOn } from '../support/s3-store.ts';
+import { setCredentials, storeOn } from '../support/s3-server.ts';
 
 setCredentials();
 const listings = suite('S3 package store with invalid listings');

@@ -13,8 +13,7 @@ import {
   TWO,
 } from '../support/package-stores.ts';
 import { problemOf, refuses, sha256 } from '../support/packages.ts';
-import { type S3Server, startS3Server } from '../support/s3-server.ts';
-import { setCredentials, storeOn } from '../support/s3-store.ts';
+import { type S3Server, setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
 
 setCredentials();
 

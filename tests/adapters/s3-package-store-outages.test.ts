@@ -6,8 +6,7 @@ import { inspectPackage } from '../../src/services/packages/package-inspection.t
 import { KEYS } from '../support/environment.ts';
 import { makeSources, ONE } from '../support/package-stores.ts';
 import { packageOf, problemOf, tarEntry } from '../support/packages.ts';
-import { type S3Server, startS3Server } from '../support/s3-server.ts';
-import { setCredentials, storeOn } from '../support/s3-store.ts';
+import { type S3Server, setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
 import { suite } from '../support/suite.ts';
 
 type Sources = Awaited<ReturnType<typeof makeSources>>;

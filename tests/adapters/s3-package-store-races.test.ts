@@ -3,8 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeSources, ONE, openedHash, TWO } from '../support/package-stores.ts';
 import { problemOf, refuses, sha256 } from '../support/packages.ts';
-import { type Conduct, startS3Server } from '../support/s3-server.ts';
-import { setCredentials, storeOn } from '../support/s3-store.ts';
+import { type Conduct, setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
 import { until } from '../support/time.ts';
 
 setCredentials();

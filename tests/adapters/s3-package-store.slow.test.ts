@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import { testPackageStore } from '../support/package-stores.ts';
-import { startS3Server } from '../support/s3-server.ts';
-import { setCredentials, storeOn } from '../support/s3-store.ts';
+import { setCredentials, startS3Server, storeOn } from '../support/s3-server.ts';
 
 setCredentials();
 

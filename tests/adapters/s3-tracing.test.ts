@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openBucket } from '../../src/adapters/package-store/s3-bucket.ts';
 import { tracing } from '../../src/lib/tracing.ts';
-import { setCredentials } from '../support/s3-store.ts';
+import { setCredentials } from '../support/s3-server.ts';
 import { recordSpans } from '../support/traces.ts';
 
 setCredentials();

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { browserSuite } from '../support/browser.ts';
 import { openConsole, showing, waitForData } from '../support/console.ts';
-import { setFactorPolicy } from '../support/factor-policies.ts';
 import { testAppearance } from '../support/screenshots.ts';
+import { setFactorPolicy } from '../support/second-factors.ts';
 import { ACME, ADA, STAFF } from '../support/test-app.ts';
 
 const policies = browserSuite('policies for second factors in the console');

@@ -4,14 +4,14 @@ import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
 import { openConsole, waitForData } from '../support/console.ts';
-import { enrollPasskey } from '../support/passkeys.ts';
-import { testAppearance } from '../support/screenshots.ts';
-import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, STAFF, type TestApp } from '../support/test-app.ts';
 import {
   addVirtualAuthenticator,
   disableConditionalUi,
   enrollInBrowser,
-} from '../support/virtual-authenticator.ts';
+  enrollPasskey,
+} from '../support/passkeys.ts';
+import { testAppearance } from '../support/screenshots.ts';
+import { ACME, ADA, DEMO_PASSWORD, EDSGER, GRACE, STAFF, type TestApp } from '../support/test-app.ts';
 
 const passkeys = browserSuite('passkeys in the console');
 

@@ -2,11 +2,10 @@ import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
-import { setFactorPolicy } from '../support/factor-policies.ts';
+import { addVirtualAuthenticator } from '../support/passkeys.ts';
 import { testAppearance } from '../support/screenshots.ts';
-import { enroll } from '../support/second-factors.ts';
+import { enroll, setFactorPolicy } from '../support/second-factors.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE, type TestApp } from '../support/test-app.ts';
-import { addVirtualAuthenticator } from '../support/virtual-authenticator.ts';
 
 const policy = browserSuite('a policy that requires passkeys, in Chromium');
 

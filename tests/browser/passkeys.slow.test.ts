@@ -2,14 +2,10 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { browserSuite, fillLogin, waitForHeading } from '../support/browser.ts';
+import { addVirtualAuthenticator, disableConditionalUi, enrollInBrowser } from '../support/passkeys.ts';
 import { testAppearance } from '../support/screenshots.ts';
 import { enroll } from '../support/second-factors.ts';
 import { ADA, DEMO_PASSWORD, EDSGER, GRACE } from '../support/test-app.ts';
-import {
-  addVirtualAuthenticator,
-  disableConditionalUi,
-  enrollInBrowser,
-} from '../support/virtual-authenticator.ts';
 
 const passkeys = browserSuite('passkeys in Chromium');
 

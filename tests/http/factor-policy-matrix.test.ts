@@ -2,10 +2,9 @@ import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import type { FactorPolicy } from '../../entities/client.ts';
 import { setApp, usedView } from '../support/access-views.ts';
-import { setFactorPolicy } from '../support/factor-policies.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
 import { enrollPasskey } from '../support/passkeys.ts';
-import { enroll, forgetAttempts, nextCode, problemIn } from '../support/second-factors.ts';
+import { enroll, forgetAttempts, nextCode, problemIn, setFactorPolicy } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, DEMO_PASSWORD, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 import { SALES } from '../support/usage.ts';
 

@@ -1,16 +1,17 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
-import { enterPassword, setFactorPolicy } from '../support/factor-policies.ts';
 import { createScript, createVisitor } from '../support/http-clients.ts';
 import { inviteByLink } from '../support/mails.ts';
 import { createAuthenticator, enrollPasskey, requested } from '../support/passkeys.ts';
 import {
+  challenged,
   codeAt,
   enroll,
   forgetAttempts,
   nextCode,
   problemIn,
+  setFactorPolicy,
   WRONG_CODE,
 } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../support/test-app.ts';
@@ -28,7 +29,7 @@ enrolment.before.each(async ({ app }) => {
 });
 
 const begin = async (app: TestApp, email = ADA) => {
-  const { browser, response } = await enterPassword(app, email, DEMO_PASSWORD);
+  const { browser, response } = await challenged(app, email);
   const read = async () => (await browser.send('GET /session/enrol/')).json();
   const answer = (code: string) => browser.send('POST /session/enrol/', { payload: { code } });
   return { browser, response, read, answer };
@@ -212,7 +213,7 @@ enrolment(
 
 enrolment('is decided by the policy at the moment of the login', async ({ app }) => {
   await setFactorPolicy(app, 1, { policy: 'off' });
-  const attempts = Promise.all(Array.from({ length: 10 }, () => enterPassword(app, ADA, DEMO_PASSWORD)));
+  const attempts = Promise.all(Array.from({ length: 10 }, () => challenged(app, ADA)));
   await setFactorPolicy(app, 1, { policy: 'required', daysAgo: 1 });
   const outcomes = (await attempts).map(({ browser, response }) =>
     response.statusCode === 200

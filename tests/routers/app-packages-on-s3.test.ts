@@ -2,8 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import * as assert from 'uvu/assert';
 import { publishDemoPackages } from '../../src/demo/packages.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { BUCKET, startS3Server } from '../support/s3-server.ts';
-import { setCredentials } from '../support/s3-store.ts';
+import { BUCKET, setCredentials, startS3Server } from '../support/s3-server.ts';
 import { appSuite, ROOT, STAFF, type TestApp } from '../support/test-app.ts';
 
 setCredentials();

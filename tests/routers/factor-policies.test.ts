@@ -5,11 +5,10 @@ import type { MailKind } from '../../entities/outbox-mail.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { enqueuePolicyReminders } from '../../src/services/auth/factor-notices.ts';
 import { factorState, nextLoginStep } from '../../src/services/auth/factor-policy.ts';
-import { setFactorPolicy } from '../support/factor-policies.ts';
 import { createScript } from '../support/http-clients.ts';
 import { enrollPasskey } from '../support/passkeys.ts';
 import { rejectsWith } from '../support/rejects.ts';
-import { enroll, problemIn } from '../support/second-factors.ts';
+import { enroll, problemIn, setFactorPolicy } from '../support/second-factors.ts';
 import {
   ACME,
   ADA,

@@ -4,6 +4,9 @@ import { Readable } from 'node:stream';
 import S3rver, { type Context, type Middleware, type Page } from '@20minutes/s3rver';
 import createAuthentication from '@20minutes/s3rver/lib/middleware/authentication.js';
 import S3Error from '@20minutes/s3rver/lib/models/error.js';
+import { createPackageStore } from '../../src/adapters/package-store/package-store.ts';
+import { openBucket, type S3Limits } from '../../src/adapters/package-store/s3-bucket.ts';
+import { AWS_ENVIRONMENT } from './environment.ts';
 import { makeScratchFolder } from './files.ts';
 
 export const BUCKET = 'packages';
@@ -229,3 +232,20 @@ const setNextPage = ({ body }: Context): void => {
 
 const encode = (key: string): string => Buffer.from(key).toString('base64');
 const decode = (token: string): string => Buffer.from(token, 'base64').toString();
+
+/** Sets credentials in the environment. A test that sets others must call this again to restore the defaults. */
+export const setCredentials = (keys: Record<string, string> = {}): void => {
+  Object.assign(process.env, { ...AWS_ENVIRONMENT, ...keys });
+};
+
+/** Long enough that nothing times out on a busy machine. */
+const PATIENCE: S3Limits = { connectMs: 3000, silenceMs: 20_000, maxPages: 10_000 };
+
+export const storeOn = (
+  { endpoint }: { endpoint: string | undefined },
+  prefix = '',
+  { bucket = BUCKET, settleMs, ...patience }: Partial<S3Limits> & { bucket?: string; settleMs?: number } = {},
+) => {
+  const location = { bucket, prefix, endpoint, region: 'us-east-1', pathStyle: true };
+  return createPackageStore(openBucket(location, { ...PATIENCE, ...patience }), settleMs);
+};
