@@ -11,11 +11,13 @@ import {
   appSuite,
   DEMO_PASSWORD,
   EDSGER,
+  GLOBEX,
   GRACE,
   ROOT,
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
+import { SALES } from '../support/usage.ts';
 
 const exporting = appSuite('users.export');
 
@@ -119,6 +121,22 @@ exporting('is for the person and superusers only', async ({ app }) => {
   });
   assert.is(json.statusCode, 406);
 });
+
+exporting(
+  'shows the person no change of the address that a client of before has requested',
+  async ({ app }) => {
+    const email = 'moves@globex.test';
+    await app.as(GLOBEX).users.create({ email });
+    await app.as(GLOBEX).users.changeEmail({ email, new_email: 'asked-by-globex@globex.test' });
+    await app.as(ROOT).grants.create({ app_id: SALES, email });
+    const addresses = async (as: string) =>
+      (await download(app, email, as)).rowsOf('email_changes').map(({ new_email }) => new_email);
+    assert.equal(await addresses(email), ['asked-by-globex@globex.test']);
+    await app.as(GLOBEX).memberships.remove({ id: 2, email });
+
+    assert.equal(await addresses(email), []);
+  },
+);
 
 exporting('requires a recently entered password of a session', async ({ app }) => {
   const login = await app.send('POST /session/', { payload: { username: GRACE, password: DEMO_PASSWORD } });

@@ -199,9 +199,10 @@ const requestRows = (em: Em, viewer: Actor) =>
     .select(addressOf(viewer, sql`r.decided_by`, sql`r.decided_at`).as('decided_by'))
     .select(['r.decision_reason', 'r.expires_at'])
     .where(userClientVisibleTo(viewer, sql`r.user_id`, sql`apps.client_id`))
+    // Also for the person: what a client has decided about them is not for a mailbox that they had there.
     .where(
-      condition`(r.user_id = ${viewer.id} or exists (select from memberships m
-        where m.user_id = r.user_id and m.client_id = apps.client_id))`,
+      condition`exists (select from memberships m
+        where m.user_id = r.user_id and m.client_id = apps.client_id)`,
     )
     .where(isForHolder(sql`r.user_id`, sql`apps.client_id`, sql`r.created_at`));
 
