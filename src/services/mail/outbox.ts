@@ -5,6 +5,7 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
 import {
   type MailContext,
@@ -30,8 +31,6 @@ const LEASE_MS = 5 * MINUTE_MS;
 
 /** A weekend, and a day to notice that the mail server is broken. */
 const MAX_AGE_MS = 3 * DAY_MS;
-/** Share of each wait that is random, so that mails that failed together are not retried together. */
-const JITTER = 0.25;
 const LOCK = LockMode.PESSIMISTIC_WRITE;
 
 type Deps = {
@@ -113,7 +112,7 @@ export const createOutbox = (deps: Deps) => {
         } else if (stored.attempts === mail.attempts) {
           const isLast =
             delivery.outcome === 'refused' || now.getTime() - MAX_AGE_MS >= mail.created_at.getTime();
-          const next = new Date(now.getTime() + backoffOf(mail.attempts, backoffMs));
+          const next = new Date(now.getTime() + backoffOf(mail.attempts, backoffMs, MAX_BACKOFF_MS));
           stored.fail(now, delivery.reason, isLast ? null : next);
         }
         await tx.flush();
@@ -146,10 +145,6 @@ export const createOutbox = (deps: Deps) => {
     },
   };
 };
-
-/** `baseMs` after the first attempt, then twice that, four times … up to four hours. */
-const backoffOf = (attempts: number, baseMs: number): number =>
-  Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempts - 1) * (1 + JITTER * Math.random()));
 
 const undeliverableReason = ({ obsolete, recipient }: MailContext): string | null =>
   obsolete ?? (isMailAddress(recipient) ? null : 'Mail cannot be sent to this address.');
