@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import type { Actor } from '../src/services/access/actor.ts';
-import { seesAuditOf } from '../src/services/audit/audit-trail.ts';
-import { type AuditAction, EVENT_TYPES, eventTypeOf } from '../src/services/audit/event-types.ts';
-import type { EventRow } from '../src/services/events/events.ts';
+import { EVENT_TYPES } from '../src/services/audit/event-types.ts';
+import { contentOf } from '../src/services/events/event-content.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AnyObject, Id, Instant, InstantKey, LongIdKey, Output } from './schemas/fields.ts';
 import { allowedTo, router } from './trpc.ts';
@@ -26,20 +24,6 @@ const EventOutput = Output('Event', {
   /** As the table of docs/events.md says for each type. */
   data: AnyObject,
   request_id: z.string().nullable(),
-});
-
-const VERSION = 1;
-
-const eventOutput = (row: EventRow, actor: Actor): z.input<typeof EventOutput> => ({
-  id: row.id,
-  type: eventTypeOf(row.action as AuditAction),
-  version: VERSION,
-  timestamp: row.occurred_at,
-  subject: row.target,
-  actor: row.actor_email,
-  clients: row.client_ids.filter((id) => seesAuditOf(actor, id)),
-  data: row.details,
-  request_id: row.request_id,
 });
 
 const EventTypes = z
@@ -70,6 +54,6 @@ export const eventsRouter = router({
     .output(z.array(EventOutput))
     .query(async ({ ctx, input }) => {
       const rows = await ctx.services.events.list(ctx.actor, input);
-      return rows.map((row) => eventOutput(row, ctx.actor));
+      return rows.map((row) => contentOf(row, ctx.actor));
     }),
 });
