@@ -26,6 +26,8 @@ const PersonScreenOutput = z.object({
       second_factors: z.array(SecondFactorOutput.extend({ confirmed_at: Instant.nullable() })),
       /** From when on the person needs another second factor than they have; null if they have what is required. */
       factor_required_from: Instant.nullable(),
+      /** Whether that is a passkey. */
+      needs_passkey: z.boolean(),
       /** Unused ones. */
       recovery_codes: z.int().nullable(),
     })

@@ -85,6 +85,14 @@ policies('the tab of a person says from when on they need one', async ({ app, br
   await page.getByText(/None\. One is required from .* on\./).waitFor();
 });
 
+policies('the tab of a person says that they need a passkey', async ({ app, browser }) => {
+  await setFactorPolicy(app, 1, { policy: 'passkey', graceDays: 9 });
+  await using visit = await browser.open();
+  const { page } = visit;
+  await openConsole(page, `/console/people/${ADA}?tab=security`, ACME);
+  await page.getByText(/None\. A passkey is required from .* on\./).waitFor();
+});
+
 policies('fit a phone', async ({ app, browser }) => {
   await setFactorPolicy(app, 1, { policy: 'required', graceDays: 9 });
   await using visit = await browser.open();

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { setFactorPolicy } from '../support/factor-policies.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, IDLE, ROOT, STAFF } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
@@ -66,6 +67,20 @@ screen(
     await app.as(ACME).clients.update({ id: 1, password_expiration_days: 0 });
   },
 );
+
+screen('says whether the second factor that a person lacks is a passkey', async ({ app }) => {
+  const needed = async () => {
+    const { account } = await app.as(ACME).users.screen({ email: ADA });
+    return [account?.factor_required_from?.getTime(), account?.needs_passkey];
+  };
+  const now = app.clock.now().getTime();
+  assert.equal(await needed(), [undefined, false]);
+  await setFactorPolicy(app, 1, { policy: 'required' });
+  assert.equal(await needed(), [now, false]);
+  await setFactorPolicy(app, 1, { policy: 'passkey' });
+  assert.equal(await needed(), [now, true]);
+  await setFactorPolicy(app, 1, { policy: 'off' });
+});
 
 screen('names the roles in all clients', async ({ app }) => {
   const roleOf = async (email: string) => (await app.as(ROOT).users.screen({ email })).role;

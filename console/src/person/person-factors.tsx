@@ -34,9 +34,10 @@ export const PersonFactors = ({ email, account }: { email: string; account: Acco
   );
 };
 
-const stateOf = ({ factor_required_from: from }: Account): string => {
+const stateOf = ({ factor_required_from: from, needs_passkey: needsPasskey }: Account): string => {
   if (!from) return 'A login asks for the password alone.';
+  const what = needsPasskey ? 'A passkey' : 'One';
   return from > new Date()
-    ? `One is required from ${shortDateOf(from)} on.`
-    : 'One is required: the next login sets it up.';
+    ? `${what} is required from ${shortDateOf(from)} on.`
+    : `${what} is required: the next login sets it up.`;
 };

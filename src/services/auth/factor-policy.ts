@@ -47,6 +47,14 @@ export type LoginStep = 'code' | 'enrol' | 'passkey';
 /** A person's second factors, and what policies demand of them. */
 export type FactorState = Demand & { enrolled: Strength };
 
+/** From when on a person needs another second factor than they have, and whether that is a passkey. Null: they have what is required. */
+export const lackOf = (state: FactorState): { required_from: Date | null; needs_passkey: boolean } => {
+  const required_from = insufficientFrom(state, state.enrolled);
+  const { passkey_from } = state;
+  const needs_passkey = required_from !== null && passkey_from !== null && passkey_from <= required_from;
+  return { required_from, needs_passkey };
+};
+
 /**
  * What a login of a person needs beyond its methods: always the second factor of those who have one. Who has a passkey can log in with a code,
  * as after the loss of it: apps then ask for the passkey.

@@ -15,7 +15,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockUser } from '../users/user-locks.ts';
 import { hasSecondFactor } from './credentials.ts';
 import { changeOwnFactors, FACTOR_MAILS, recordOwn } from './factor-enrolment.ts';
-import { insufficientFrom, readFactorState } from './factor-policy.ts';
+import { lackOf, readFactorState } from './factor-policy.ts';
 import { deleteChallenges } from './login-challenges.ts';
 import { deleteRecoveryCodes, replaceRecoveryCodes } from './recovery-codes.ts';
 
@@ -36,12 +36,9 @@ export const createSecondFactors = (unit: UnitOfWork) => {
     status: async (actor: Actor) => {
       const { is_recommended, ...state } = await readFactorState(em, actor.id, staffSecondFactor);
       const { enrolled } = state;
-      const required_from = insufficientFrom(state, enrolled);
-      const { passkey_from } = state;
       return {
         is_set_up: enrolled > 0,
-        required_from,
-        needs_passkey: required_from !== null && passkey_from !== null && passkey_from <= required_from,
+        ...lackOf(state),
         is_recommended: enrolled === 0 && is_recommended,
       };
     },

@@ -3,7 +3,7 @@ import { condition, kysely } from '../../db/kysely.ts';
 import { type Actor, userAdminRefusal } from '../access/actor.ts';
 import { globalRolesOf } from '../access/permissions.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
-import { insufficientFrom, readFactorState } from '../auth/factor-policy.ts';
+import { lackOf, readFactorState } from '../auth/factor-policy.ts';
 import { readFactorsFor } from '../auth/second-factors.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -43,8 +43,8 @@ export const createPersonScreen = ({
     const { factors: second_factors, recovery_codes } = await readFactorsFor(em, actor, userId);
     const state = await readFactorState(em, userId, staffSecondFactor);
     // Those who see the account administer all clients of the person.
-    const factor_required_from = insufficientFrom(state, state.enrolled);
-    return { ...account, pending_email, second_factors, factor_required_from, recovery_codes };
+    const { required_from: factor_required_from, needs_passkey } = lackOf(state);
+    return { ...account, pending_email, second_factors, factor_required_from, needs_passkey, recovery_codes };
   };
 
   return {

@@ -6,6 +6,7 @@ import {
   APP_FACTOR_STATE,
   type FactorState,
   insufficientFrom,
+  lackOf,
   neededStrength,
   nextAppStep,
   nextLoginStep,
@@ -244,6 +245,18 @@ rule('says from when on a factor is not enough', ({ app }) => {
     ([0, 1, 2] as const).map((strength) => insufficientFrom(demand, strength)),
     [soon, later, null],
   );
+});
+
+rule('says whether what a person lacks is a passkey', ({ app }) => {
+  const [soon, later] = [app.clock.now(), new Date(app.clock.now().getTime() + DAY_MS)];
+  const needsPasskey = (enrolled: Strength, factor_from: Date | null, passkey_from: Date | null) =>
+    lackOf({ enrolled, factor_from, passkey_from }).needs_passkey;
+
+  assert.is(needsPasskey(0, soon, soon), true);
+  assert.is(needsPasskey(0, soon, later), false, 'any second factor comes first');
+  assert.is(needsPasskey(1, soon, later), true);
+  assert.is(needsPasskey(0, soon, null), false);
+  assert.is(needsPasskey(2, soon, soon), false);
 });
 
 rule.run();
