@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
-import { setFactorPolicy } from '../support/factor-policies.ts';
 import { rejectsWith } from '../support/rejects.ts';
+import { setFactorPolicy } from '../support/second-factors.ts';
 import { ACME, ADA, appSuite, EDSGER, GLOBEX, IDLE, ROOT, STAFF } from '../support/test-app.ts';
 import { CHURN, FLEET, SALES } from '../support/usage.ts';
 
