@@ -8,7 +8,7 @@ import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
 import { EmailChange } from './email-change.ts';
 import { ErasureSchema } from './erasure.ts';
-import { Event, UnpublishedEvent } from './event.ts';
+import { Event, EventClient, UnpublishedEvent } from './event.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
@@ -67,6 +67,7 @@ export const entities = [
   SavedFilter,
   AuditEntry,
   Event,
+  EventClient,
   UnpublishedEvent,
   BackupSchema,
   ErasureSchema,

@@ -36,7 +36,15 @@ const MAX_RSS_MB = 300;
 const ADMIN = 'root@bench.test';
 const PASSWORD = 'steward-bench-1';
 /** The tables that logins change. */
-const WRITTEN = ['api_tokens', 'audit_entries', 'events', 'rate_limits', 'unpublished_events', 'users'];
+const WRITTEN = [
+  'api_tokens',
+  'audit_entries',
+  'event_clients',
+  'events',
+  'rate_limits',
+  'unpublished_events',
+  'users',
+];
 
 type Context = {
   folder: Awaited<ReturnType<typeof makeScratchFolder>>;

@@ -245,8 +245,10 @@ export const auditEntryVisibleTo = (viewer: Roles): Condition => {
   if (clients === 'all') return ALWAYS;
   const own = sql`${[...clients]}::int[]`;
   const ofClients = condition`(client_ids && ${own}
-    and (client_ids <@ ${own} or action <> all(${[...ACCOUNT_ACTIVITY]}::text[])))`;
-  return can(viewer, 'poll-events') ? sql`(${ofClients} or action = 'app.clear-cache')` : ofClients;
+    and (client_ids <@ ${own} or audit_entries.action <> all(${[...ACCOUNT_ACTIVITY]}::text[])))`;
+  return can(viewer, 'poll-events')
+    ? sql`(${ofClients} or audit_entries.action = 'app.clear-cache')`
+    : ofClients;
 };
 
 /** Rows of a client whose entries in the audit trail the viewer may see. */

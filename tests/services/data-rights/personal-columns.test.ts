@@ -68,6 +68,7 @@ const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string, string
   },
   client_domains: { domain: 'a domain name', token: 'random' },
   embed_sessions: { digest: 'of a random secret' },
+  event_clients: { action: 'one of a fixed list' },
   group_apps: { app_id: 'random' },
   erasures: { pseudonym: 'random', digest: 'a keyed digest' },
   external_identities: { issuer: 'the address of an identity provider' },
