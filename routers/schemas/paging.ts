@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { wordsOf } from '../../src/db/kysely.ts';
 import type { PageRequest } from '../../src/db/pagination.ts';
-import { wordsOf } from '../../src/db/search.ts';
 import { invalid } from '../../src/lib/problems.ts';
 import type { Context } from '../context.ts';
 import { Text } from './fields.ts';

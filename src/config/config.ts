@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { hasPasskeys } from '../lib/passkey-addresses.ts';
+import { hasPasskeys } from '../lib/urls.ts';
 import { PUBLISHED_DEMO_PASSWORD, Settings } from './settings.ts';
 import { appStoreOf, backupConfigOf } from './store-config.ts';
 import { tracingConfigOf, withoutUnusedTracing } from './tracing-config.ts';

@@ -4,7 +4,7 @@ import { Client, Membership, Site } from '../../entities/client.ts';
 import { User } from '../../entities/user.ts';
 import type { PasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import { type Em, kysely } from '../db/kysely.ts';
-import { DAY_MS, MINUTE_MS } from '../lib/clock.ts';
+import { DAY_MS, MINUTE_MS, midnightBefore } from '../lib/clock.ts';
 import { defaultBranding } from '../services/clients/clients.ts';
 import { type UsageEntryInput, writeUsage } from '../services/usage/usage-writes.ts';
 import { addUserWithPassword, lockBootstrap } from '../services/users/bootstrap.ts';
@@ -157,8 +157,8 @@ const FIRST_MINUTE = 7 * 60;
 const WORKING_MINUTES = 11 * 60;
 
 const entriesOfDay = (member: Member, day: number, now: Date, random: () => number): DemoEntry[] => {
-  const midnight = new Date(now.getTime() - day * DAY_MS).setUTCHours(0, 0, 0, 0);
-  const weekday = new Date(midnight).getUTCDay();
+  const midnight = midnightBefore(now, day);
+  const weekday = midnight.getUTCDay();
   const share = member.frequency * (weekday === 0 || weekday === 6 ? WEEKEND_SHARE : 1);
   const { lastSeenDaysAgo } = member;
   if (lastSeenDaysAgo === null || day < lastSeenDaysAgo || random() >= share) return [];
@@ -166,7 +166,7 @@ const entriesOfDay = (member: Member, day: number, now: Date, random: () => numb
   return Array.from({ length: 1 + Math.floor(random() * 3) }, () => {
     const stack = stacks[Math.floor(random() * stacks.length)];
     const minute = FIRST_MINUTE + random() * WORKING_MINUTES;
-    const occurredAt = new Date(midnight + Math.floor(minute * MINUTE_MS));
+    const occurredAt = new Date(midnight.getTime() + Math.floor(minute * MINUTE_MS));
     return occurredAt < now ? entryOf(member, stack, occurredAt) : [];
   }).flat();
 };

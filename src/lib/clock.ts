@@ -12,3 +12,7 @@ export const DAY_MS = 24 * HOUR_MS;
  * stored; instances and servers that replaced each other may differ by less.
  */
 export const latestPossible = (now: Date): Date => new Date(now.getTime() + 5 * MINUTE_MS);
+
+/** Midnight UTC, some days ago. */
+export const midnightBefore = (now: Date, days: number): Date =>
+  new Date((Math.floor(now.getTime() / DAY_MS) - days) * DAY_MS);

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /** Allows every site. */
@@ -26,3 +27,9 @@ export const originList = z.string().transform((list, context) => {
 
 /** Whether an app has no address and APP_URL is not set: a link would lead to its REST resource. */
 export const leadsToApi = (link: string): boolean => link.startsWith('/api/');
+
+/** Whether browsers have passkeys for a service with this address: with https and a host name only, and for localhost. */
+export const hasPasskeys = ({ protocol, hostname }: URL): boolean => {
+  const isSecure = protocol === 'https:' || /(^|\.)localhost$/.test(hostname);
+  return isSecure && !hostname.startsWith('[') && isIP(hostname) === 0;
+};

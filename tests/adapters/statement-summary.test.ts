@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createStatementSummary } from '../../src/adapters/opentelemetry/tracer.ts';
+import { createStatementSummary } from '../../src/adapters/opentelemetry/start-tracing.ts';
 
 const summarize = createStatementSummary(new Set(['users', 'api_tokens', 'audit_entries']));
 const summary = suite('summary of statements');

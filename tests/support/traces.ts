@@ -10,7 +10,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { entities } from '../../entities/index.ts';
-import { createTracer } from '../../src/adapters/opentelemetry/tracer.ts';
+import { createTracer } from '../../src/adapters/opentelemetry/start-tracing.ts';
 import { tracing } from '../../src/lib/tracing.ts';
 
 const TABLES = new Set(entities.map(({ meta }) => meta.tableName));

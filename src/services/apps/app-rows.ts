@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, hasWords, kysely } from '../../db/kysely.ts';
 import { cursorRow, type PageRequest } from '../../db/pagination.ts';
-import { hasWords } from '../../db/search.ts';
 import { notFound, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { appVisibleTo, clientVisibleTo, type Viewer } from '../access/visibility.ts';

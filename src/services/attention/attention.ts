@@ -1,11 +1,10 @@
 import type { PageRequest } from '../../db/pagination.ts';
-import { DAY_MS } from '../../lib/clock.ts';
+import { DAY_MS, midnightBefore } from '../../lib/clock.ts';
 import { type Actor, canViewAll, soleAdminClient } from '../access/actor.ts';
 import { createApps } from '../apps/apps.ts';
 import { createInvitations } from '../invitations/invitations.ts';
 import { createMails } from '../mail/mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { dayOf } from '../usage/usage-windows.ts';
 import { createUsers, type Listing } from '../users/users.ts';
 
 const EXPIRING_DAYS = 3;
@@ -16,12 +15,15 @@ const SHOWN_ITEMS = 5;
 /** What administrators should look at. Reads through the services of the lists, so that counts and lists agree. */
 export const createAttention = (unit: UnitOfWork) => ({
   read: async (actor: Actor) => {
-    const now = unit.clock.now().getTime();
+    const now = unit.clock.now();
     const failed = { status: 'failed' as const };
-    const expiring = { status: 'pending' as const, expires_before: new Date(now + EXPIRING_DAYS * DAY_MS) };
+    const expiring = {
+      status: 'pending' as const,
+      expires_before: new Date(now.getTime() + EXPIRING_DAYS * DAY_MS),
+    };
     const within = scopeOf(actor);
     // Days begin at midnight UTC, as in the lists: the numbers agree.
-    const idleSince = new Date(`${dayOf(new Date(now - IDLE_DAYS * DAY_MS))}T00:00:00Z`);
+    const idleSince = midnightBefore(now, IDLE_DAYS);
     const idle = { is_active: true, last_login_before: idleSince, ...within };
     const expired = { password_expired: true, ...within };
     const [unused, inMaintenance] = [{ is_unused: true }, { in_maintenance: true }];

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import { hasPasskeys } from '../../lib/passkey-addresses.ts';
 import { Problem } from '../../lib/problems.ts';
+import { hasPasskeys } from '../../lib/urls.ts';
 
 /** Loaded by the first use: most installations start without passkeys. */
 const load = () => import('@simplewebauthn/server');

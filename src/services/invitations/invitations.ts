@@ -1,9 +1,8 @@
 import { type InferResult, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { Invitation, InvitationStatus } from '../../../entities/invitation.ts';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, hasWords, isAnyOf, kysely } from '../../db/kysely.ts';
 import { afterCursor, type PageRequest, readPage } from '../../db/pagination.ts';
-import { hasWords } from '../../db/search.ts';
 import { invalid, notFound, Problem, roleRequired } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';

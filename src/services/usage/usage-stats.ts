@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { isAnyOf, kysely } from '../../db/kysely.ts';
 import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
-import { DAY_MS } from '../../lib/clock.ts';
+import { midnightBefore } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo, userVisibleTo } from '../access/visibility.ts';
@@ -125,7 +125,7 @@ export const createUsageStats = (unit: UnitOfWork) => {
      * @throws Problem `not-found` if the actor may not see the client, `invalid-input` on `cursor`
      */
     idleUsers: async (actor: Actor, { days, ...filter }: IdleUserFilter, page: PageRequest) => {
-      const since = new Date(`${dayOf(new Date(clock.now().getTime() - days * DAY_MS))}T00:00:00Z`);
+      const since = midnightBefore(clock.now(), days);
       const idle = { ...filter, is_active: true, last_seen_before: since, sort: 'last_login' as const };
       const users = await createUsers(unit).list(actor, idle, page);
       const emails = users.map(({ email }) => email);

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, hasWords, kysely } from '../../db/kysely.ts';
 import { afterCursor, cursorRow } from '../../db/pagination.ts';
-import { hasWords } from '../../db/search.ts';
 import { type Actor, canViewAll } from '../access/actor.ts';
 import { CLIENT_ROLES, GLOBAL_ROLES } from '../access/permissions.ts';
 import {
