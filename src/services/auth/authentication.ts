@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { compileOnce, type Read } from '../../db/batched-reads.ts';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -134,10 +134,12 @@ export const findActorByEmail = async (em: Em, email: string | undefined): Promi
 /** Reads the actor's current roles. Null if the user or the credential is no longer valid. */
 export const reloadActor = async (em: Em, { id, credential }: Actor): Promise<Actor | null> => {
   const user = activeUsers(em).where('users.id', '=', id);
-  const exists = credential
-    ? condition`exists (select from ${CREDENTIAL_TABLES[credential.kind]} where id = ${credential.id})`
-    : condition`true`;
-  const row = await user.where(exists).executeTakeFirst();
+  const found = credential
+    ? user.where(({ exists, selectFrom }) =>
+        exists(selectFrom(CREDENTIAL_TABLES[credential.kind]).select('id').where('id', '=', credential.id)),
+      )
+    : user;
+  const row = await found.executeTakeFirst();
   return row ? { ...row, credential } : null;
 };
 
@@ -155,6 +157,9 @@ export const confirmActor = async (tx: Em, actor: Actor): Promise<void> => {
 
 /** Updates the last use at most once a minute, or every read would cause a write. */
 const touch = (em: Em, { kind, id }: Credential, now: Date, address: string) =>
-  sql`update ${CREDENTIAL_TABLES[kind]}
-    set last_used = ${now}::timestamptz, last_address = ${address}
-    where id = ${id} and last_used < ${new Date(now.getTime() - MINUTE_MS)}::timestamptz`.execute(kysely(em));
+  kysely(em)
+    .updateTable(CREDENTIAL_TABLES[kind])
+    .set({ last_used: now, last_address: address })
+    .where('id', '=', id)
+    .where('last_used', '<', new Date(now.getTime() - MINUTE_MS))
+    .execute();

@@ -15,7 +15,7 @@ import {
 } from './factor-policy.ts';
 import { type AuthMethod, addMethods } from './methods.ts';
 
-export const CREDENTIAL_TABLES = { token: sql.table('api_tokens'), session: sql.table('sessions') };
+export const CREDENTIAL_TABLES = { token: 'api_tokens', session: 'sessions' } as const;
 
 /** Whether a token was not refreshed, or less than a minute ago by the database's clock. */
 export const isTokenUnexpired = condition`coalesce(api_tokens.expires_at > now(), true)`;
@@ -232,7 +232,7 @@ export const revokeCredentials = async (
   const isOfUsers = isAnyOf('user_id', [userIds].flat(), 'int');
   for (const kind of ['token', 'session'] as const) {
     const keptId = kept?.kind === kind ? kept.id : 0;
-    await sql`delete from ${CREDENTIAL_TABLES[kind]} where ${isOfUsers} and id <> ${keptId}`.execute(db);
+    await db.deleteFrom(CREDENTIAL_TABLES[kind]).where(isOfUsers).where('id', '<>', keptId).execute();
   }
   await db.deleteFrom('login_challenges').where(isOfUsers).execute();
   await db.deleteFrom('sso_logins').where(isOfUsers).execute();

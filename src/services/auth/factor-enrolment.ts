@@ -1,6 +1,7 @@
+import type { InferEntity } from '@mikro-orm/core';
 import type { Insertable } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
-import { FACTOR_KINDS, type FactorKind } from '../../../entities/mfa.ts';
+import { FACTOR_KINDS, type FactorKind, MfaFactor } from '../../../entities/mfa.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, requireConfirmation } from '../access/actor.ts';
@@ -9,7 +10,7 @@ import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { hasSecondFactor, recordProof } from './credentials.ts';
+import { CREDENTIAL_TABLES, hasSecondFactor, recordProof } from './credentials.ts';
 import type { CodeOwner } from './factor-proofs.ts';
 import type { AuthMethod } from './methods.ts';
 import { replaceRecoveryCodes } from './recovery-codes.ts';
@@ -50,7 +51,7 @@ export const changeOwnFactors = <T>(
 const readConfirmation = async (tx: Em, credential: Credential | null) => {
   if (!credential) return null;
   return kysely(tx)
-    .selectFrom(credential.kind === 'session' ? 'sessions' : 'api_tokens')
+    .selectFrom(CREDENTIAL_TABLES[credential.kind])
     .select('authenticated_at as authenticatedAt')
     .where('id', '=', credential.id)
     .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));
@@ -101,35 +102,25 @@ export const startEnrolment = async (tx: Em, factor: Insertable<Database['mfa_fa
 
 /** The factor of a locked user that was started after `since` and does not count yet. */
 export const findEnrolment = (tx: Em, userId: number, kind: FactorKind, since: Date) =>
-  kysely(tx)
-    .selectFrom('mfa_factors')
-    .select(['id', 'name', 'sealed_secret', 'challenge'])
-    .where('user_id', '=', userId)
-    .where('kind', '=', kind)
-    .where('confirmed_at', 'is', null)
-    .where('created_at', '>', since)
-    .executeTakeFirst();
+  tx.findOne(MfaFactor, { user: userId, kind, confirmedAt: null, createdAt: { $gt: since } });
 
 /** `recoveryCodes`: ten with the first factor, else none. `session`: the new secret of a session that has become stronger. */
 export type Enrolment = { recoveryCodes: string[]; session: string | null };
 
-type Completed = { id: number; kind: FactorKind; name: string; methods: readonly AuthMethod[] };
-
 /**
- * Lets a started factor of the locked actor count, also as proven in the actor's session. Other sessions of the actor then have to be
- * confirmed with a second factor.
+ * Lets a started factor of the locked actor count, also as proven in the actor's session, and saves it. Other sessions of the actor then have
+ * to be confirmed with a second factor.
  */
 export const completeEnrolment = async (
   unit: Pick<UnitOfWork, 'audit' | 'origin'>,
   tx: Em,
   { actor, now, isFirst }: Change & { actor: Actor },
-  { id, kind, name, methods }: Completed,
+  started: InferEntity<typeof MfaFactor>,
+  methods: readonly AuthMethod[],
 ): Promise<Enrolment> => {
-  await kysely(tx)
-    .updateTable('mfa_factors')
-    .set({ name, confirmed_at: now, challenge: null })
-    .where('id', '=', id)
-    .execute();
+  tx.assign(started, { confirmedAt: now, challenge: null });
+  await tx.flush();
+  const { id, kind, name } = started;
   const clientIds = await clientIdsOf(tx, actor.id);
   const added = { user: { ...actor, clientIds }, now, isFirst, details: { id, kind, name } };
   const recoveryCodes = await finishEnrolment(unit, tx, added);

@@ -71,14 +71,11 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
         if (!started?.challenge) throw new Problem('not-found', NOT_STARTED);
         const created = await verifyCreation(relyingPartyOf(baseUrl), started.challenge, credential);
         await addPasskey(unit, tx, { userId: actor.id, factorId: started.id, created });
-        const factor = {
-          id: started.id,
-          kind: 'passkey' as const,
-          name: name ?? describeUserAgent(userAgent),
-        };
-        const completed = { ...factor, methods: byPasskey(created.is_backed_up) };
-        const enrolment = await completeEnrolment(unit, tx, { actor, ...change }, completed);
-        return { factor: { ...factor, confirmed_at: now, last_used_at: null }, ...enrolment };
+        started.name = name ?? describeUserAgent(userAgent);
+        const methods = byPasskey(created.is_backed_up);
+        const enrolment = await completeEnrolment(unit, tx, { actor, ...change }, started, methods);
+        const { id, kind, name: given } = started;
+        return { factor: { id, kind, name: given, confirmed_at: now, last_used_at: null }, ...enrolment };
       }),
   };
 };

@@ -5,11 +5,11 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { CLIENT_IDS, isOutsideSharedTime } from '../access/visibility.ts';
-import type { AuditEvent } from '../audit/audit.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, lockUser, readOwnerId } from '../users/user-locks.ts';
 import {
+  CREDENTIAL_TABLES,
   HAS_SECOND_FACTOR,
   hasSecondFactor,
   isCurrent,
@@ -48,18 +48,16 @@ export const createSessions = (unit: UnitOfWork) => {
   ): Promise<string | null> => {
     const { credential } = actor;
     if (credential === null) return null;
-    const event: AuditEvent = { action: 'session.confirm', actor, target: owner.email };
-    if (credential.kind === 'token') {
-      const confirmed = kysely(tx).updateTable('api_tokens').set({ authenticated_at: clock.now() });
-      const { numUpdatedRows } = await confirmed.where('id', '=', credential.id).executeTakeFirst();
-      if (numUpdatedRows === 0n) throw new Problem('unauthenticated');
-      await audit.record(tx, [{ ...event, clients: owner.clientIds }]);
-      return null;
-    }
-    const confirmed = kysely(tx).updateTable('sessions').set({ authenticated_at: clock.now() });
-    await confirmed.where('id', '=', credential.id).execute();
-    const renewed = await recordProof(tx, credential.id, methods);
-    await audit.record(tx, [{ ...event, clients: owner.clientIds }]);
+    const { kind, id } = credential;
+    const { numUpdatedRows } = await kysely(tx)
+      .updateTable(CREDENTIAL_TABLES[kind])
+      .set({ authenticated_at: clock.now() })
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw new Problem('unauthenticated');
+    const renewed = kind === 'session' ? await recordProof(tx, id, methods) : null;
+    const { email: target, clientIds: clients } = owner;
+    await audit.record(tx, [{ action: 'session.confirm', actor, target, clients }]);
     return renewed;
   };
 

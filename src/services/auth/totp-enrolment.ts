@@ -1,4 +1,4 @@
-import { type Em, kysely } from '../../db/kysely.ts';
+import type { Em } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -50,22 +50,12 @@ export const createTotpEnrolment = (unit: UnitOfWork) => {
       changeOwnFactors(unit, actor, async (tx, change) => {
         const now = change.now;
         const started = await findEnrolment(tx, actor.id, 'totp', new Date(now.getTime() - ENROLMENT_MS));
-        if (!started) throw new Problem('not-found', NOT_STARTED);
-        const secret = factorSecrets.open(actor.id, started.sealed_secret);
+        if (!started?.sealedSecret) throw new Problem('not-found', NOT_STARTED);
+        const secret = factorSecrets.open(actor.id, started.sealedSecret);
         const step = secret === null ? null : await matchTotpStep(secret, code, { now, lastStep: null });
         if (step === null) throw new Problem('invalid-otp');
-        await kysely(tx)
-          .updateTable('mfa_factors')
-          .set({ last_step: step })
-          .where('id', '=', started.id)
-          .execute();
-        const { id, name } = started;
-        return completeEnrolment(
-          unit,
-          tx,
-          { actor, ...change },
-          { id, kind: 'totp', name, methods: BY_CODE },
-        );
+        started.lastStep = step;
+        return completeEnrolment(unit, tx, { actor, ...change }, started, BY_CODE);
       }),
   };
 };
