@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { reportFailure } from '../src/cli/failures.ts';
 import { keepDatabaseState } from './comparison/database-state.ts';
 import { median } from './comparison/load.ts';
@@ -15,11 +15,18 @@ import {
   startNodePeer,
   startStewardPeer,
 } from './comparison/peers.ts';
-import { compareResponses, ResponsesDiffer } from './comparison/response-equivalence.ts';
+import { compareResponses } from './comparison/response-equivalence.ts';
 import { takeSamples } from './comparison/samples.ts';
 import { SCENARIOS } from './comparison/scenarios.ts';
 import { describeMachine, figuresTable, goalsTable, summarize, writeTables } from './comparison/tables.ts';
-import { type BenchDatabase, openDatabase, openDataDir, startSteward, stopProcess } from './environment.ts';
+import {
+  type BenchDatabase,
+  openDatabase,
+  openDataDir,
+  parseCount,
+  startSteward,
+  stopProcess,
+} from './environment.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..');
 const STARTS = 5;
@@ -129,11 +136,6 @@ const startPeers = async (
   return { peers, token, versions };
 };
 
-const parseCount = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Expected a positive integer.');
-  return Number(text);
-};
-
 class Interrupted extends Error {}
 
 const rejectOnSignal = (): Promise<never> =>
@@ -149,10 +151,7 @@ const run = async (options: Options): Promise<void> => {
 
 const reportBenchFailure = (error: unknown): void => {
   if (error instanceof Interrupted) process.exit(130);
-  if (error instanceof ResponsesDiffer) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-  } else reportFailure(error);
+  reportFailure(error);
 };
 
 await new Command('bench')

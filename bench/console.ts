@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { Browser, Page } from 'playwright-core';
 import { reportFailure } from '../src/cli/failures.ts';
 import { fillLogin, launchChromium } from '../tests/support/browser.ts';
+import { median, quantile, send } from './comparison/load.ts';
+import { logIn } from './comparison/peers.ts';
 import { describeMachine, writeTables } from './comparison/tables.ts';
 import { PASSWORD, ROOT } from './data/plan.ts';
-import { BASE_URL, openDataDir, startSteward, stopProcess } from './environment.ts';
+import { BASE_URL, openDataDir, parseCount, startSteward, stopProcess } from './environment.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..');
 const PEOPLE_OF_MATRIX = 1_500;
@@ -258,31 +260,19 @@ const openBench = async (browser: Browser, address: string): Promise<Bench> => {
   await fillLogin(page, ROOT, PASSWORD);
   await page.getByRole('heading', { level: 1, name: /^Hello/ }).waitFor();
   const state = await context.storageState();
-  const login = await fetch(`${address}/api/v1/api-token-auth/`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username: ROOT, password: PASSWORD }),
-  });
-  const { token } = (await login.json()) as { token: string }; // the schema of this path
+  const headers = { authorization: `Token ${await logIn({ url: address })}` };
   return {
     page,
     openCold: async () => (await open(state)).newPage(),
     read: async (path) => {
-      const response = await fetch(`${address}/api/v1${path}`, {
-        headers: { authorization: `Token ${token}` },
-      });
-      if (!response.ok) throw new Error(`GET ${path}: ${response.status}`);
+      const response = await send(address, { path: `/api/v1${path}`, headers });
       return (await response.json()) as Record<string, unknown>[]; // lists of objects
     },
   };
 };
 
-/** The smallest value that this share of the samples does not exceed. */
-const percentile = (samples: readonly number[], share: number): number =>
-  samples.toSorted((a, b) => a - b)[Math.ceil(share * samples.length) - 1] ?? Number.NaN;
-
 const rowOf = ({ title, unit, goal }: Measure, samples: readonly number[]): string => {
-  const [p50, p95] = [percentile(samples, 0.5), percentile(samples, 0.95)];
+  const [p50, p95] = [median(samples), quantile(samples, 0.95)];
   const verdict = p95 <= goal ? 'met' : p50 <= goal ? 'p50 met' : '**not met**';
   const figures = [p50, p95].map((value) => `${value.toFixed(unit === 'kB' ? 1 : 0)} ${unit}`);
   return `| ${[title, ...figures, `≤ ${goal} ${unit}`, verdict].join(' | ')} |`;
@@ -309,11 +299,6 @@ const run = async ({ data, samples, write }: Options): Promise<void> => {
   const about = `${describeMachine([])} Samples: ${samples}.`;
   const head = ['| measure | p50 | p95 | goal | result |', '| --- | --- | --- | --- | --- |'];
   if (write) await writeTables([about, '', ...head, ...rows], 'npm run bench:console');
-};
-
-const parseCount = (text: string): number => {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('Expected a positive integer.');
-  return Number(text);
 };
 
 await new Command('bench:console')

@@ -2,8 +2,8 @@ import { Command, InvalidArgumentError } from 'commander';
 import { reportFailure } from '../src/cli/failures.ts';
 import { readConfig } from '../src/config/config.ts';
 import { withDatabaseHost } from '../src/server/database-host.ts';
-import { DatabaseNotEmpty, fillDatabase } from './data/fill.ts';
-import { ADMIN, defaultPlan, InvalidPlan, PASSWORD, type Plan, ROOT, STAFF } from './data/plan.ts';
+import { fillDatabase } from './data/fill.ts';
+import { ADMIN, defaultPlan, PASSWORD, type Plan, ROOT, STAFF } from './data/plan.ts';
 
 const APPS_PER_CLIENT = 10;
 
@@ -31,14 +31,6 @@ const fill = async ({ clients, ...options }: Options): Promise<void> => {
   process.stdout.write(`Filled in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);
 };
 
-/** Expected errors print their message; all others are reported like those of `steward`. */
-const reportDataFailure = (error: unknown): void => {
-  if (error instanceof InvalidPlan || error instanceof DatabaseNotEmpty) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-  } else reportFailure(error);
-};
-
 const { users, apps, entries, days, seed, until } = defaultPlan();
 
 await new Command('bench:data')
@@ -62,4 +54,4 @@ await new Command('bench:data')
   .addHelpText('after', HELP)
   .action(fill)
   .parseAsync()
-  .catch(reportDataFailure);
+  .catch(reportFailure);

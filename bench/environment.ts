@@ -4,13 +4,21 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
+import { InvalidArgumentError } from 'commander';
+import type { Client } from 'pg';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/index.ts';
 import type { Connection } from '../src/config/connection.ts';
 import { loadSecretKey } from '../src/config/secret-file.ts';
+import { openClient } from '../src/db/client.ts';
 import { freePort } from '../tests/support/tcp.ts';
 import { DatabaseNotEmpty, fillDatabase } from './data/fill.ts';
 import { defaultPlan } from './data/plan.ts';
+
+/** A number among the options of a command. */
+export const parseCount = (text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Expected a positive integer.');
+  return Number(text);
+};
 
 /** Part of the URLs in responses, which are compared: all servers use the same. */
 export const BASE_URL = 'http://steward.test';
@@ -58,9 +66,8 @@ export const openDatabase = async (
   const settings = { max_connections: MAX_CONNECTIONS };
   const { connection, stop } = await startEmbeddedPostgres({ dataDir, postgresSettings: settings });
   cleanup.defer(stop);
-  const client = new Client({ ...connection, user: 'postgres', options: '-c TimeZone=UTC' });
-  await client.connect();
-  cleanup.defer(() => client.end());
+  const superuser = { ...connection, user: 'postgres', startupOptions: '-c TimeZone=UTC' };
+  const client = cleanup.use(await openClient(superuser, 'bench'));
   const [pid] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
   const { user, password, host, database } = connection;
   const url = `postgres://${user}:${encodeURIComponent(password)}@localhost/${database}?host=${encodeURIComponent(host)}`;

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { PASSWORD, ROOT } from '../data/plan.ts';
 import { BASE_URL, type BenchDatabase, startSteward, stopProcess } from '../environment.ts';
 import type { PeerSettings } from '../processes.ts';
-import type { HttpRequest } from './load.ts';
+import { type HttpRequest, send } from './load.ts';
 import type { Call, Scenario } from './scenarios.ts';
 
 /** Names that `--peers` takes. `before` is a Steward of another checkout. */
@@ -62,13 +62,13 @@ export const startStewardPeer = async (
 };
 
 /** A token of the superuser, which all peers take. */
-export const logIn = async ({ url }: Peer): Promise<string> => {
-  const response = await fetch(`${url}/api/v1/api-token-auth/`, {
+export const logIn = async ({ url }: Pick<Peer, 'url'>): Promise<string> => {
+  const response = await send(url, {
+    path: '/api/v1/api-token-auth/',
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ username: ROOT, password: PASSWORD }),
   });
-  if (!response.ok) throw new Error(`The login of ${ROOT} failed: ${await response.text()}`);
   const { token } = (await response.json()) as { token: string }; // as documented
   return token;
 };

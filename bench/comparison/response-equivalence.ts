@@ -1,3 +1,4 @@
+import { OperatorError } from '../../src/lib/errno.ts';
 import type { DatabaseState } from './database-state.ts';
 import { send } from './load.ts';
 import { buildRequest, type Peer, parseResponse } from './peers.ts';
@@ -11,7 +12,7 @@ const ATTEMPTS = 5;
 const MAX_VALUE_LENGTH = 120;
 
 /** Peers that respond differently cannot be compared. */
-export class ResponsesDiffer extends Error {}
+export class ResponsesDiffer extends OperatorError {}
 
 type Deps = { samples: Samples; state: Pick<DatabaseState, 'changes' | 'restore'>; token: string };
 

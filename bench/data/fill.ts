@@ -1,16 +1,19 @@
 import argon2 from 'argon2';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { Connection } from '../../src/config/connection.ts';
+import { openClient } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/database.ts';
+import { kysely } from '../../src/db/kysely.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { OperatorError } from '../../src/lib/errno.ts';
 import { ensureMonths } from '../../src/services/usage/usage-months.ts';
 import { rebuildUsage } from '../../src/services/usage/usage-writes.ts';
 import { checkPlan, PASSWORD, type Plan } from './plan.ts';
 import { rowStatements } from './rows.ts';
 
 /** Only an empty database may be filled. */
-export class DatabaseNotEmpty extends Error {}
+export class DatabaseNotEmpty extends OperatorError {}
 
 /**
  * Migrates a database and fills it. PostgreSQL generates all rows in one transaction; rollups are computed afterwards.
@@ -20,31 +23,17 @@ export const fillDatabase = async (connection: Connection, plan: Plan): Promise<
   checkPlan(plan);
   await migrateDatabase(connection);
   await makePartitions(connection, plan);
-  const client = new Client({ ...connection, options: '-c TimeZone=UTC' });
-  // A lost connection fails the current statement. Without a listener it would end the process.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await insertRows(client, plan);
-    await computeRollups(connection, plan);
-    // Sets hint bits and the visibility map, as in a database in use.
-    await client.query('vacuum analyze');
-  } finally {
-    await client.end();
-  }
+  await using client = await openClient({ ...connection, startupOptions: '-c TimeZone=UTC' }, 'bench');
+  await insertRows(client, plan);
+  await computeRollups(connection, plan);
+  // Sets hint bits and the visibility map, as in a database in use.
+  await client.query('vacuum analyze');
 };
 
 const makePartitions = async (connection: Connection, { until, days }: Plan): Promise<void> => {
-  const orm = await openDatabase(connection);
-  try {
-    const dates = Array.from(
-      { length: days },
-      (_, index) => new Date(until.getTime() - (index + 1) * DAY_MS),
-    );
-    await orm.em.fork().transactional((tx) => ensureMonths(tx, dates));
-  } finally {
-    await orm.close(true);
-  }
+  await using orm = await openDatabase(connection);
+  const dates = Array.from({ length: days }, (_, index) => new Date(until.getTime() - (index + 1) * DAY_MS));
+  await orm.em.fork().transactional((tx) => ensureMonths(tx, dates));
 };
 
 const insertRows = async (client: Client, plan: Plan): Promise<void> => {
@@ -77,14 +66,7 @@ const requireEmpty = async (client: Client): Promise<void> => {
 
 /** Computes the rollups of all apps from the log, as of its end. */
 const computeRollups = async (connection: Connection, { until }: Plan): Promise<void> => {
-  const orm = await openDatabase(connection);
-  try {
-    const apps = await orm.em
-      .fork()
-      .getConnection()
-      .execute<{ id: string }[]>('select id from apps order by id');
-    for (const { id } of apps) await rebuildUsage(orm.em.fork(), id, until);
-  } finally {
-    await orm.close(true);
-  }
+  await using orm = await openDatabase(connection);
+  const apps = await kysely(orm.em.fork()).selectFrom('apps').select('id').orderBy('id').execute();
+  for (const { id } of apps) await rebuildUsage(orm.em.fork(), id, until);
 };

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../src/lib/clock.ts';
+import { OperatorError } from '../../src/lib/errno.ts';
 
 /** The amount of data to generate. The same plan gives the same rows. */
 export type Plan = {
@@ -32,7 +33,7 @@ export const STAFF = 'staff@bench.test';
 export const ADMIN = 'admin@client-1.test';
 export const PASSWORD = 'steward-bench-1';
 
-export class InvalidPlan extends Error {}
+export class InvalidPlan extends OperatorError {}
 
 /** @throws InvalidPlan with a sentence per error */
 export const checkPlan = ({ users, apps, clients, until }: Plan): void => {
