@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/clock.ts';
 import { countUnreadableFactors } from '../../src/services/auth/totp.ts';
 import { whileLocked } from '../support/database-sessions.ts';
+import { createScript } from '../support/http-clients.ts';
 import { mailedPasswordPath } from '../support/mails.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
@@ -97,6 +99,30 @@ factors('that are added while another request waits make it confirm anew', async
   assert.is(waiting.statusCode, 403);
   assert.match(waiting.json().type, 'reauthentication-required');
 });
+
+factors(
+  'give no recovery codes to a copied cookie that waits while its owner adds the first one',
+  async ({ app }) => {
+    const owner = createScript(app);
+    await owner.logIn(ADA, DEMO_PASSWORD);
+    const { secret } = (await owner.send('POST /mfa/totp/')).json();
+    const thief = createScript(app);
+    for (const [name, value] of owner.cookies) thief.cookies.set(name, value);
+    let copied: ReturnType<typeof thief.send> | undefined;
+    const confirmed = await whileLocked(
+      app,
+      { email: ADA },
+      () => owner.send('POST /mfa/totp/confirm/', { payload: { code: codeAt(secret, app.clock.now()) } }),
+      () => {
+        copied = thief.send('POST /mfa/recovery-codes/');
+        return Promise.race([copied, sleep(500)]);
+      },
+    );
+
+    assert.is(confirmed.statusCode, 200);
+    assert.is((await copied)?.statusCode, 401);
+  },
+);
 
 factors('name the client in the authenticator app', async ({ app }) => {
   await confirmTokens(app, ADA);

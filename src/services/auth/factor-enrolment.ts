@@ -4,13 +4,14 @@ import type { Database } from '../../../entities/index.ts';
 import { FACTOR_KINDS, type FactorKind, MfaFactor } from '../../../entities/mfa.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
-import { type Actor, type Credential, requireConfirmation } from '../access/actor.ts';
+import { type Actor, proofOf, requireConfirmation } from '../access/actor.ts';
 import type { Happening } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { CREDENTIAL_TABLES, hasSecondFactor, recordProof } from './credentials.ts';
+import { hasSecondFactor, recordProof } from './credentials.ts';
+import { strengthOf } from './factor-policy.ts';
 import type { CodeOwner } from './factor-proofs.ts';
 import type { AuthMethod } from './methods.ts';
 import { replaceRecoveryCodes } from './recovery-codes.ts';
@@ -40,21 +41,32 @@ export const changeOwnFactors = <T>(
     requireConfirmation(actor.credential, now);
     if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
     // The first factor, added while this waited for the lock, sets the others back.
-    requireConfirmation(await readConfirmation(tx, actor.credential), now);
+    requireConfirmation(await readConfirmation(tx, actor), now);
     return work(tx, { now, isFirst: !(await hasSecondFactor(tx, actor.id)) });
   });
 
 /**
  * When the credential was confirmed, as of now.
- * @throws Problem `unauthenticated` if it was revoked since
+ * @throws Problem `unauthenticated` if it was revoked since, or is a session that got a new secret
  */
-const readConfirmation = async (tx: Em, credential: Credential | null) => {
+const readConfirmation = async (tx: Em, actor: Actor) => {
+  const { credential } = actor;
   if (!credential) return null;
-  return kysely(tx)
-    .selectFrom(CREDENTIAL_TABLES[credential.kind])
-    .select('authenticated_at as authenticatedAt')
+  const ended = () => new Problem('unauthenticated');
+  if (credential.kind === 'token')
+    return kysely(tx)
+      .selectFrom('api_tokens')
+      .select('authenticated_at as authenticatedAt')
+      .where('id', '=', credential.id)
+      .executeTakeFirstOrThrow(ended);
+  const { methods, ...confirmation } = await kysely(tx)
+    .selectFrom('sessions')
+    .select(['authenticated_at as authenticatedAt', 'methods'])
     .where('id', '=', credential.id)
-    .executeTakeFirstOrThrow(() => new Problem('unauthenticated'));
+    .executeTakeFirstOrThrow(ended);
+  // It has become stronger in another request: this one may be that of someone who has copied its cookie.
+  if (strengthOf(methods) > strengthOf(proofOf(actor)?.methods ?? [])) throw ended();
+  return confirmation;
 };
 
 type OwnChange = Happening<'mfa.remove' | 'mfa.rename' | 'mfa.renew-recovery-codes'>;
