@@ -53,7 +53,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
       if (changes.is_staff || changes.is_superuser) await endUndo(tx, user.id);
       user.setRoles({ isStaff: changes.is_staff, isSuperuser: changes.is_superuser }, clock.now());
       await tx.flush();
-      if (!before.isStaff && !before.isSuperuser && (user.isStaff || user.isSuperuser))
+      if ((user.isStaff && !before.isStaff) || (user.isSuperuser && !before.isSuperuser))
         await endWeakerLogins(tx, user.id, staffSecondFactor);
       await unlinkShared(tx, [user.id], clock.now());
       await supersedeEnded(tx, [user.id], 'role', ['isStaff', 'isSuperuser']);
