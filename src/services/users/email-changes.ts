@@ -24,7 +24,7 @@ import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';
 import { newMail } from '../mail/new-mail.ts';
 import { supersedeRoles } from '../operations/operation-log.ts';
-import { requireUnreserved } from '../sso/reserved-addresses.ts';
+import { findReservedDomains, requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAccess, endAllAccess } from './account-access.ts';
 import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
@@ -285,17 +285,20 @@ const OWN_ADDRESS = {
   detail: 'Change your own address with POST /api/v1/jb/profile/email/, which mails a link to the new one.',
 };
 
-type LinkedChange = { userId: number; isOwn: boolean; requestedBy: number | null };
+type LinkedChange = { userId: number; to: string; isOwn: boolean; requestedBy: number | null };
 
-/** Whether someone else who requested a change still may: the person may have got clients or roles since then. */
-const isStillAllowed = async (db: Em, { userId, isOwn, requestedBy }: LinkedChange): Promise<boolean> => {
+/** Whether someone else who requested a change still may: the person may have got clients or roles since then, or the address is reserved. */
+const isStillAllowed = async (db: Em, { userId, to, isOwn, requestedBy }: LinkedChange): Promise<boolean> => {
   if (isOwn) return true;
   const requester = usersWithRoles(db)
     .where('users.id', '=', requestedBy)
     .where('users.is_active', '=', true);
   const actor = await requester.executeTakeFirst();
   const person = await usersWithRoles(db).where('users.id', '=', userId).executeTakeFirstOrThrow();
-  return actor !== undefined && emailAdminRefusal({ ...actor, credential: null }, person) === null;
+  if (actor === undefined) return false;
+  const requesting = { ...actor, credential: null };
+  if (emailAdminRefusal(requesting, person) !== null) return false;
+  return (await findReservedDomains(db, requesting, [to])).size === 0;
 };
 
 /** Why the actor may not change the address of this user; null if they may. */
@@ -341,7 +344,7 @@ export const readPendingChange = async (em: Em, viewer: Viewer, userId: number, 
     .executeTakeFirst();
   if (!pending) return null;
   const { is_own: isOwn, requester_id: requestedBy, ...change } = pending;
-  if (!(await isStillAllowed(em, { userId, isOwn, requestedBy }))) return null;
+  if (!(await isStillAllowed(em, { userId, to: change.new_email, isOwn, requestedBy }))) return null;
   return change;
 };
 

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { unzip } from '../../support/files.ts';
+import { mailedEmailToken } from '../../support/mails.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { ACME_ID, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
 import { ACME, EDSGER, GLOBEX, ROOT, type TestApp } from '../../support/test-app.ts';
@@ -86,6 +87,18 @@ reserved('ends invitations of other clients from before', async ({ app, connecti
   assert.match((await rejectsWith(copy, 'invalid-input')).fields?.email?.[0] ?? '', REFUSED);
   await rejectsWith(accept(own?.key), 'invitation-closed');
   await accept(byRoot?.key);
+});
+
+reserved('ends changes of addresses that others have requested before', async ({ app, connection }) => {
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, is_active: false });
+  const [email, new_email] = ['moved@globex.test', 'taken@acme.test'];
+  await app.as(GLOBEX).users.create({ email, client: GLOBEX_ID });
+  await app.as(GLOBEX).users.changeEmail({ email, new_email });
+  const token = await mailedEmailToken(app, new_email, 'confirm');
+  await app.as(ROOT).sso.update({ ...about, is_active: true });
+
+  await rejectsWith(app.as(null).profile.confirmEmail({ token }), 'invalid-link');
 });
 
 reserved('lets its own admins and superusers add people', async ({ app }) => {
