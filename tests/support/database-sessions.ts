@@ -60,7 +60,7 @@ export const whileLocked = async <T>(
 /** Runs the calls at the same time. A lock holds them at `table` until each of them waits for a lock. */
 export const runConcurrently = async <T>(
   app: TestApp,
-  table: 'apps' | 'fetched_packages',
+  table: 'apps' | 'fetched_packages' | 'sessions',
   works: (() => Promise<T>)[],
 ): Promise<PromiseSettledResult<T>[]> => {
   const holder = new Client(app.connection);

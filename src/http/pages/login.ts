@@ -19,7 +19,7 @@ import {
 } from './page-layout.ts';
 import { alertBox, currentPasswordField, emailField, hiddenField, passwordChangeFields } from './parts.ts';
 import { offersPasskeys, passkeyArea } from './passkeys.ts';
-import { answering, startLogin } from './sso.ts';
+import { answering, requireOwnForm, startLogin } from './sso.ts';
 
 /** `/login/` continues to `next`, or else to the home of the client's users. */
 export const loginPages: Pages = {
@@ -37,7 +37,10 @@ export const loginPages: Pages = {
   'POST /login/': async (context) => {
     const target = await loginTarget(context, formField(context, 'next'));
     if (formField(context, 'step') === 'address')
-      return answering(context, () => chooseMethod(context, target));
+      return answering(context, () => {
+        requireOwnForm(context);
+        return chooseMethod(context, target);
+      });
     return formField(context, 'new_password') === ''
       ? logIn(context, target)
       : changeExpiredPassword(context, target);

@@ -79,8 +79,7 @@ export const ssoPages: Pages = {
 
   // After a logout here, which does not end the session at the provider. Only redirects: it needs no session, and changes nothing here.
   'GET /sso/:id/logout/': async (context) => {
-    // Another site must not log a person out.
-    if (isEmbedded(context) || OTHER_SITES.includes(siteOf(context))) throw new Problem('cross-site');
+    requireOwnForm(context);
     const url = await context.openServices().ssoLogouts.findUrlAtProvider(connectionOf(context));
     return url === null
       ? redirectTo(context.reply, '/login/?kept=1')
@@ -123,6 +122,11 @@ const siteOf = ({ request }: PageContext) => request.headers['sec-fetch-site'];
 
 /** Values of `siteOf` for links on other hosts. */
 const OTHER_SITES: readonly unknown[] = ['cross-site', 'same-site'];
+
+/** Another site must not start a login, which counts and replaces the one who is logged in. @throws Problem `cross-site` */
+export const requireOwnForm = (context: PageContext): void => {
+  if (isEmbedded(context) || OTHER_SITES.includes(siteOf(context))) throw new Problem('cross-site');
+};
 
 const kindOf = (context: PageContext) => {
   if (queryParameter(context, 'test') !== undefined) return 'test';

@@ -140,6 +140,9 @@ export const findChallengeUser = async (em: Em, token: string, now: Date) => {
  * @throws Problem `invalid-challenge`
  */
 export const completeChallenge = async (tx: Em, id: number, now: Date): Promise<void> => {
+  // A change of its connection deletes the row, too.
+  await sql`select from sso_connections where id = (select connection_id from login_challenges where id = ${id})
+    for share`.execute(kysely(tx));
   const completed = await kysely(tx)
     .updateTable('login_challenges')
     .set({ used_at: now })

@@ -31,7 +31,8 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
           union all
           select user_id from login_challenges where connection_id = ${connection.id} and sid = ${sid})`,
       );
-    const users = await owners.orderBy('users.id').execute();
+    // Waits for their logins that are about to be completed.
+    const users = await owners.orderBy('users.id').forUpdate('users').execute();
     await endConnectionSessions(tx, connection.id, { userIds: users.map(({ id }) => id), sid });
     for (const { id, email } of users) {
       const details = { connection: connection.id, name: connection.name };

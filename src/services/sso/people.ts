@@ -16,8 +16,9 @@ import { type Decision, decideLogin, type KnownUser, type Stated } from './login
 type Deps = { tx: Em; audit: Audit; now: Date };
 
 /**
- * Locks what a login may change and decides again what it does: invitation, groups, person, in the order of other changes. Concurrent
- * logins of a new person wait for each other.
+ * Locks what a login may change and decides again what it does: connection, invitation, groups, person, in the order of other changes.
+ * Concurrent logins of a new person wait for each other.
+ * @throws SsoFailure if the connection is that of another provider, or not active, by now
  */
 export const lockAndDecide = async (
   { tx, now }: Pick<Deps, 'tx' | 'now'>,
@@ -26,6 +27,16 @@ export const lockAndDecide = async (
 ): Promise<Decision> => {
   const db = kysely(tx);
   const { email, subject } = stated;
+  // A change of the connection ends its sessions: it must see the one that is about to begin.
+  await db
+    .selectFrom('sso_connections')
+    .select('id')
+    .where('id', '=', connection.id)
+    .where('is_active', '=', true)
+    .where('issuer', '=', connection.issuer)
+    .where('registered_as', '=', connection.client_id)
+    .forShare()
+    .executeTakeFirstOrThrow(() => new SsoFailure('inactive'));
   if (email !== null) await lockInvitation(tx, { clientId: connection.client, email });
   await sql`select from groups where id in (select group_id from sso_groups where connection_id = ${connection.id})
     order by id for key share`.execute(db);

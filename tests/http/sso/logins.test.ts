@@ -3,7 +3,15 @@ import * as assert from 'uvu/assert';
 import { createVisitor } from '../../support/http-clients.ts';
 import { rejectsWith } from '../../support/rejects.ts';
 import { enroll, nextCode } from '../../support/second-factors.ts';
-import { ACME_ID, actionsOf, logInWithSso, personOf, ssoSuite, visitProvider } from '../../support/sso.ts';
+import {
+  ACME_ID,
+  actionsOf,
+  activate,
+  logInWithSso,
+  personOf,
+  ssoSuite,
+  visitProvider,
+} from '../../support/sso.ts';
 import { ACME, ADA, DEMO_PASSWORD, GRACE, ROOT, type TestApp } from '../../support/test-app.ts';
 
 const logins = ssoSuite('login with single sign-on');
@@ -76,6 +84,41 @@ logins('keeps the person who is logged in when a link of another site starts a l
   assert.is(await start('cross-site', '?next=/console/'), '/console/');
   assert.match(await start('same-origin'), fixture.provider.issuer);
 });
+
+logins('starts with the form of the login page, and of no other site', async (fixture) => {
+  const { app, provider } = fixture;
+  const post = (headers: Record<string, string>) =>
+    createVisitor(app).post('/login/', { step: 'address', username: ADA }, headers);
+  for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-dest': 'iframe' }])
+    assert.is((await post(headers)).status, 403);
+
+  assert.match((await post({ 'sec-fetch-dest': 'document' })).location ?? '', provider.issuer);
+});
+
+for (const [change, changes] of [
+  ['is not active any more', { is_active: false }],
+  ['is registered as another service', { client_id: 'another' }],
+] as const)
+  logins(`is refused if the connection ${change} when the provider answers`, async (fixture) => {
+    const { app, provider, connection } = fixture;
+    const email = `slow-${Object.keys(changes)}@acme.test`;
+    await app.as(ACME).users.create({ email });
+    provider.people.set('slow', { email });
+    const about = { id: ACME_ID, connection_id: connection };
+    provider.state.tamper = (claims) => claims;
+    provider.state.signWith = async (claims) => {
+      await app.as(ROOT).sso.update({ ...about, ...changes });
+      return provider.sign(claims);
+    };
+    const { visitor, page } = await logInWithSso(fixture, { subject: 'slow' });
+    Object.assign(provider.state, { tamper: null, signWith: null });
+
+    assert.is(page.status, 403);
+    assert.is(await personOf(app, visitor), null);
+    assert.is(await sessionsOf(app, email), 0);
+    await app.as(ROOT).sso.update({ ...about, client_id: provider.clientId });
+    await activate(app, connection);
+  });
 
 logins('connects each identity once, in the browser that came back', async (fixture) => {
   const { provider } = fixture;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
+import { runConcurrently } from '../../support/database-sessions.ts';
 import { createVisitor } from '../../support/http-clients.ts';
 import { enroll, nextCode } from '../../support/second-factors.ts';
 import { actionsOf, logInWithSso, personOf, ssoSuite } from '../../support/sso.ts';
@@ -133,12 +134,36 @@ logouts('ends a login that waits for the second factor', async (fixture) => {
     .where('connection_id', '=', connection);
   const { sid } = await waiting.orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow();
   const token = await provider.logoutToken({ sid: sid ?? '' });
-  assert.is((await send(fixture, token)).statusCode, 200);
   await visitor.get('/login/code/');
-  const { location } = await visitor.post('/login/code/', { code: nextCode(app, secret) });
+  assert.is((await send(fixture, token)).statusCode, 200);
+  const { location } = await visitor.submit('/login/code/', { code: nextCode(app, secret) });
 
   assert.is(await personOf(app, visitor), null, String(location));
   assert.is(await waiting.executeTakeFirst(), undefined);
+});
+
+logouts('ends a login whose second factor is entered at the same time', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  const email = 'hurries@acme.test';
+  await app.as(ACME).users.create({ email });
+  provider.people.set('hurries', { email });
+  await logInWithSso(fixture, { subject: 'hurries' });
+  const { secret } = await enroll(app, email);
+  const { visitor } = await logInWithSso(fixture, { subject: 'hurries' });
+  const challenges = app
+    .db()
+    .selectFrom('login_challenges')
+    .select('sid')
+    .where('connection_id', '=', connection);
+  const { sid } = await challenges.orderBy('id', 'desc').limit(1).executeTakeFirstOrThrow();
+  const token = await provider.logoutToken({ sid: sid ?? '' });
+  await visitor.get('/login/code/');
+  await runConcurrently(app, 'sessions', [
+    async () => void (await visitor.submit('/login/code/', { code: nextCode(app, secret) })),
+    async () => void (await send(fixture, token)),
+  ]);
+
+  assert.is(await personOf(app, visitor), null);
 });
 
 logouts('refuses ids of sessions that no database can store', async (fixture) => {
