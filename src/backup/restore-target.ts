@@ -7,7 +7,7 @@ import type { BackupHeader } from './backup-format.ts';
 import { isEmptyDatabase } from './backup-tables.ts';
 
 /** An arbitrary number. */
-const RESTORE_LOCK = 7_305_130_502;
+const RESTORE_LOCK = 7_305_130_504;
 
 /**
  * Keeps other restores out of the database until it is disposed of, or the process ends.

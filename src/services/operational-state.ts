@@ -1,27 +1,19 @@
-import { sql } from 'kysely';
+import { Backup } from '../../entities/backup.ts';
 import { condition, countIn, type Em, kysely } from '../db/kysely.ts';
 import { latestPossible } from '../lib/clock.ts';
+import { findLastGood } from './backups/backup-history.ts';
 import { isDueTooLate } from './mail/outbox-claims.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
 import { dayOf, isFutureWindow } from './usage/usage-windows.ts';
 
-/** Of the last good backup, and the failures since; null before the first. Backups of the future do not count. */
+/** Of the last good backup, and the failures since; null before the first. */
 const readBackups = async (em: Em, now: Date) => {
-  const { rows } = await sql<{ startedAt: Date; finishedAt: Date; sizeBytes: number; failures: number }>`
-    with good as (
-      select * from backups where finished_at is not null and started_at <= ${latestPossible(now)}::timestamptz
-      order by id desc limit 1
-    )
-    select good.started_at as "startedAt", good.finished_at as "finishedAt", good.size_bytes::float8 as "sizeBytes",
-      (select count(*)::int from backups where failed_at is not null and id > coalesce(good.id, 0)) as failures
-    from (select) one left join good on true`.execute(kysely(em));
-  const [last] = rows;
-  const isKnown = last?.startedAt != null;
+  const last = await findLastGood(em, now);
   return {
-    backupAgeSeconds: isKnown ? secondsSince(last.startedAt, now) : null,
-    backupDurationSeconds: isKnown ? secondsSince(last.startedAt, last.finishedAt) : null,
-    backupSizeBytes: isKnown ? last.sizeBytes : null,
-    backupFailures: last?.failures ?? 0,
+    backupAgeSeconds: last && secondsSince(last.startedAt, now),
+    backupDurationSeconds: last?.finishedAt ? secondsSince(last.startedAt, last.finishedAt) : null,
+    backupSizeBytes: last?.sizeBytes ?? null,
+    backupFailures: await em.count(Backup, { failedAt: { $ne: null }, id: { $gt: last?.id ?? 0 } }),
   };
 };
 

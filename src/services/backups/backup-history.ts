@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { Backup } from '../../../entities/backup.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS, latestPossible } from '../../lib/clock.ts';
@@ -15,22 +14,31 @@ export type BackupHistory = {
 const KEPT_ROWS_MS = 90 * DAY_MS;
 
 /**
- * Reads what decides when the next backup to a target is due. Backups are ordered by id, because the clock may have been
- * wrong; those with a time in the future do not count.
+ * The last good backup, to a target or to any. Backups are ordered by id, because the clock may have been wrong; those with a time in the
+ * future do not count.
  */
+export const findLastGood = (em: Em, now: Date, target?: string) =>
+  em.findOne(
+    Backup,
+    {
+      finishedAt: { $ne: null },
+      startedAt: { $lte: latestPossible(now) },
+      ...(target !== undefined && { target }),
+    },
+    { orderBy: { id: 'desc' } },
+  );
+
+/** Reads what decides when the next backup to a target is due. */
 export const readBackupHistory = async (em: Em, target: string, now: Date): Promise<BackupHistory> => {
-  const latest = latestPossible(now);
-  const { rows } = await sql<BackupHistory>`
-    with good as (
-      select id, started_at from backups
-      where target = ${target} and finished_at is not null and started_at <= ${latest}::timestamptz
-      order by id desc limit 1
-    )
-    select (select started_at from good) as "lastGoodAt", count(*)::int as failures, max(failed_at) as "lastFailureAt"
-    from backups
-    where target = ${target} and failed_at <= ${latest}::timestamptz
-      and id > coalesce((select id from good), 0)`.execute(kysely(em));
-  return rows[0] ?? { lastGoodAt: null, failures: 0, lastFailureAt: null };
+  const last = await findLastGood(em, now, target);
+  const failed = await kysely(em)
+    .selectFrom('backups')
+    .select(({ fn }) => [fn.countAll<number>().as('failures'), fn.max('failed_at').as('lastFailureAt')])
+    .where('target', '=', target)
+    .where('failed_at', '<=', latestPossible(now))
+    .where('id', '>', last?.id ?? 0)
+    .executeTakeFirstOrThrow();
+  return { lastGoodAt: last?.startedAt ?? null, ...failed };
 };
 
 /** Records a backup that begins. @returns its id */
