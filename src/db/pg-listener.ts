@@ -23,7 +23,6 @@ type Options = {
   onHeard: () => void;
   warn: (line: string) => void;
   retryMs?: number;
-  checkMs?: number;
 };
 
 /**
@@ -31,7 +30,7 @@ type Options = {
  * deliver notifications (PgBouncer in transaction mode), it warns once and stops.
  */
 export const listenToDatabase = (options: Options): Notifications => {
-  const { connection, channel, onHeard, warn, retryMs = RETRY_MS, checkMs = CHECK_MS } = options;
+  const { connection, channel, onHeard, warn, retryMs = RETRY_MS } = options;
   const closing = new AbortController();
   let isLost = false;
   let isListening = false;
@@ -53,7 +52,7 @@ export const listenToDatabase = (options: Options): Notifications => {
       // Not before: the check above sends a notification too.
       client.on('notification', onHeard);
       onHeard();
-      while (!(await endsWithin(checkMs, ended))) await client.query('select 1');
+      while (!(await endsWithin(CHECK_MS, ended))) await client.query('select 1');
       return undefined;
     } finally {
       isListening = false;

@@ -144,7 +144,7 @@ const demoUsage = (now: Date): DemoEntry[] =>
 
 /** Entries of the other people: on working days between 7:00 and 18:00 UTC, seldom at weekends. */
 const organizationUsage = (now: Date): DemoEntry[] => {
-  const random = createRandom(1);
+  const random = createRandom();
   return MEMBERS.flatMap((member) =>
     daysOf(Math.min(USAGE_DAYS, member.joinedDaysAgo)).flatMap((day) =>
       entriesOfDay(member, day, now, random),
@@ -177,8 +177,8 @@ const isUsed = (appId: string, day: number): boolean =>
 const daysOf = (count: number): number[] => Array.from({ length: count }, (_, day) => day);
 
 /** Mulberry32: the same numbers from 0 up to 1 in every demo. */
-const createRandom = (seed: number) => {
-  let state = seed;
+const createRandom = () => {
+  let state = 1;
   return (): number => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

@@ -33,17 +33,17 @@ killed('continues when the request is repeated, and the undo restores all 1,000 
     await lost;
   };
 
-  await killAtPerson(first, 300, () => revokeFromAll(first, 'revoke'));
+  await killAtPerson(first, 300, () => revokeFromAll(first));
   const left = await countRows(eye, GRANTED);
   assert.ok(left > 0 && left < COUNT, `${left} people are left`);
 
   const second = await startService('serve', settings);
-  const repeated = await revokeFromAll(second, 'revoke');
+  const repeated = await revokeFromAll(second);
   const { operation, results } = repeated.json;
   assert.is(repeated.status, 200, repeated.text);
   assert.equal([results.length, statusesOf(results)], [COUNT, ['ok']]);
   assert.equal([await countRows(eye, GRANTED), await countRows(eye, 'operations')], [0, 1]);
-  const again = await revokeFromAll(second, 'revoke');
+  const again = await revokeFromAll(second);
   assert.equal([again.headers.get('idempotency-replayed'), again.text], ['true', repeated.text]);
 
   await killAtPerson(second, 300, () => undoAt(second, operation));

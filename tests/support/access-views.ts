@@ -15,8 +15,8 @@ export const ticketOf = async (app: TestApp, email: string, stack?: string): Pro
 export const resign = async (app: TestApp, ticket: string, claims: object): Promise<string> =>
   app.signingKeys.sign({ ...claimsIn(ticket), ...claims });
 
-export const isActive = async (app: TestApp, ticket: string, as = ROOT): Promise<boolean> =>
-  (await app.as(as).tickets.introspect({ token: ticket })).active;
+export const isActive = async (app: TestApp, ticket: string): Promise<boolean> =>
+  (await app.as(ROOT).tickets.introspect({ token: ticket })).active;
 
 export const setApp = async (app: TestApp, changes: { in_maintenance?: boolean; launch_url?: string }) => {
   await app.db().updateTable('apps').set(changes).where('id', '=', SALES).execute();

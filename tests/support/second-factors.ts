@@ -34,9 +34,9 @@ export const enroll = async (app: TestApp, email: string, name?: string) => {
 };
 
 /** A browser in which the password was entered, and that is asked for a code. */
-export const challenged = async (app: TestApp, email: string, password = DEMO_PASSWORD) => {
+export const challenged = async (app: TestApp, email: string) => {
   const browser = createScript(app);
-  const response = await browser.logIn(email, password);
+  const response = await browser.logIn(email, DEMO_PASSWORD);
   const answer = (code: string) => browser.send('POST /session/otp/', { payload: { code } });
   return { browser, response, answer };
 };

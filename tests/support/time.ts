@@ -32,8 +32,8 @@ export const until = async (
 };
 
 /** Repeats a check until it passes. At the deadline it fails as the check last did. */
-export const eventually = async (check: () => Promise<void>, timeoutMs = TIMEOUT_MS): Promise<void> => {
-  const deadline = Date.now() + timeoutMs;
+export const eventually = async (check: () => Promise<void>): Promise<void> => {
+  const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     try {
       return await check();

@@ -15,7 +15,7 @@ const ODD_EXTRA = {
 };
 
 /** Adds the users `m1@many.test` to `m{count}@many.test` to a client and its apps. */
-export const addUsers = async (app: TestApp, count: number, client = 1): Promise<void> => {
+export const addUsers = async (app: TestApp, count: number): Promise<void> => {
   const db = app.db();
   await sql`
     insert into users (email, handle, first_name, last_name, extra, profile_color, date_joined, last_password_set, last_login)
@@ -24,10 +24,10 @@ export const addUsers = async (app: TestApp, count: number, client = 1): Promise
     from generate_series(1, ${count}::int) as n`.execute(db);
   await sql`
     insert into memberships (client_id, user_id)
-    select ${client}, id from users where email like 'm%@many.test'`.execute(db);
+    select 1, id from users where email like 'm%@many.test'`.execute(db);
   await sql`
     insert into app_grants (user_id, app_id)
-    select users.id, apps.id from users, apps where email like 'm%@many.test' and (users.id % 3 = 0 or client_id = ${client})`.execute(
+    select users.id, apps.id from users, apps where email like 'm%@many.test' and (users.id % 3 = 0 or client_id = 1)`.execute(
     db,
   );
 };
@@ -74,9 +74,9 @@ const sendAs = async (service: Service, path: string, body: object = {}, key?: s
 };
 
 /** Takes the app from all who have it, so that people who have lost it no longer match the request. */
-export const revokeFromAll = (service: Service, key: string) => {
+export const revokeFromAll = (service: Service) => {
   const filter = { app: 'sales', search: 'many.test' };
-  return sendAs(service, 'POST /jb/users/bulk/', { filter, action: 'revoke-apps', apps: [SALES] }, key);
+  return sendAs(service, 'POST /jb/users/bulk/', { filter, action: 'revoke-apps', apps: [SALES] }, 'revoke');
 };
 
 export const mailLinks = (service: Service, emails: string[], key: string) =>
