@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { UserDetailOutput } from '../../routers/schemas/users.ts';
@@ -17,7 +18,7 @@ import {
   STAFF,
   type TestApp,
 } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
+import { FLEET, SALES } from '../support/usage.ts';
 
 const exporting = appSuite('users.export');
 
@@ -171,6 +172,22 @@ exporting('ends when the reader loses access', async ({ app }) => {
   const past = performance.now() + 1_100;
   const readRest = async () => {
     while (performance.now() < past) await new Promise(setImmediate);
+    for (let next = await iterator.next(); !next.done; ) next = await iterator.next();
+  };
+
+  await rejectsWith(readRest(), 'unauthenticated');
+});
+
+exporting('of a person ends when they leave a client', async ({ app }) => {
+  const email = 'leaves@acme.test';
+  await app.as(ROOT).users.create({ email, client: 1 });
+  await app.as(ROOT).grants.create({ app_id: FLEET, email });
+  const pages = await app.as(email).users.export({ email });
+  const iterator = pages[Symbol.asyncIterator]();
+  await iterator.next();
+  await app.as(GLOBEX).memberships.remove({ id: 2, email });
+  await sleep(1_100);
+  const readRest = async () => {
     for (let next = await iterator.next(); !next.done; ) next = await iterator.next();
   };
 

@@ -146,11 +146,11 @@ changes('are undone by the link to the old address, which ends all access', asyn
     .executeTakeFirstOrThrow();
   const tokens = await app.db().selectFrom('api_tokens').select('id').where('user_id', '=', id).execute();
   assert.equal(tokens, []);
-  const left = app.db().selectFrom('email_changes').select(['old_email', 'was_verified']);
+  const left = app.db().selectFrom('email_changes').select(['old_email', 'is_disowned']);
   assert.equal(await left.where('user_id', '=', id).orderBy('id').execute(), [
-    { old_email: from, was_verified: true },
-    { old_email: to, was_verified: false },
-    { old_email: `again-${from}`, was_verified: false },
+    { old_email: from, is_disowned: false },
+    { old_email: to, is_disowned: true },
+    { old_email: `again-${from}`, is_disowned: true },
   ]);
   await rejectsWith(app.as(null).profile.undoEmail({ token }), 'invalid-link');
   const other = mailedEmailToken(app, to, 'undo');
@@ -321,8 +321,12 @@ changes("by a client admin end all logins, as the old mailbox may be the admin's
     .where('email', '=', from)
     .execute();
   await app.as(from).apps.list({});
+  await sql`insert into outbox_mails (kind, recipient, user_id, created_at)
+    select 'second-factor-added', email, id, now() from users where email = ${from}`.execute(app.db());
   await app.as(ACME).users.changeEmail({ email: from, new_email: to });
   await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, to, 'confirm') });
+  const [ofBefore] = await app.as(ROOT).mail.list({ recipient: from, status: 'failed' });
+  assert.is(ofBefore?.kind, 'second-factor-added');
 
   await rejectsWith(app.as(from).apps.list({}), 'unauthenticated');
   const user = app.db().selectFrom('users').select(['id', 'password_hash']).where('email', '=', to);

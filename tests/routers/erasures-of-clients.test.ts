@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { MINUTE_MS } from '../../src/lib/clock.ts';
+import { mailedEmailToken } from '../support/mails.ts';
 import { erase } from '../support/person.ts';
 import { ACME, appSuite, GLOBEX, ROOT, type TestApp } from '../support/test-app.ts';
 import { FLEET, SALES } from '../support/usage.ts';
@@ -101,6 +102,51 @@ erasures('do not connect two addresses of a person for clients that know one', a
     [former, pseudonym],
   );
   assert.is(await recordedAs(app, 'globex', former), pseudonym);
+});
+
+/** What a client has of an address in its usage log. */
+const namesIn = async (app: TestApp, client: Name, email: string): Promise<string[]> => {
+  const { admin, app: app_id } = CLIENTS[client];
+  const { items } = await app.as(admin).usage.list({ app_id, email });
+  return items.map(({ full_name }) => full_name);
+};
+
+erasures(
+  'reach no records of others under an address through which an admin has led the account',
+  async ({ app }) => {
+    const [desk, stranger, back] = ['desk@acme.test', 'stranger@free.test', 'desk-again@acme.test'];
+    await addPerson(app, 'acme', desk);
+    await recordedAs(app, 'globex', stranger);
+    const [invited] = await app.as(GLOBEX).invitations.create({ items: [{ email: stranger, client: 2 }] });
+    await app.as(ACME).users.changeEmail({ email: desk, new_email: stranger });
+    await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, stranger, 'confirm') });
+    app.clock.advance(MINUTE_MS);
+    await app.as(ACME).users.changeEmail({ email: stranger, new_email: back });
+    await app.as(null).profile.confirmEmail({ token: await mailedEmailToken(app, back, 'confirm') });
+    app.clock.advance(MINUTE_MS);
+
+    await erase(app, back);
+
+    assert.equal(await namesIn(app, 'globex', stranger), ['Late']);
+    const [found] = await app.as(GLOBEX).invitations.search({ search: stranger, client: 2 });
+    assert.equal([found?.id, found?.status], [invited?.id, 'pending']);
+  },
+);
+
+erasures('reach nothing that was recorded of another who had the address for a while', async ({ app }) => {
+  const [owner, visited] = ['owner@globex.test', 'visited@free.test'];
+  await addPerson(app, 'globex', owner);
+  await app.as(owner).profile.requestEmail({ email: visited });
+  await app.as(owner).profile.confirmEmail({ token: await mailedEmailToken(app, visited, 'confirm') });
+  await recordedAs(app, 'globex', visited);
+  app.clock.advance(MINUTE_MS);
+  await app.as(null).profile.undoEmail({ token: await mailedEmailToken(app, owner, 'undo') });
+  app.clock.advance(MINUTE_MS);
+  await addPerson(app, 'acme', visited);
+
+  await erase(app, visited);
+
+  assert.equal(await namesIn(app, 'globex', visited), ['Late']);
 });
 
 erasures('of one address in two clients each keep their pseudonym', async ({ app }) => {

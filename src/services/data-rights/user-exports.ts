@@ -33,7 +33,7 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
     const isForPerson = actor !== null && globalRolesOf(actor).length === 0;
     const about = { ...person, email, ...(await readOwnAddresses(em, person.id)), clients, isForPerson };
     const exported = { em, person: about, now, mailWriter, invitationDays };
-    const recheck = createRecheck(em, actor, person.id);
+    const recheck = createRecheck(em, actor, about);
     const open = (part: ExportPart): OpenPart =>
       async function* () {
         for await (const rows of EXPORT_PARTS[part](exported)) {
@@ -66,13 +66,22 @@ const findPerson = async (em: Em, actor: Actor | null, email: string) => {
 const mayExport = (actor: Actor | null, personId: number): boolean =>
   actor === null || can(actor, 'administer') || actor.id === personId;
 
-/** Checks every second that the reader still may read. @throws Problem `unauthenticated`, when called */
-const createRecheck = (em: Em, actor: Actor | null, personId: number) => {
+type ExportedPerson = { id: number; clients: readonly number[]; isForPerson: boolean };
+
+/**
+ * Checks every second that the reader still may read, and a person for themselves that they have not left a client.
+ * @throws Problem `unauthenticated`, when called
+ */
+const createRecheck = (em: Em, actor: Actor | null, { id, clients, isForPerson }: ExportedPerson) => {
   let checkedAt = performance.now();
   return async (): Promise<void> => {
     if (!actor || performance.now() - checkedAt < RECHECK_MS) return;
     const current = await reloadActor(em, actor);
-    if (!current || !mayExport(current, personId)) throw new Problem('unauthenticated');
+    if (!current || !mayExport(current, id)) throw new Problem('unauthenticated');
+    if (isForPerson) {
+      const present = await clientIdsOf(em, id);
+      if (clients.some((client) => !present.includes(client))) throw new Problem('unauthenticated');
+    }
     checkedAt = performance.now();
   };
 };

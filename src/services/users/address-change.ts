@@ -51,6 +51,7 @@ export const changeAddress = async (
   const changeId = await recordChange(tx, { from, wasVerified, isKept, hasUndo, now }, change);
   await moveUsageDays(from, to, apps).execute(kysely(tx));
   const clients = await clientIdsOf(tx, user.id);
+  if (notice === 'plain') await failAccountMails(tx, user.id, now);
   await redirectMails(tx, user.id, { from, to });
   if (notice !== 'none') {
     const linked = hasUndo ? changeId : null;
@@ -83,6 +84,18 @@ const recordChange = async (
   return change.id;
 };
 
+/** Of an account that is handed over: what waits to be said about it is not for the new holder. */
+const failAccountMails = (tx: Em, userId: number, now: Date) =>
+  kysely(tx)
+    .updateTable('outbox_mails')
+    .set({ failed_at: now, last_error: 'The account got another address.' })
+    .where('user_id', '=', userId)
+    .where('client_id', 'is', null)
+    .where('sent_at', 'is', null)
+    .where('failed_at', 'is', null)
+    .where('kind', '<>', 'email-changed')
+    .execute();
+
 /** Links that were mailed to the old address end, and those that wait go to the new one. */
 const redirectMails = async (
   tx: Em,
@@ -114,3 +127,12 @@ export const endUndo = (tx: Em, userId: number) =>
 /** Lets others have the former addresses of an account that was handed over: they are those of its earlier holder. */
 export const releaseAddresses = (tx: Em, userId: number) =>
   kysely(tx).updateTable('email_changes').set({ is_kept: false }).where('user_id', '=', userId).execute();
+
+/** Lets the former addresses of an account, of changes after this one, not count as those of its holder. */
+export const disownAddresses = (tx: Em, userId: number, afterChange = 0) =>
+  kysely(tx)
+    .updateTable('email_changes')
+    .set({ is_disowned: true })
+    .where('user_id', '=', userId)
+    .where('id', '>', afterChange)
+    .execute();

@@ -54,7 +54,7 @@ const readAddresses = async (em: Em, viewer: Viewer, userId: number): Promise<Kn
       select id as user_id, email, null::timestamptz as changed_at, is_email_verified and ${isOwnAccount} as is_verified,
         true as is_own
       from users where id = ${userId}
-      union all select user_id, old_email, changed_at, was_verified and ${isOwnAccount}, is_own
+      union all select user_id, old_email, changed_at, was_verified and not is_disowned and ${isOwnAccount}, is_own
       from email_changes where user_id = ${userId} and changed_at is not null),
     timed as (
       select *, coalesce(changed_at, 'infinity') as ended_at, (

@@ -27,7 +27,7 @@ import { supersedeRoles } from '../operations/operation-log.ts';
 import { findReservedDomains, requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAccess, endAllAccess } from './account-access.ts';
-import { changeAddress, endUndo, releaseAddresses } from './address-change.ts';
+import { changeAddress, disownAddresses, endUndo, releaseAddresses } from './address-change.ts';
 import { lockActiveUser, lockUser, usersWithRoles } from './user-locks.ts';
 import { readUser, type UserDetail } from './user-rows.ts';
 
@@ -144,7 +144,11 @@ export const createEmailChanges = (unit: UnitOfWork) => {
         const [action, now] = ['user.change-email', clock.now()] as const;
         const notice = isOwn ? 'undo' : 'plain';
         await changeAddress({ tx, now, audit }, { ...about, action, notice, isConfirmed: true });
-        if (!isOwn) return handOver(tx, user, now);
+        if (!isOwn) {
+          // An admin can lead an account through addresses of others, whose mailboxes confirm it with a click.
+          await disownAddresses(tx, user.id);
+          return handOver(tx, user, now);
+        }
         if (!(await isOfProvider(tx, user.id)) || isByPassword(actor)) return;
         await endAllAccess(tx, user.id, now, actor?.credential?.kind === 'session' ? actor.credential : null);
         await lockAccessChange(tx, user.id, null);
@@ -171,12 +175,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
           .where('id', '>=', link.id)
           .execute();
         // The addresses that the account had in between, which the changes after it name as the old ones, may be those of others.
-        await kysely(tx)
-          .updateTable('email_changes')
-          .set({ was_verified: false })
-          .where('user_id', '=', user.id)
-          .where('id', '>', link.id)
-          .execute();
+        await disownAddresses(tx, user.id, link.id);
         // The thief may know the password, and have added a passkey.
         await endAccess(tx, user.id, clock.now());
         await deleteFactorsSince(tx, user.id, new Date(link.requestedAt.getTime() - DAY_MS));
