@@ -132,6 +132,8 @@ changes('are undone by the link to the old address, which ends all access', asyn
   await app.db().updateTable('users').set({ is_email_verified: true }).where('email', '=', from).execute();
   await change(app, from, to);
   await change(app, to, `again-${from}`);
+  const passing = await mailedEmailToken(app, to, 'undo');
+  await rejectsWith(app.as(null).profile.undoEmail({ token: passing }), 'invalid-link');
   const token = await mailedEmailToken(app, from, 'undo');
   const link = await app.as(null).profile.verifyEmail({ token, kind: 'undo' });
   assert.equal(link, { email: from, new_email: from, needs_login: false });

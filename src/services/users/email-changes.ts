@@ -363,10 +363,17 @@ const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
     .select(['change.is_own as isOwn', 'change.requested_by as requestedBy'])
     .select(kind === 'confirm' ? 'change.new_email as to' : 'change.old_email as to');
   if (kind === 'undo')
-    return rows
-      .where('change.undo_until', '>', now)
-      .whereRef('users.email', '<>', 'change.old_email')
-      .where(condition`not ${HAS_JOINED_SINCE}`);
+    return (
+      rows
+        .where('change.undo_until', '>', now)
+        .whereRef('users.email', '<>', 'change.old_email')
+        // As long as the mailbox of before can undo the change that led to this address, it alone decides.
+        .where(
+          condition`not exists (select from email_changes led where led.user_id = change.user_id and led.id < change.id
+          and led.new_email = change.old_email and led.undo_until > ${now}::timestamptz)`,
+        )
+        .where(condition`not ${HAS_JOINED_SINCE}`)
+    );
   return rows
     .where('change.changed_at', 'is', null)
     .where(confirmationEnds, '>', now)
