@@ -45,9 +45,8 @@ const NEEDS_PASSKEY_FOR_TOKEN = {
 /** Exchanges passwords, second factors and passkeys for tokens and sessions. */
 export const createLogins = (unit: UnitOfWork) => {
   const { em, clock, passwordVerification, factorProofs, factorSecrets, passkeys, audit, origin } = unit;
-  const { anonymousLimits, passkeyChallenges, staffSecondFactor } = unit;
+  const { anonymousLimits, passkeyChallenges } = unit;
   const opening = createLoginOpening(unit);
-  const address = origin.address ?? '';
 
   const reported = async <T>(login: Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
     const [attempt] = await Promise.allSettled([login]);
@@ -78,42 +77,6 @@ export const createLogins = (unit: UnitOfWork) => {
     return done ? done.result : passwordVerification.failAfterVerification(user);
   };
 
-  /** @throws Problem `otp-required`, `second-factor-required` if that is so since the password was verified */
-  const addLoginToken = async (tx: Em, user: VerifiedUser, token: string, methods: readonly AuthMethod[]) => {
-    const now = clock.now();
-    const { state } = await addToken(tx, {
-      ...{ userId: user.id, token, now, address, authenticatedAt: now },
-      staffPolicy: staffSecondFactor,
-    });
-    requireNoStep(nextLoginStep(state, methods, now));
-    const event = { actor: user, target: user.email, clients: user.clientIds };
-    await audit.record(tx, [{ action: 'login.token', ...event }]);
-  };
-
-  /** Counts for the network alone: signatures cannot be guessed, and the ids of passkeys are no secrets that should lock accounts. */
-  const recordPasskeyFailure = async (passkey: KnownPasskey | undefined, { cause }: Problem) => {
-    const event = { actor: null, target: passkey?.email ?? '', clients: passkey?.clientIds ?? [] };
-    await audit.record(em, [{ action: 'login.fail', ...event }]);
-    if (cause instanceof CopiedPasskey) await audit.record(em, [{ action: 'mfa.detect-copy', ...event }]);
-    await anonymousLimits.addFailure('passkey', address);
-  };
-
-  const addFactor = async (
-    tx: Em,
-    { user, digest, methods, sealedSecret }: Taken,
-    added: FirstProof,
-    { userAgent, now }: { userAgent: string; now: Date },
-  ): Promise<{ codes: string[]; proven: readonly AuthMethod[] }> => {
-    if ('code' in added) {
-      if (sealedSecret === null) throw new Problem('invalid-challenge');
-      const codes = await addFirstApp(unit, tx, { user, sealedSecret, code: added.code, now });
-      return { codes, proven: BY_CODE };
-    }
-    const challenge = passkeyChallenges.challengeOfLogin(digest);
-    const { credential } = added;
-    return addPasskeyAtLogin(unit, tx, { user, methods, challenge, credential, userAgent, now });
-  };
-
   return {
     /**
      * Exchanges a password for a new token of 40 hexadecimal characters. A user with a second factor also needs a code of it.
@@ -127,12 +90,12 @@ export const createLogins = (unit: UnitOfWork) => {
         const step = nextLoginStep(user.factors, BY_PASSWORD, clock.now());
         if (step !== 'code' || otp === undefined) {
           requireNoStep(step);
-          await whileVerified(user, recordLogin, (tx) => addLoginToken(tx, user, token, BY_PASSWORD));
+          await whileVerified(user, recordLogin, (tx) => addLoginToken(unit, tx, user, token, BY_PASSWORD));
         } else
           await factorProofs.verify(user, {}, { code: otp }, (consume) =>
             whileVerified(user, recordLogin, async (tx) => {
               await consume(tx);
-              await addLoginToken(tx, user, token, BY_BOTH);
+              await addLoginToken(unit, tx, user, token, BY_BOTH);
             }),
           );
         return token;
@@ -194,7 +157,7 @@ export const createLogins = (unit: UnitOfWork) => {
      */
     createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<OpenedLogin> => {
       const create = async () => {
-        await anonymousLimits.checkFailures('passkey', address);
+        await anonymousLimits.checkFailures('passkey', origin.address ?? '');
         const passkey = await passkeys.find(answer.assertion.id);
         try {
           if (!passkey) throw invalidPasskey();
@@ -208,7 +171,7 @@ export const createLogins = (unit: UnitOfWork) => {
           });
         } catch (error) {
           if (error instanceof Problem && error.code === 'invalid-passkey')
-            await recordPasskeyFailure(passkey, error);
+            await recordPasskeyFailure(unit, passkey, error);
           throw error;
         }
       };
@@ -257,7 +220,7 @@ export const createLogins = (unit: UnitOfWork) => {
           const now = clock.now();
           if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
           await completeChallenge(tx, id, now);
-          const { codes, proven } = await addFactor(tx, taken, added, { userAgent, now });
+          const { codes, proven } = await addFactor(unit, tx, taken, added, { userAgent, now });
           const methods = addMethods(taken.methods, proven);
           return { login: await opening.open(tx, user, { methods, userAgent, provider }), codes };
         });
@@ -265,6 +228,53 @@ export const createLogins = (unit: UnitOfWork) => {
       return reported(enrol(), ({ login }) => outcomeOfLogin(login));
     },
   };
+};
+
+/** @throws Problem `otp-required`, `second-factor-required` if that is so since the password was verified */
+const addLoginToken = async (
+  { clock, origin, audit, staffSecondFactor: staffPolicy }: UnitOfWork,
+  tx: Em,
+  user: VerifiedUser,
+  token: string,
+  methods: readonly AuthMethod[],
+): Promise<void> => {
+  const now = clock.now();
+  const address = origin.address ?? '';
+  const created = { userId: user.id, token, now, address, authenticatedAt: now, staffPolicy };
+  const { state } = await addToken(tx, created);
+  requireNoStep(nextLoginStep(state, methods, now));
+  const event = { actor: user, target: user.email, clients: user.clientIds };
+  await audit.record(tx, [{ action: 'login.token', ...event }]);
+};
+
+/** Counts for the network alone: signatures cannot be guessed, and the ids of passkeys are no secrets that should lock accounts. */
+const recordPasskeyFailure = async (
+  { em, audit, origin, anonymousLimits }: UnitOfWork,
+  passkey: KnownPasskey | undefined,
+  { cause }: Problem,
+): Promise<void> => {
+  const event = { actor: null, target: passkey?.email ?? '', clients: passkey?.clientIds ?? [] };
+  await audit.record(em, [{ action: 'login.fail', ...event }]);
+  if (cause instanceof CopiedPasskey) await audit.record(em, [{ action: 'mfa.detect-copy', ...event }]);
+  await anonymousLimits.addFailure('passkey', origin.address ?? '');
+};
+
+/** Adds a second factor at a login, and returns what it proves. */
+const addFactor = async (
+  unit: UnitOfWork,
+  tx: Em,
+  { user, digest, methods, sealedSecret }: Taken,
+  added: FirstProof,
+  { userAgent, now }: { userAgent: string; now: Date },
+): Promise<{ codes: string[]; proven: readonly AuthMethod[] }> => {
+  if ('code' in added) {
+    if (sealedSecret === null) throw new Problem('invalid-challenge');
+    const codes = await addFirstApp(unit, tx, { user, sealedSecret, code: added.code, now });
+    return { codes, proven: BY_CODE };
+  }
+  const challenge = unit.passkeyChallenges.challengeOfLogin(digest);
+  const { credential } = added;
+  return addPasskeyAtLogin(unit, tx, { user, methods, challenge, credential, userAgent, now });
 };
 
 /** @throws Problem `otp-required`, `second-factor-required` */
