@@ -117,7 +117,7 @@ export const loginProcedures = {
     .input(z.object({ email: Login.username }))
     .output(z.object({ sso: z.string().nullable() }))
     .mutation(async ({ ctx: { services, baseUrl }, input }) => {
-      const connection = await services.ssoLogins.findByAddress(input.email);
+      const connection = await services.domains.findConnection(input.email);
       return { sso: connection && startUrl(baseUrl, connection.id) };
     }),
 

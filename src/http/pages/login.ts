@@ -30,7 +30,7 @@ export const loginPages: Pages = {
     if (user && !isEnrolling) return redirectTo(context.reply, target.destination);
     const state = { notice: noticeOf(context), username: user?.email, isEnrolling };
     const asksForPassword = queryParameter(context, 'method') === 'password';
-    const isAddressFirst = !asksForPassword && (await context.openServices().ssoLogins.isUsed());
+    const isAddressFirst = !asksForPassword && (await context.openServices().domains.leadAnywhere());
     return isAddressFirst ? sendAddress(context, target, state) : sendLogin(context, target, state);
   },
 
@@ -129,7 +129,7 @@ const passkeyButton = (target: LoginTarget): Html =>
 /** By the domain alone, so that the page tells nobody which accounts exist. */
 const chooseMethod = async (context: PageContext, target: LoginTarget) => {
   const username = formField(context, 'username').trim();
-  const connection = await context.openServices().ssoLogins.findByAddress(username);
+  const connection = await context.openServices().domains.findConnection(username);
   const isEnrolling = formField(context, 'enrol') !== '';
   if (!connection) return sendLogin(context, target, { username, isEnrolling });
   const start = { connectionId: connection.id, kind: 'login', next: target.next } as const;

@@ -6,6 +6,7 @@ import type { ReadTxtRecords } from '../../adapters/txt-records.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
+import { normalizeEmail } from '../../lib/email-address.ts';
 import { newSecret } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
@@ -64,6 +65,20 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
     });
 
   return {
+    /** Whether some address leads to a provider. */
+    leadAnywhere: async (): Promise<boolean> =>
+      (await connectionsByDomain(em).limit(1).executeTakeFirst()) !== undefined,
+
+    /** The connection to which an address leads, by its domain alone: whether it has an account makes no difference. */
+    findConnection: async (email: string): Promise<{ id: number; name: string } | null> => {
+      const found = connectionsByDomain(em)
+        .where('client_domains.domain', '=', domainOf(normalizeEmail(email.trim())))
+        // That of an earlier owner may have lapsed.
+        .orderBy(isProved, 'desc')
+        .orderBy('client_domains.id');
+      return (await found.limit(1).executeTakeFirst()) ?? null;
+    },
+
     /** @throws Problem `not-found` for a client that the actor may not see */
     list: async (actor: Actor, clientId: number, page: CursorPageRequest): Promise<DomainRow[]> => {
       await readClient(em, actor, clientId);
@@ -147,6 +162,20 @@ const readDomain = (em: Em, clientId: number, id: number): Promise<DomainRow> =>
     .where('id', '=', id)
     .where('client_id', '=', clientId)
     .executeTakeFirstOrThrow(() => notFound('domain'));
+
+/** Active connections, by the domains of their clients. */
+const connectionsByDomain = (em: Em) =>
+  kysely(em)
+    .selectFrom('client_domains')
+    .innerJoin('sso_connections as c', 'c.client_id', 'client_domains.client_id')
+    .select(['c.id', 'c.name'])
+    .where('c.is_active', '=', true)
+    .where('client_domains.verified_at', 'is not', null)
+    // A lapsed proof counts as long as no other client has one.
+    .where(
+      condition`(${isProved} or not exists (select from client_domains other where other.domain = client_domains.domain
+        and other.verified_at is not null and other.lapsed_at is null))`,
+    );
 
 type RecheckDeps = {
   em: Em;

@@ -1,6 +1,7 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { SsoConnection } from '../../../entities/sso.ts';
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { normalizeEmail } from '../../lib/email-address.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
@@ -13,7 +14,6 @@ import { createLoginOpening, outcomeOfLogin } from '../auth/login-opening.ts';
 import { type AuthMethod, addMethods, BY_PASSWORD, byProvider } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type ConnectionRow, callbackUrl, openConnection } from './connections.ts';
-import { domainOf, isProved } from './domains.ts';
 import { failureOf, SsoFailure, type SsoReason } from './failures.ts';
 import { type Decision, decideLogin, type Stated, statedBy } from './login-decision.ts';
 import {
@@ -76,31 +76,16 @@ export type TestedLogin = {
 
 /** Logs people in with the identity providers of their clients. */
 export const createSsoLogins = (unit: UnitOfWork) => {
-  const { em, clock, audit, origin, logger, baseUrl, identityProvider } = unit;
-  const { passwordVerification, factorProofs, anonymousLimits, duplicateLimit } = unit;
+  const { em, clock, audit, origin, baseUrl, identityProvider } = unit;
+  const { passwordVerification, factorProofs, anonymousLimits } = unit;
   const opening = createLoginOpening(unit);
   const address = origin.address ?? '';
 
-  /** Reports a failure, and records what concerns a connection, without what the provider has sent. */
+  /** Reports a failure, and records what concerns a connection. */
   const fail = async (error: unknown, connection: ConnectionRow | null): Promise<never> => {
     const failure = error instanceof ProviderError ? failureOf(error) : error;
     reportLogin(failure instanceof Problem ? failure.code : 'internal-error');
-    if (!(failure instanceof SsoFailure) || connection === null) throw failure;
-    const { reason, email, cause } = failure;
-    const { id, client, name } = connection;
-    // A domain also leads people of other clients here, who are not for the admins of this one.
-    const isMember = email !== '' && (await isMemberOf(em, client, email));
-    const target = isMember ? email : '';
-    const isForeign = !isMember || reason === 'password-only';
-    const detail = cause instanceof ProviderError ? { detail: cause.message } : {};
-    logger.warn({ connection: id, reason, ...detail }, 'Single sign-on failed');
-    const details = { connection: id, name, reason, ...detail };
-    // Each adds a row. Another site can make a browser send those that belong to no login of it: they must not use up the logins of its network.
-    if (STRAY.includes(reason)) await anonymousLimits.addFailure('callback', address);
-    else await anonymousLimits.addSsoLogin(address);
-    await audit.record(em, [
-      { action: 'login.sso-fail', actor: null, target, clients: [client], isForeign, details },
-    ]);
+    if (failure instanceof SsoFailure && connection !== null) await recordFailure(unit, failure, connection);
     throw failure;
   };
 
@@ -149,20 +134,6 @@ export const createSsoLogins = (unit: UnitOfWork) => {
       return { ...(await openSession(tx, user, entry)), next };
     });
 
-  const recordTest = (actor: Actor, { id, issuer, client_id, client, name }: ConnectionRow) =>
-    em.transactional(async (tx) => {
-      await kysely(tx)
-        .updateTable('sso_connections')
-        .set({ tested_at: clock.now() })
-        .where('id', '=', id)
-        // It may have been changed since the test began.
-        .where('issuer', '=', issuer)
-        .where('registered_as', '=', client_id)
-        .execute();
-      const about = { actor, target: name, clients: [client], details: { id } };
-      await audit.record(tx, [{ action: 'connection.test', ...about }]);
-    });
-
   /** @throws SsoFailure */
   const openLink = async (state: string, browser: string | null) => {
     const link = await findLink(em, { state, browser, now: clock.now() });
@@ -174,20 +145,6 @@ export const createSsoLogins = (unit: UnitOfWork) => {
   };
 
   return {
-    /** Whether some address leads to a provider. */
-    isUsed: async (): Promise<boolean> =>
-      (await connectionsByDomain(em).limit(1).executeTakeFirst()) !== undefined,
-
-    /** The connection to which an address leads, by its domain alone: whether it has an account makes no difference. */
-    findByAddress: async (email: string): Promise<{ id: number; name: string } | null> => {
-      const found = connectionsByDomain(em)
-        .where('client_domains.domain', '=', domainOf(normalizeEmail(email.trim())))
-        // That of an earlier owner may have lapsed.
-        .orderBy(isProved, 'desc')
-        .orderBy('client_domains.id');
-      return (await found.limit(1).executeTakeFirst()) ?? null;
-    },
-
     /**
      * The connection with which the session of the actor began, where they can confirm it by another login. Null without one, or if it is
      * not active any more.
@@ -260,17 +217,11 @@ export const createSsoLogins = (unit: UnitOfWork) => {
           needed: [connection.email_claim, connection.groups_claim].filter(Boolean),
         });
         const stated = statedBy(connection, assertion);
-        if (tester) {
-          if (stated.email !== null) await recordTest(tester, connection);
-          await duplicateLimit.check(em, tester.id);
-          const decision = await decideLogin(em, connection, stated, clock.now());
-          // Others might be created, or accept an invitation: it tells that the address has an account.
-          if (decision.kind === 'refuse' && REVEALING.includes(decision.reason))
-            await duplicateLimit.add(tester.id);
-          const refusal = decision.kind === 'refuse' ? new SsoFailure(decision.reason).message : null;
-          const { claims } = assertion;
-          return { kind: 'test', test: { connection, claims, stated, decision, refusal } };
-        }
+        if (tester)
+          return {
+            kind: 'test',
+            test: await testLogin(unit, tester, connection, { claims: assertion.claims, stated }),
+          };
         const entry = { connection, proof: assertion, hasConfirmed, userAgent };
         const result = await logIn(stated, entry, pending);
         if (result.kind !== 'link') reportLogin(outcomeOfLogin(result));
@@ -328,6 +279,28 @@ export const createSsoLogins = (unit: UnitOfWork) => {
 /** Why an answer belongs to no login of this browser. */
 const STRAY: readonly SsoReason[] = ['state-expired', 'other-browser'];
 
+/** Records a failure that concerns a connection, without what the provider has sent. */
+const recordFailure = async (
+  { em, audit, origin, logger, anonymousLimits }: UnitOfWork,
+  { reason, email, cause }: SsoFailure,
+  { id, client, name }: ConnectionRow,
+): Promise<void> => {
+  // A domain also leads people of other clients here, who are not for the admins of this one.
+  const isMember = email !== '' && (await isMemberOf(em, client, email));
+  const target = isMember ? email : '';
+  const isForeign = !isMember || reason === 'password-only';
+  const detail = cause instanceof ProviderError ? { detail: cause.message } : {};
+  logger.warn({ connection: id, reason, ...detail }, 'Single sign-on failed');
+  const details = { connection: id, name, reason, ...detail };
+  const address = origin.address ?? '';
+  // Each adds a row. Another site can make a browser send those that belong to no login of it: they must not use up the logins of its network.
+  if (STRAY.includes(reason)) await anonymousLimits.addFailure('callback', address);
+  else await anonymousLimits.addSsoLogin(address);
+  await audit.record(em, [
+    { action: 'login.sso-fail', actor: null, target, clients: [client], isForeign, details },
+  ]);
+};
+
 const isMemberOf = async (em: Em, clientId: number, email: string): Promise<boolean> => {
   const members = kysely(em).selectFrom('memberships as m').innerJoin('users', 'users.id', 'm.user_id');
   const found = members.select('users.id').where('m.client_id', '=', clientId).where('email', '=', email);
@@ -336,6 +309,32 @@ const isMemberOf = async (em: Em, clientId: number, email: string): Promise<bool
 
 /** Refusals of people who have an account. */
 const REVEALING: readonly SsoReason[] = ['unknown-person', 'password-only'];
+
+/** What a login would do with these claims. Records the test of a connection whose provider states an address. */
+const testLogin = async (
+  { em, clock, audit, duplicateLimit }: UnitOfWork,
+  tester: Actor,
+  connection: ConnectionRow,
+  login: Pick<TestedLogin, 'claims' | 'stated'>,
+): Promise<TestedLogin> => {
+  const { id, issuer, client_id: registeredAs, client, name } = connection;
+  if (login.stated.email !== null)
+    await em.transactional(async (tx) => {
+      // It may have been changed since the test began.
+      const lockMode = LockMode.PESSIMISTIC_WRITE;
+      const tested = await tx.findOne(SsoConnection, { id, issuer, registeredAs }, { lockMode });
+      if (tested) tested.testedAt = clock.now();
+      await tx.flush();
+      const about = { actor: tester, target: name, clients: [client], details: { id } };
+      await audit.record(tx, [{ action: 'connection.test', ...about }]);
+    });
+  await duplicateLimit.check(em, tester.id);
+  const decision = await decideLogin(em, connection, login.stated, clock.now());
+  if (decision.kind !== 'refuse') return { connection, ...login, decision, refusal: null };
+  // Others might be created, or accept an invitation: it tells that the address has an account.
+  if (REVEALING.includes(decision.reason)) await duplicateLimit.add(tester.id);
+  return { connection, ...login, decision, refusal: new SsoFailure(decision.reason).message };
+};
 
 /**
  * @param startedBy who must have started the test
@@ -352,17 +351,3 @@ const requireTester = (
 };
 
 const reportLogin = (outcome: Outcome): void => telemetry.login.publish(() => ({ outcome }));
-
-/** Active connections, by the domains of their clients. */
-const connectionsByDomain = (em: Em) =>
-  kysely(em)
-    .selectFrom('client_domains')
-    .innerJoin('sso_connections as c', 'c.client_id', 'client_domains.client_id')
-    .select(['c.id', 'c.name'])
-    .where('c.is_active', '=', true)
-    .where('client_domains.verified_at', 'is not', null)
-    // A lapsed proof counts as long as no other client has one.
-    .where(
-      condition`(${isProved} or not exists (select from client_domains other where other.domain = client_domains.domain
-        and other.verified_at is not null and other.lapsed_at is null))`,
-    );

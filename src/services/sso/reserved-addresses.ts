@@ -16,7 +16,7 @@ export const findReservedDomains = async (
   emails: readonly string[],
 ): Promise<ReadonlySet<string>> => {
   const rows = await reservedAmong(em, emails)
-    .where(sql<boolean>`not ${clientManagedBy(actor, sql`c.client_id`)}`)
+    .where(condition`not ${clientManagedBy(actor, sql`c.client_id`)}`)
     .execute();
   return new Set(rows.map(({ domain }) => domain));
 };
