@@ -3,7 +3,7 @@ import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { notFound } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
-import { NEW_MAIL, newMailValues } from '../mail/new-mail.ts';
+import { NEW_MAIL, newMailValues } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endAllAccess } from '../users/account-access.ts';
 import { lockUser, readTarget } from '../users/user-locks.ts';

@@ -9,7 +9,7 @@ import { type FieldErrors, invalid, Problem, USER_EXISTS, userExists } from '../
 import { type Actor, administersClient, soleAdminClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-import { newMail } from '../mail/new-mail.ts';
+import { newMail } from '../mail/enqueue-mails.ts';
 import { countInHour, readCountOfHour } from '../rate-limits/counters.ts';
 import { requireUnreserved } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
