@@ -27,8 +27,6 @@ type Login = {
   details?: Record<string, unknown>;
 };
 
-export type LoginOpening = ReturnType<typeof createLoginOpening>;
-
 /** Opens sessions. Every way to log in a browser ends here, so that none gets around a second factor. */
 export const createLoginOpening = (unit: UnitOfWork) => {
   const { clock, audit, origin, sessionMaxDays, factorSecrets, staffSecondFactor } = unit;

@@ -369,8 +369,6 @@ export const openConnection = async (
   return { connection, registration };
 };
 
-export type ConnectionSecrets = ReturnType<typeof createConnectionSecrets>;
-
 /** Encrypts the secrets with which the service logs in to providers. A secret opens for its connection only. */
 export const createConnectionSecrets = (secretKey: string) => {
   const box = createSealedBox(deriveKey(secretKey, 'steward single sign-on'));

@@ -1,4 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
+import { ExternalIdentity } from '../../../entities/sso.ts';
+import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Audit } from '../audit/audit.ts';
@@ -68,11 +70,9 @@ export const admitPerson = async (
   // Others have got their account by this login.
   if (decision.kind === 'link' || decision.kind === 'adopt')
     await enqueueLinkedNotice(deps.tx, { userId: user.id, now: deps.now, address: null });
-  await kysely(deps.tx)
-    .updateTable('users')
-    .set({ last_login: deps.now })
-    .where('id', '=', user.id)
-    .execute();
+  const person = await deps.tx.findOneOrFail(User, user.id);
+  person.lastLogin = deps.now;
+  await deps.tx.flush();
   await syncGroups(deps, connection, user, stated);
   return user;
 };
@@ -134,18 +134,9 @@ const addIdentity = async (
   { subject, email }: Stated,
   user: Person,
 ): Promise<void> => {
-  await kysely(tx)
-    .insertInto('external_identities')
-    .values({
-      connection_id: id,
-      user_id: user.id,
-      issuer,
-      subject,
-      email: email ?? user.email,
-      created_at: now,
-      last_login: now,
-    })
-    .execute();
+  const identity = { issuer, subject, email: email ?? user.email, createdAt: now, lastLogin: now };
+  tx.create(ExternalIdentity, { ...identity, connection: id, user: user.id });
+  await tx.flush();
   await kysely(tx)
     .insertInto('provider_links')
     .values({ user_id: user.id, client_id: client, since: now })
@@ -165,17 +156,10 @@ const recordLogin = async (
   identityId: number,
   user: Person,
 ): Promise<void> => {
-  const db = kysely(tx);
-  const { email: known } = await db
-    .selectFrom('external_identities')
-    .select('email')
-    .where('id', '=', identityId)
-    .executeTakeFirstOrThrow();
-  await db
-    .updateTable('external_identities')
-    .set({ last_login: now, connection_id: connectionId, ...(email !== null && { email }) })
-    .where('id', '=', identityId)
-    .execute();
+  const identity = await tx.findOneOrFail(ExternalIdentity, identityId);
+  const known = identity.email;
+  tx.assign(identity, { lastLogin: now, connection: connectionId, email: email ?? known });
+  await tx.flush();
   if (email === null || email === known || email === user.email) return;
   const about = { actor: user, target: user.email, clients: [client] };
   await audit.record(tx, [{ action: 'identity.note-address', ...about, details: { email } }]);
