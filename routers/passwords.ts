@@ -15,7 +15,8 @@ const RuleOutput = z.object({ rule: z.string(), message: z.string() });
 export const passwordsRouter = router({
   change: route(protectedProcedure, 'POST', '/password/change/', {
     summary: 'Change your password',
-    description: 'Ends all your other sessions. An error lists every rule that the new password breaks.',
+    description:
+      'Ends all your other sessions; the cookies of this one get new values. An error lists every rule that the new password breaks.',
     problems: ['invalid-credentials', 'throttled'],
     status: 204,
     handlesIdempotency: true,
@@ -23,8 +24,11 @@ export const passwordsRouter = router({
     .input(z.object({ password: Login.password, new_password: NewPassword }))
     .output(z.void())
     .mutation(async ({ ctx: { actor, browser, services, idempotencyKey }, input }) => {
+      if (browser.session !== null) browser.prepareLogin();
       const change = { current: input.password, next: input.new_password };
-      browser.keepDevice(await services.passwords.change(actor, change, browser.device, idempotencyKey()));
+      const renewed = await services.passwords.change(actor, change, browser.device, idempotencyKey());
+      browser.keepDevice(renewed.device);
+      if (renewed.session !== null) browser.keepSession(renewed.session);
     }),
 
   renew: route(publicProcedure, 'POST', '/password/change-expired/', {

@@ -84,6 +84,19 @@ sessions('end with the logout, without ending other sessions', async ({ app }) =
   assert.is((await second.send('GET /session/')).statusCode, 200);
 });
 
+sessions('get another secret with a new password, which logs out a copied cookie', async ({ app }) => {
+  const browser = await loggedIn(app, GRACE);
+  const copied = createScript(app);
+  for (const [name, value] of browser.cookies) copied.cookies.set(name, value);
+  const payload = { password: DEMO_PASSWORD, new_password: 'violet-harbor-92-kite' };
+  assert.is((await browser.send('POST /password/change/', { payload })).statusCode, 204);
+
+  assert.is((await browser.send('GET /session/')).statusCode, 200);
+  assert.is((await copied.send('GET /session/')).statusCode, 401);
+  const back = { password: 'violet-harbor-92-kite', new_password: DEMO_PASSWORD };
+  assert.is((await browser.send('POST /password/change/', { payload: back })).statusCode, 204);
+});
+
 sessions('are listed and revoked one by one', async ({ app }) => {
   const first = await loggedIn(app, EDSGER);
   const second = await loggedIn(app, EDSGER);

@@ -124,6 +124,23 @@ factors(
   },
 );
 
+factors(
+  'give the session new cookies with the first one, also if its provider had asked for one',
+  async ({ app }) => {
+    const browser = createScript(app);
+    await browser.logIn(ADA, DEMO_PASSWORD);
+    await sql`update sessions set methods = array['sso', 'otp', 'mfa']`.execute(app.db());
+    const copied = createScript(app);
+    for (const [name, value] of browser.cookies) copied.cookies.set(name, value);
+    const { secret } = (await browser.send('POST /mfa/totp/')).json();
+    const payload = { code: codeAt(secret, app.clock.now()) };
+    assert.is((await browser.send('POST /mfa/totp/confirm/', { payload })).statusCode, 200);
+
+    assert.is((await browser.send('GET /session/')).statusCode, 200);
+    assert.is((await copied.send('GET /session/')).statusCode, 401);
+  },
+);
+
 factors('name the client in the authenticator app', async ({ app }) => {
   await confirmTokens(app, ADA);
   const { secret, otpauth_url } = await app.as(ADA).mfa.startTotp({});

@@ -164,8 +164,22 @@ export const addSession = async (tx: Em, session: NewSession) => {
 };
 
 /**
- * Records what the locked user has proven in a session, by its id. One that becomes stronger gets a new secret: whoever knows that of before
- * has no session with a second factor.
+ * Gives a session, by its id, a new secret, and returns it: others who know that of before are logged out.
+ * @throws Problem `unauthenticated` if the session was revoked
+ */
+export const renewSession = async (tx: Em, id: number): Promise<string> => {
+  const secret = newSecret();
+  const renewed = kysely(tx)
+    .updateTable('sessions')
+    .set({ digest: tokenDigest(secret) })
+    .where('id', '=', id);
+  const { numUpdatedRows } = await renewed.executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new Problem('unauthenticated');
+  return secret;
+};
+
+/**
+ * Records what the locked user has proven in a session, by its id. One that becomes stronger gets a new secret.
  * @returns the new secret, or null
  * @throws Problem `unauthenticated` if the session was revoked
  */
@@ -178,13 +192,8 @@ export const recordProof = async (
   const session = await sessions.executeTakeFirst();
   if (!session) throw new Problem('unauthenticated');
   const proven = addMethods(session.methods, methods);
-  const secret = strengthOf(proven) > strengthOf(session.methods) ? newSecret() : null;
-  await kysely(tx)
-    .updateTable('sessions')
-    .set({ methods: proven, ...(secret !== null && { digest: tokenDigest(secret) }) })
-    .where('id', '=', id)
-    .execute();
-  return secret;
+  await kysely(tx).updateTable('sessions').set({ methods: proven }).where('id', '=', id).execute();
+  return strengthOf(proven) > strengthOf(session.methods) ? renewSession(tx, id) : null;
 };
 
 /**

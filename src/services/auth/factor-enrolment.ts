@@ -10,7 +10,7 @@ import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
-import { hasSecondFactor, recordProof } from './credentials.ts';
+import { hasSecondFactor, recordProof, renewSession } from './credentials.ts';
 import { strengthOf } from './factor-policy.ts';
 import type { CodeOwner } from './factor-proofs.ts';
 import type { AuthMethod } from './methods.ts';
@@ -137,8 +137,10 @@ export const completeEnrolment = async (
   const added = { user: { ...actor, clientIds }, now, isFirst, details: { id, kind, name } };
   const recoveryCodes = await finishEnrolment(unit, tx, added);
   const { credential } = actor;
-  const session = credential?.kind === 'session' ? await recordProof(tx, credential.id, methods) : null;
-  return { recoveryCodes, session };
+  if (credential?.kind !== 'session') return { recoveryCodes, session: null };
+  const session = await recordProof(tx, credential.id, methods);
+  // A session of a provider that asked for a second factor does not become stronger, but is the only one with the recovery codes.
+  return { recoveryCodes, session: session ?? (isFirst ? await renewSession(tx, credential.id) : null) };
 };
 
 type LoginFactor = {

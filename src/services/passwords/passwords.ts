@@ -5,7 +5,7 @@ import { invalid, Problem } from '../../lib/problems.ts';
 import { type Actor, type Credential, canViewAll } from '../access/actor.ts';
 import { clientManagedBy, hasGlobalRole } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
-import { setPassword } from '../auth/credentials.ts';
+import { renewSession, setPassword } from '../auth/credentials.ts';
 import {
   type DeviceOwner,
   rethrowAsWrongPassword,
@@ -63,7 +63,7 @@ export const createPasswords = (unit: UnitOfWork) => {
     /**
      * Changes the actor's own password and revokes all their other credentials.
      * @param deviceCookie of the browser
-     * @returns its cookie for the new password, with the counts of before; null if it had none of this account
+     * @returns the new secret of a session, and the device cookie for the new password, with the counts of before; null without
      * @throws Problem `invalid-input` on `password` (not the current one), `new_password`; `throttled`, `overloaded`,
      * `idempotency-key-reused`
      */
@@ -72,17 +72,20 @@ export const createPasswords = (unit: UnitOfWork) => {
       { current, next }: { current: string; next: string },
       deviceCookie: string | null,
       idempotencyKey: IdempotencyKey | null,
-    ): Promise<string | null> => {
+    ): Promise<{ session: string | null; device: string | null }> => {
       const request = { actor, idempotencyKey, operation: 'passwords.change', input: [current, next] };
-      let renewed: string | null = null;
+      // Responses are stored for a key, and secrets are not.
+      const renewed: { session: string | null; device: string | null } = { session: null, device: null };
+      const { credential } = actor;
       await idempotency.runOnce<null>(request, async (transact) => {
         const user = await passwordVerification
           .verify(actor.email, current, 'live')
           .catch(rethrowAsWrongPassword);
-        return replace(user, { current, next, kept: actor.credential }, (work) =>
+        return replace(user, { current, next, kept: credential }, (work) =>
           transact(async (tx) => {
             const { lastPasswordSet } = await work(tx);
-            renewed = deviceCookie && deviceCookies.renew(deviceCookie, user, lastPasswordSet);
+            renewed.device = deviceCookie && deviceCookies.renew(deviceCookie, user, lastPasswordSet);
+            if (credential?.kind === 'session') renewed.session = await renewSession(tx, credential.id);
             return null;
           }),
         );
