@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../../src/lib/clock.ts';
 import { hashKey } from '../../src/services/rate-limits/counters.ts';
 import { createScript } from '../support/http-clients.ts';
 import { inviteByLink, mailedPasswordPath } from '../support/mails.ts';
+import { enroll, problemIn } from '../support/second-factors.ts';
 import {
   ADA,
   appSuite,
@@ -137,6 +138,16 @@ known('are forgotten when the password changes, except the one in which it was c
   assert.is(changed.statusCode, 204, changed.body);
   assert.is((await elsewhere.logIn(GRACE, new_password)).statusCode, 429);
   assert.is((await browser.logIn(GRACE, new_password)).statusCode, 200);
+});
+
+known('stay known for the password after the first second factor', async ({ app }) => {
+  const browser = await loggedOut(app, STAFF);
+  await enroll(app, STAFF);
+  await app.db().deleteFrom('rate_limits').execute();
+  for (let n = 0; n < 11; n += 1) await createScript(app).logIn(STAFF, 'wrong');
+
+  assert.is((await createScript(app).logIn(STAFF, DEMO_PASSWORD)).statusCode, 429);
+  assert.is(problemIn(await browser.logIn(STAFF, DEMO_PASSWORD)), 'otp-required');
 });
 
 known('include those that set a password by a mailed link', async ({ app }) => {

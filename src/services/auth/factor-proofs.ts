@@ -102,10 +102,8 @@ export const createFactorProofs = (deps: Deps) => {
       proof: FactorProof,
       transact: (consume: Consume) => Promise<T>,
     ): Promise<T> => {
-      const source = sourceOf(deviceCookies, entry, {
-        ...user,
-        factorSince: await readFactorSince(em, user.id),
-      });
+      const owner = { ...user, factorSince: await readFactorSince(em, user.id) };
+      const source = sourceOf(deviceCookies, entry, [owner]);
       const attempt = await throttle.admitCode({ username: user.email, address, source });
       try {
         const result = await transact(await prepare(user, proof));

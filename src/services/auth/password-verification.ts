@@ -86,7 +86,8 @@ export const createPasswordVerification = (deps: Deps) => {
     verify: async (username: string, password: string, entry: PasswordEntry): Promise<VerifiedUser> => {
       const email = normalizeEmail(username.trim());
       const user = await findAccount(em, email, clock.now(), staffSecondFactor);
-      const source = sourceOf(deviceCookies, entry, user);
+      // Also the cookies of logins before there was a second factor: they count for passwords, not for codes.
+      const source = sourceOf(deviceCookies, entry, user ? [user, { ...user, factorSince: null }] : []);
       const login = await throttle.admit({ username: email, address, source });
       // Inactive users are treated like unknown ones: any password fails, after the same work.
       const hash = user?.isActive ? user.passwordHash : null;
@@ -178,16 +179,19 @@ export const passwordHashKinds = async (em: Em): Promise<string[]> => {
   return rows.map(({ kind }) => kind);
 };
 
-/** @param user undefined for an unknown account */
+/** @param owners that the cookie may be bound to; none for an unknown account */
 export const sourceOf = (
   deviceCookies: DeviceCookies,
   entry: PasswordEntry,
-  user: DeviceOwner | undefined,
+  owners: readonly DeviceOwner[],
 ): LoginSource => {
   if (entry === 'live') return { kind: 'live' };
-  const owner = user ?? { id: 0, lastPasswordSet: new Date(0), factorSince: null };
-  const device = entry.deviceCookie ? deviceCookies.deviceOf(entry.deviceCookie, owner) : null;
-  return device === null ? { kind: 'unknown' } : { kind: 'known', device };
+  const { deviceCookie } = entry;
+  for (const owner of deviceCookie ? owners : []) {
+    const device = deviceCookies.deviceOf(deviceCookie ?? '', owner);
+    if (device !== null) return { kind: 'known', device };
+  }
+  return { kind: 'unknown' };
 };
 
 export type DeviceCookies = ReturnType<typeof createDeviceCookies>;
