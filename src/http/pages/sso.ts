@@ -42,6 +42,7 @@ export const ssoPages: Pages = {
 
   [`GET ${CALLBACK_PATH}`]: (context) =>
     answering(context, async () => {
+      if (isEmbedded(context)) throw new Problem('cross-site');
       const { browser, request } = context;
       const result = await context.openServices().ssoLogins.complete({
         connectionId: connectionOf(context),

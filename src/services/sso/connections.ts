@@ -117,6 +117,8 @@ export const createConnections = (unit: UnitOfWork) => {
           connection.testedAt = null;
           connection.isActive = false;
           connection.isRequired = false;
+          // Also logins that the provider of before has completed, and that wait for a password here.
+          await kysely(tx).deleteFrom('sso_logins').where('connection_id', '=', id).execute();
         }
         const { isActive, isRequired } = connection;
         connection.isActive = changes.is_active ?? isActive;

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { condition } from '../../db/kysely.ts';
 
-/** SQL: whether a row of `users` has logged in with a provider. Others need their password once, to connect the account. */
-export const IS_CONNECTED = condition`exists (select from external_identities i where i.user_id = users.id)`;
+/** SQL: whether a row of `users` has logged in with the present provider. Others need their password once, to connect the account. */
+export const IS_CONNECTED = condition`exists (select from external_identities i
+  join sso_connections c on c.id = i.connection_id and c.issuer = i.issuer where i.user_id = users.id)`;
 
 /**
  * SQL: whether a row of `users` must not use a password, because their client requires its connection for their domain. Not those whom

@@ -223,6 +223,15 @@ failures('name members of the client alone in its audit trail', async (fixture) 
   await app.as(ROOT).memberships.update({ id: ACME_ID, email: GRACE, is_active: true });
 });
 
+failures('are no images or frames of other sites, which record nothing', async ({ app, connection }) => {
+  const path = `/sso/${connection}/callback/?state=${'x'.repeat(43)}&code=y`;
+  const before = await actionsOf(app, { action: 'login.sso-fail' });
+  const page = await createVisitor(app).get(path, { headers: { 'sec-fetch-dest': 'image' } });
+
+  assert.is(page.status, 403);
+  assert.equal(await actionsOf(app, { action: 'login.sso-fail' }), before);
+});
+
 failures('says so if the person cancels at the provider', async (fixture) => {
   const { page } = await logInWithSso(fixture, { subject: null });
 

@@ -120,6 +120,21 @@ for (const [change, changes] of [
     await activate(app, connection);
   });
 
+logins('connects nobody to another provider than the one that has answered', async (fixture) => {
+  const { app, provider, connection } = fixture;
+  provider.people.set('waits-1', { email: GRACE });
+  const { visitor, page } = await logInWithSso(fixture, { subject: 'waits-1' });
+  await visitor.get(page.location ?? '');
+  const about = { id: ACME_ID, connection_id: connection };
+  await app.as(ROOT).sso.update({ ...about, client_id: 'another' });
+  await app.as(ROOT).sso.update({ ...about, client_id: provider.clientId });
+  await activate(app, connection);
+  const linked = await visitor.submit('/sso/link/', { password: DEMO_PASSWORD });
+
+  assert.is(linked.status, 403);
+  assert.is(await personOf(app, visitor), null);
+});
+
 logins('connects each identity once, in the browser that came back', async (fixture) => {
   const { provider } = fixture;
   provider.people.set('grace-1', { email: GRACE });

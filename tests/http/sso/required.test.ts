@@ -45,6 +45,22 @@ required('refuses the password reset of people who are connected', async (fixtur
   assert.match((await createVisitor(app).get(path)).text, 'Your organization requires single sign-on.');
 });
 
+required('lets people set a password whom only a provider of before knows', async (fixture) => {
+  const { app, provider } = fixture;
+  const email = 'of-before@acme.test';
+  await app.as(ACME).users.create({ email, send_email: false });
+  provider.people.set('of-before', { email });
+  await logInWithSso(fixture, { subject: 'of-before' });
+  await sql`update external_identities set issuer = 'https://before.example' where email = ${email}`.execute(
+    app.db(),
+  );
+  await app.as(ROOT).users.bulkUpdate({ emails: [email], action: 'send-password-link' });
+  const token =
+    new URL(await mailedPasswordPath(app, email), 'http://localhost').searchParams.get('token') ?? '';
+
+  await app.as(null).passwords.reset({ token, password: 'Violet-harbor-92-kite' });
+});
+
 required(
   'lets people who are not connected yet set the password with which they connect',
   async ({ app }) => {
