@@ -182,8 +182,10 @@ const INPUTS: Inputs = {
   'requests.approve': async (app, n) => ({ ...(await accessRequest(app, n)), reason: 'x' }),
   'requests.deny': accessRequest,
   'requests.withdraw': async (app) => {
-    // Superusers cannot ask, but may have asked before.
+    // Superusers cannot ask, but may have asked before, as members.
     const { rows } = await sql<{ id: number }>`
+      with joined as (insert into memberships (client_id, user_id)
+        select client_id, users.id from apps, users where apps.id = ${CHURN} and users.email = ${ROOT} on conflict do nothing)
       insert into access_requests (user_id, app_id, created_at)
       select id, ${CHURN}, now() from users where email = ${ROOT}
       on conflict (user_id, app_id) where status = 'pending' do update set reason = 'x' returning id`.execute(
