@@ -11,8 +11,8 @@ export type Context = {
   openServices: (confirmBeforeCommit?: ConfirmBeforeCommit) => Services;
   /** How long a call may take, in milliseconds. */
   timeLimitMs: number;
-  /** The caller, or null without valid credentials. Looked up on first use. */
-  authenticate: () => Promise<Actor | null>;
+  /** The caller, or null without valid credentials. Looked up on first use; `isFresh`: again, for calls that last. */
+  authenticate: (options?: { isFresh: boolean }) => Promise<Actor | null>;
   /** The problem to throw if `authenticate` returns null: it names the reason. */
   unauthenticated: () => Problem;
   /** The browser session, which login and logout change. */

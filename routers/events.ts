@@ -1,8 +1,14 @@
+import { tracked } from '@trpc/server';
 import { z } from 'zod';
+import { roleRequired } from '../src/lib/problems.ts';
+import type { Actor } from '../src/services/access/actor.ts';
+import { can, rolesThatMay } from '../src/services/access/permissions.ts';
 import { EVENT_TYPES } from '../src/services/audit/event-types.ts';
 import { contentOf } from '../src/services/events/event-content.ts';
+import { trpcErrorOf } from './middleware/errors.ts';
 import { routesOf } from './procedure-meta.ts';
 import { AnyObject, Id, Instant, InstantKey, LongIdKey, Output } from './schemas/fields.ts';
+import { streamOf } from './schemas/lists.ts';
 import { allowedTo, router } from './trpc.ts';
 
 const route = routesOf('Events');
@@ -44,8 +50,24 @@ const EventFilter = z
   })
   .prefault({});
 
+const EventStreamFilter = z
+  .object({
+    /** Separated by commas. */
+    types: EventTypes,
+    client: Id.optional(),
+    /** The id of the last event that you have read. Without it, the stream begins with the next event. */
+    cursor: LongIdKey.optional(),
+    /** As `cursor`, sent by clients that connect again: the header `Last-Event-ID`. */
+    lastEventId: z.coerce.number().pipe(LongIdKey).optional(),
+  })
+  .prefault({});
+
+const READERS = ['read-audit', 'poll-events'] as const;
+
+const mayRead = (actor: Actor): boolean => READERS.some((action) => can(actor, action));
+
 export const eventsRouter = router({
-  list: route(allowedTo('read-audit', 'poll-events'), 'GET', '/jb/events/', {
+  list: route(allowedTo(...READERS), 'GET', '/jb/events/', {
     summary: 'List events',
     description:
       'What happened, oldest first: the entries of the audit trail that you may see, as events. Call it again with the `id` of the last event as `cursor` to get the next ones: none is missed, whichever transactions end in which order. Without a `cursor`, begin with `from`.',
@@ -55,5 +77,28 @@ export const eventsRouter = router({
     .query(async ({ ctx, input }) => {
       const rows = await ctx.services.events.list(ctx.actor, input);
       return rows.map((row) => contentOf(row, ctx.actor));
+    }),
+
+  stream: route(allowedTo(...READERS), 'GET', '/jb/events/stream/', {
+    summary: 'Stream events',
+    description:
+      'The events of `GET /api/v1/jb/events/` as they happen, as server-sent events: each has its `id`, and the same JSON as `data`. A client that connects again sends the id of its last event as `Last-Event-ID` and misses nothing. What you may see is checked again before each event: the stream ends when you log out or lose the role. A comment is sent every 15 seconds. tRPC: a subscription, with `httpSubscriptionLink`.',
+    isEventStream: true,
+  })
+    .input(EventStreamFilter)
+    .output(streamOf(EventOutput))
+    .subscription(async function* ({ ctx, input: { lastEventId, ...filter }, signal }) {
+      const confirm = async (): Promise<Actor> => {
+        const actor = await ctx.authenticate({ isFresh: true });
+        if (!actor) throw trpcErrorOf(ctx.unauthenticated());
+        if (!mayRead(actor)) throw trpcErrorOf(roleRequired(rolesThatMay(...READERS)));
+        return actor;
+      };
+      const cursor = lastEventId ?? filter.cursor;
+      for await (const { row, actor } of ctx.services.events.follow(
+        { ...filter, cursor },
+        { confirm, signal },
+      ))
+        yield tracked(String(row.id), EventOutput.parse(contentOf(row, actor)));
     }),
 });

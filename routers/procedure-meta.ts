@@ -38,6 +38,8 @@ export type RestMeta = GuardMeta & {
   jsonOnly?: boolean;
   /** The content type of the file that the endpoint responds with. The procedure returns a `Download` to REST. */
   download?: string;
+  /** Responds with server-sent events. The procedure is a subscription, whose `lastEventId` is the header `Last-Event-ID`. */
+  isEventStream?: boolean;
   /** The response may contain tokens, links, or mails and pages with links. It is not compressed. */
   hasSecrets?: boolean;
   /** Response fields that change without a mutation. `If-Match` ignores them. */

@@ -15,12 +15,19 @@ import { type MiddlewareResult, withMutationGuards } from './middleware/mutation
 import { matchedQueryOf, type ProcedureMeta } from './procedure-meta.ts';
 import { transformer } from './schemas/transformer.ts';
 
+/** Of streams: below the timeouts of proxies, such as 60 s. */
+const HEARTBEAT_MS = 15_000;
+
 const t = initTRPC
   .context<Context>()
   .meta<OpenApiMeta<ProcedureMeta>>()
   .create({
     transformer,
     isDev: false,
+    sse: {
+      ping: { enabled: true, intervalMs: HEARTBEAT_MS },
+      client: { reconnectAfterInactivityMs: 3 * HEARTBEAT_MS },
+    },
     // Messages of other errors may quote libraries; those of a Problem are written for callers.
     errorFormatter: ({ shape, error }) => {
       const { code, status, message, fields, retryAfterSeconds } = problemOf(error);

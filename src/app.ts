@@ -26,13 +26,14 @@ import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
 import { createScheduler } from './server/scheduler.ts';
-import { createAudit, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
+import { createAudit, EVENT_CHANNEL, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
 import { createAuthentication } from './services/auth/authentication.ts';
 import { enqueuePolicyReminders } from './services/auth/factor-notices.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
 import { pruneRemovedUsage } from './services/clients/removals.ts';
 import { resumeErasures } from './services/data-rights/erasure-work.ts';
-import { maintainEvents } from './services/events/events.ts';
+import { createEventHub } from './services/events/event-hub.ts';
+import { maintainEvents } from './services/events/event-rows.ts';
 import { pruneEmbeds } from './services/gate/embeds.ts';
 import { createSigningKeys, JWKS_MAX_AGE_SECONDS } from './services/gate/signing-keys.ts';
 import { pruneTickets } from './services/gate/ticket-revocations.ts';
@@ -84,7 +85,7 @@ const ERASURES_LIMIT_MS = 55 * MINUTE_MS;
 export const createApp = async (deps: AppDeps) => {
   const { config, secretKey, logger, timeLimitMs = TIME_LIMIT_MS } = deps;
   const resources = await openResources(deps);
-  const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys } = resources;
+  const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys, eventHub } = resources;
   const mail = await createMailModule(resources);
   const tasks = { mails: mail.prune, ...maintenanceTasks(resources) };
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
@@ -144,9 +145,19 @@ export const createApp = async (deps: AppDeps) => {
       backups?.start();
     },
     ...drain,
+    announce: (): void => {
+      drain.announce();
+      void eventHub.close();
+    },
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
-      await Promise.all([drain.close(), mail.worker.stop(), scheduler.stop(), backups?.stop()]);
+      await Promise.all([
+        eventHub.close(),
+        drain.close(),
+        mail.worker.stop(),
+        scheduler.stop(),
+        backups?.stop(),
+      ]);
       databaseClock.stop();
       await orm.close(true);
     },
@@ -183,6 +194,18 @@ const openResources = async (deps: AppDeps) => {
       logger,
     }),
     links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
+    eventHub: createEventHub({
+      fork: () => orm.em.fork(),
+      listen: (onHeard) =>
+        listenToDatabase({
+          connection,
+          channel: EVENT_CHANNEL,
+          onHeard,
+          warn: (line) => logger.warn(line),
+          fallback: 'New events are found by polling, every 0.5 s.',
+        }),
+      logger,
+    }),
   };
 };
 
@@ -287,7 +310,13 @@ const createMailModule = async ({ config, connection, orm, links, clock, logger 
     outbox,
     mailer: hasServer ? await openMailer({ url: mailServerUrl, concurrency: MAILS_IN_FLIGHT }) : null,
     listen: (onHeard) =>
-      listenToDatabase({ connection, channel: MAIL_CHANNEL, onHeard, warn: (line) => logger.warn(line) }),
+      listenToDatabase({
+        connection,
+        channel: MAIL_CHANNEL,
+        onHeard,
+        warn: (line) => logger.warn(line),
+        fallback: 'New mail is found by polling, every 5 s.',
+      }),
     clock,
     logger,
   });

@@ -1,3 +1,4 @@
+import type { TrackedEnvelope } from '@trpc/server';
 import { z } from 'zod';
 import { ListStream, parseInstant, type RowEncoder, type TextRow } from '../../src/db/list-pages.ts';
 import { csvLine } from '../../src/lib/csv-line.ts';
@@ -33,6 +34,10 @@ export const pagesOf = <T extends z.ZodType>(item: T) =>
     .custom<AsyncIterable<z.output<T>[]> | ListStream>(isPages)
     .transform((pages) => pages as AsyncIterable<z.output<T>[]>)
     .meta({ pagesOf: item });
+
+/** The output of a subscription whose events can be continued by their ids. Each is parsed where it is yielded. */
+export const streamOf = <T extends z.ZodType>(_item: T) =>
+  z.custom<AsyncIterable<TrackedEnvelope<z.output<T>>>>(isAsyncIterable);
 
 /** The output of a download: a file for REST, which alone sets `isDownload`, and pages for all others. */
 export const downloadOf = <Page>() =>

@@ -3,6 +3,7 @@ import {
   httpBatchLink,
   httpBatchStreamLink,
   httpLink,
+  httpSubscriptionLink,
   type Operation,
   splitLink,
   type TRPCLink,
@@ -40,14 +41,14 @@ type Streamed = {
   }[keyof Outputs[Noun] & string];
 }[keyof Outputs & string];
 
-/** Calls that stream page by page. `satisfies` reports missing ones. */
+/** Calls that stream page by page. `satisfies` reports missing ones. A subscription has a link of its own. */
 const STREAMED_CALLS = {
   'usage.listByApp': true,
   'usage.listByUser': true,
   'usage.listByUserInAllApps': true,
   'users.export': true,
   'users.table': true,
-} satisfies Record<Streamed, true>;
+} satisfies Record<Exclude<Streamed, 'events.stream'>, true>;
 
 /** Within the default limits of proxies, such as 8 KiB including all headers. */
 const MAX_URL_LENGTH = 4000;
@@ -77,7 +78,7 @@ export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRoute
     maxItems: MAX_BATCH_SIZE,
     maxURLLength: MAX_URL_LENGTH,
   };
-  return splitLink({
+  const calls = splitLink({
     condition: isUnbatched,
     true: httpLink({
       ...common,
@@ -93,6 +94,11 @@ export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRoute
         false: httpBatchLink(batch),
       }),
     }),
+  });
+  return splitLink({
+    condition: ({ type }) => type === 'subscription',
+    true: httpSubscriptionLink({ url: common.url, transformer: superjson }),
+    false: calls,
   });
 };
 

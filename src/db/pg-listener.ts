@@ -22,6 +22,8 @@ type Options = {
   /** Called at each notification and after each connect, because notifications may have been missed. */
   onHeard: () => void;
   warn: (line: string) => void;
+  /** What the service does behind a pooler that does not deliver notifications. */
+  fallback: string;
   retryMs?: number;
 };
 
@@ -30,7 +32,7 @@ type Options = {
  * deliver notifications (PgBouncer in transaction mode), it warns once and stops.
  */
 export const listenToDatabase = (options: Options): Notifications => {
-  const { connection, channel, onHeard, warn, retryMs = RETRY_MS } = options;
+  const { connection, channel, onHeard, warn, fallback, retryMs = RETRY_MS } = options;
   const closing = new AbortController();
   let isLost = false;
   let isListening = false;
@@ -64,7 +66,8 @@ export const listenToDatabase = (options: Options): Notifications => {
     while (!closing.signal.aborted) {
       const cause: unknown = await listenOnce().catch((error: unknown) => error);
       if (closing.signal.aborted) return;
-      if (cause === NOT_DELIVERED) return warn(POOLED);
+      if (cause === NOT_DELIVERED)
+        return warn(`The connection pooler does not deliver notifications. ${fallback}`);
       if (!isLost)
         warn(
           `Notifications of the database do not arrive for now (${cause === undefined ? 'the connection ended' : reasonOf(cause)}).`,
@@ -86,8 +89,6 @@ export const listenToDatabase = (options: Options): Notifications => {
 };
 
 const NOT_DELIVERED = Symbol('notifications are not delivered');
-const POOLED =
-  'The connection pooler does not deliver notifications. New mail is found by polling, every 5 s.';
 
 /** Sends from another session: a pooler would deliver the listener's own by the session that it uses at that moment. */
 const isDelivered = async (client: pg.Client, connection: Connection, channel: string): Promise<boolean> => {

@@ -75,7 +75,9 @@ const drawAvatar = (letter: string): string => {
 const serveApiIndex = (app: FastifyInstance, { baseUrl }: ServicePathDeps): void => {
   app.get(API_INDEX, async (request, reply) => {
     const urls = restEndpoints()
-      .filter(({ method, input }) => method === 'GET' && input.safeParse({}).success)
+      .filter(
+        ({ type, method, input }) => type === 'query' && method === 'GET' && input.safeParse({}).success,
+      )
       // `/api/v1/jb/users/invitations/` → `users/invitations`
       .map(({ url }) => [url.slice(API_INDEX.length, -1).replace(/^(jb|hashr)\//, ''), baseUrl + url]);
     const index = { docs: `${baseUrl}/docs/`, openapi: baseUrl + OPENAPI_PATH, ...Object.fromEntries(urls) };

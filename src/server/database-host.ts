@@ -135,6 +135,6 @@ const RESERVED = 20;
 /** Computes the pool size of each worker and `max_connections` of the embedded server. */
 export const sizePools = (workers: number): { poolSize: number; serverSize: number } => ({
   poolSize: Math.max(MIN_POOL_SIZE, Math.min(MAX_POOL_SIZE, Math.floor(MAX_POOLED / workers))),
-  // Each worker has one more connection for LISTEN.
-  serverSize: Math.max(SERVER_DEFAULT, workers * (MIN_POOL_SIZE + 1) + RESERVED),
+  // Each worker has two more connections for LISTEN: for mails, and for streams of events.
+  serverSize: Math.max(SERVER_DEFAULT, workers * (MIN_POOL_SIZE + 2) + RESERVED),
 });

@@ -21,6 +21,7 @@ import type { SignedLinks } from './auth/signed-links.ts';
 import { createFactorSecrets } from './auth/totp.ts';
 import type { Environment } from './clients/sites.ts';
 import { createErasureKeys } from './data-rights/erasure-keys.ts';
+import type { EventHub } from './events/event-hub.ts';
 import { createOpeningLookup } from './gate/forward-auth.ts';
 import type { SigningKeys } from './gate/signing-keys.ts';
 import { createKeyedMutex, type Idempotency } from './idempotency/idempotency.ts';
@@ -81,6 +82,7 @@ export type ServiceDeps = SharedParts & {
   mailWriter: MailWriter;
   mailRoute: MailRoute;
   signingKeys: SigningKeys;
+  eventHub: EventHub;
   /** Public address of the service. */
   baseUrl: string;
   /** Template with `{slug}` or `{id}`, for apps that have no `launch_url`. */

@@ -65,6 +65,7 @@ hosts('read-write: the pool, migrations and notifications use the second host', 
   const orm = await openDatabase(connection);
   const notifications = listenToDatabase({
     connection,
+    fallback: '',
     channel: 'test',
     onHeard: () => {
       heard += 1;

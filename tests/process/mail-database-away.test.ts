@@ -135,6 +135,7 @@ const startPeer = async (onConnection: (socket: Socket) => void): Promise<Peer> 
 const listenTo = (port: number, warnings: string[]): Notifications =>
   listenToDatabase({
     connection: { host: '127.0.0.1', port, user: 'x', password: 'x', database: 'x' },
+    fallback: '',
     channel: 'x',
     onHeard: () => assert.unreachable(),
     warn: (line) => warnings.push(line),

@@ -74,11 +74,11 @@ contract('every alias has its own method and path', () => {
   assert.is(operationIds.size, endpoints.length);
 });
 
-contract('queries use GET and mutations other methods', () => {
-  for (const { method, type, procedure } of restEndpoints()) {
+contract('queries and subscriptions use GET, and mutations other methods', () => {
+  for (const { method, type, procedure, rest } of restEndpoints()) {
     // The replaced service makes the addresses of embeds with GET.
     const isQuery = method === 'GET' && procedure !== 'accessViews.embed';
-    assert.is(type, isQuery ? 'query' : 'mutation', procedure);
+    assert.is(type, rest.isEventStream ? 'subscription' : isQuery ? 'query' : 'mutation', procedure);
   }
 });
 

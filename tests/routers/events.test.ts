@@ -4,12 +4,8 @@ import { type Em, kysely } from '../../src/db/kysely.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { EVENT_TYPES } from '../../src/services/audit/event-types.ts';
-import {
-  type EventFilter,
-  maintainEvents,
-  publishEvents,
-  visibleEvents,
-} from '../../src/services/events/events.ts';
+import { maintainEvents, publishEvents } from '../../src/services/events/event-rows.ts';
+import { type EventFilter, visibleEvents } from '../../src/services/events/events.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import {
   ACME,

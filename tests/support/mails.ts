@@ -56,6 +56,7 @@ export const openWorker = (backend: Backend & { connection: Connection }, settin
     listen: (onHeard) =>
       listenToDatabase({
         connection: backend.connection,
+        fallback: '',
         channel: MAIL_CHANNEL,
         onHeard,
         warn: (line) => logger.warn(line),

@@ -3,7 +3,7 @@ import { negotiate } from '@fastify/accept-negotiator';
 import compress from '@fastify/compress';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { restEndpoints } from '../rest/endpoints.ts';
-import { isTrpcPath, mayContainSecrets, proceduresInPath } from '../trpc/trpc-protocol.ts';
+import { isSubscription, isTrpcPath, mayContainSecrets, proceduresInPath } from '../trpc/trpc-protocol.ts';
 
 /** Preferred first: zstd takes a third of the time of the others for the same size. */
 export const ENCODINGS = ['zstd', 'br', 'gzip'] as const;
@@ -87,7 +87,20 @@ const REFUSED = /(?<![\w*-])([\w*-]+)\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?=,|$)/g;
  * `ETag`, which identifies the uncompressed bytes; those are small.
  */
 const mayCompress = (request: FastifyRequest, reply: FastifyReply): boolean =>
-  COMPRESSIBLE_PATHS.test(request.url) && !reply.hasHeader('etag') && !isSecret(request);
+  COMPRESSIBLE_PATHS.test(request.url) &&
+  !reply.hasHeader('etag') &&
+  !isSecret(request) &&
+  !isEventStream(request);
+
+/** Each stream would hold the memory of a compressor, for short events. */
+const isEventStream = ({ url, routeOptions }: FastifyRequest): boolean =>
+  isTrpcPath(url) ? proceduresInPath(url).some(isSubscription) : streamPaths.has(routeOptions.url ?? '');
+
+const streamPaths = new Set(
+  restEndpoints()
+    .filter(({ rest }) => rest.isEventStream)
+    .map(({ url }) => url),
+);
 
 const COMPRESSIBLE_PATHS = /^\/(api|trpc|docs)\//;
 

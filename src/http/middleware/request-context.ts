@@ -86,7 +86,8 @@ const newContext = (request: FastifyRequest, deps: ContextDeps): Context => {
     openServices: (confirmBeforeCommit) => deps.openServices(origin, confirmBeforeCommit),
     inTransaction: (work, confirmBeforeCommit) => deps.inTransaction(origin, work, confirmBeforeCommit),
     timeLimitMs: deps.timeLimitMs,
-    authenticate: () => {
+    authenticate: ({ isFresh } = { isFresh: false }) => {
+      if (isFresh) request.state.caller = null;
       const found = lookUpCaller(request, deps);
       // The calls of a batch share the check, which records a refusal.
       if (!actor || found !== caller) {

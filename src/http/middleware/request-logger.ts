@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isFault, type Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { logFieldsOf } from '../../lib/tracing.ts';
+import { EVENT_STREAM_TYPE } from '../rest/negotiation.ts';
 
 const WITH_ACCESS_KEY = /^\/(?:v|api\/v1\/access_views|api\/v2\/accessviews)\/:key\//;
 /** In paths without a route. */
@@ -31,12 +32,14 @@ export const logResponses = (app: Pick<FastifyInstance, 'addHook' | 'log'>): voi
   // The line contains no secrets. Redaction would take a sixth of the memory of a request.
   const log = app.log.child({}, { redact: [] });
   app.addHook('onResponse', (request, reply, done) => {
-    telemetry.response.publish(() => ({
-      method: request.method,
-      route: request.routeOptions.url ?? 'none',
-      status: reply.statusCode,
-      seconds: reply.elapsedTime / 1000,
-    }));
+    // Streams last as long as their listeners want: they would spoil the durations of all others.
+    if (reply.getHeader('content-type') !== EVENT_STREAM_TYPE)
+      telemetry.response.publish(() => ({
+        method: request.method,
+        route: request.routeOptions.url ?? 'none',
+        status: reply.statusCode,
+        seconds: reply.elapsedTime / 1000,
+      }));
     log.info(
       {
         reqId: request.id,

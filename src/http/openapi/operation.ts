@@ -76,7 +76,9 @@ const parametersOf = (endpoint: Endpoint, { convert }: JsonSchemas): JsonSchema[
         ? dottedParameter(name)
         : { schema: convert(schemaOf(name), 'input') }),
     })),
-    ...(endpoint.method === 'GET' && !endpoint.rest.download ? [formatParameter(endpoint)] : []),
+    ...(endpoint.method === 'GET' && !endpoint.rest.download && !endpoint.rest.isEventStream
+      ? [formatParameter(endpoint)]
+      : []),
     ...headerParametersOf(endpoint),
   ];
 };

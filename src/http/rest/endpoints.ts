@@ -156,15 +156,20 @@ export const endpointOf = (procedure: string): Endpoint => {
   return endpoint;
 };
 
-/** Calls the procedure of an endpoint. @throws TRPCError */
-export const callEndpoint = ({ procedure, type }: Endpoint, ctx: Context, input: Record<string, unknown>) =>
+/** Calls the procedure of an endpoint. `signal` ends a subscription. @throws TRPCError */
+export const callEndpoint = (
+  { procedure, type }: Endpoint,
+  ctx: Context,
+  input: Record<string, unknown>,
+  signal?: AbortSignal,
+) =>
   callTRPCProcedure({
     router: appRouter,
     path: procedure,
     type,
     ctx,
     getRawInput: async () => input,
-    signal: undefined,
+    signal,
     batchIndex: 0,
   });
 

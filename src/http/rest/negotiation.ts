@@ -6,6 +6,7 @@ import type { Endpoint } from './endpoints.ts';
 /** The browsable page, which every response with a body can be shown as. The last choice, after the formats for programs. */
 export const HTML_TYPE = 'text/html';
 export const JSON_TYPE = 'application/json';
+export const EVENT_STREAM_TYPE = 'text/event-stream';
 /** Content types in the order in which the server prefers them. Add further formats here. */
 export const JSON_TYPES: readonly string[] = [JSON_TYPE, HTML_TYPE];
 const LIST_TYPES: readonly string[] = [JSON_TYPE, 'text/csv', HTML_TYPE];
@@ -106,6 +107,7 @@ export const formatNames = (types: readonly string[]): string[] =>
 /** The content types that an endpoint can respond with, the server's first choice first. */
 export const responseTypesOf = ({ rest, csv }: Pick<Endpoint, 'rest' | 'csv'>): readonly string[] => {
   if (rest.jsonOnly) return [JSON_TYPE];
+  if (rest.isEventStream) return [EVENT_STREAM_TYPE];
   if (rest.download !== undefined) return [rest.download];
   if (rest.responseTypes) return [...rest.responseTypes, HTML_TYPE];
   return csv ? LIST_TYPES : JSON_TYPES;

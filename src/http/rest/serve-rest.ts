@@ -5,6 +5,7 @@ import type { ListFormat } from '../../../routers/schemas/lists.ts';
 import { limitListInput, sendProblemResponse } from '../browsable/serve-browsable.ts';
 import { type ContextDeps, contextOf } from '../middleware/request-context.ts';
 import { callEndpoint, type Endpoint, restEndpoints } from './endpoints.ts';
+import { disconnectSignal, sendEventStream } from './event-stream.ts';
 import { isForm, parseBodiesAsBuffers, readBody, readInput } from './input.ts';
 import { refuseOtherMethods } from './methods.ts';
 import { HTML_TYPE, JSON_TYPE, responseTypeFor } from './negotiation.ts';
@@ -26,7 +27,10 @@ export const serveRest = async (app: FastifyInstance, deps: ContextDeps): Promis
       url: endpoint.url,
       ...(endpoint.rest.maxBodyBytes && { bodyLimit: endpoint.rest.maxBodyBytes }),
       onRequest: (_request, reply) => negotiateAndAuthenticate(endpoint, reply, deps),
-      handler: (_request, reply) => handleRequest(endpoint, reply, deps),
+      handler: (_request, reply) =>
+        endpoint.rest.isEventStream
+          ? handleStream(endpoint, reply, deps)
+          : handleRequest(endpoint, reply, deps),
     });
   }
   const urls = endpoints.map(({ url }) => url);
@@ -60,6 +64,22 @@ const handleRequest = async (endpoint: Endpoint, reply: FastifyReply, deps: Cont
   try {
     const result = await callEndpoint(endpoint, ctx, isPage ? limitListInput(endpoint, input) : input);
     return await sendResult(endpoint, reply, { content: contentOf(result), type, baseUrl: deps.baseUrl });
+  } catch (error) {
+    const problem = problemOf(error);
+    return sendProblemResponse(reply, problem, problem.fields && errors(problem.fields));
+  }
+};
+
+/** A client that connects again sends the id of the last event that it has got. */
+const handleStream = async (endpoint: Endpoint, reply: FastifyReply, deps: ContextDeps) => {
+  const { request } = reply;
+  const { 'last-event-id': lastEventId } = request.headers;
+  const query = { ...(request.query as object), ...(lastEventId && { lastEventId }) };
+  const { input, errors } = readInput(endpoint, { params: {}, query, body: undefined, isForm: false });
+  try {
+    const signal = disconnectSignal(reply);
+    const events = await callEndpoint(endpoint, contextOf(request, deps), input, signal);
+    return sendEventStream(reply, events as Parameters<typeof sendEventStream>[1]); // what a subscription returns
   } catch (error) {
     const problem = problemOf(error);
     return sendProblemResponse(reply, problem, problem.fields && errors(problem.fields));

@@ -4,7 +4,7 @@ import { appRouter } from '../../../routers/index.ts';
 import { trpcErrorOf } from '../../../routers/middleware/errors.ts';
 import type { ProcedureMeta } from '../../../routers/procedure-meta.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { addVary } from '../rest/negotiation.ts';
+import { addVary, EVENT_STREAM_TYPE } from '../rest/negotiation.ts';
 import { prepareProblem } from '../rest/problem-document.ts';
 
 const PREFIX = '/trpc/';
@@ -19,6 +19,9 @@ export const proceduresInPath = (url: string): string[] =>
 const procedures = appRouter._def.procedures as unknown as Record<string, AnyTRPCProcedure>;
 
 export const isQuery = (procedure: string): boolean => procedures[procedure]?._def.type === 'query';
+
+export const isSubscription = (procedure: string): boolean =>
+  procedures[procedure]?._def.type === 'subscription';
 
 /** Whether the procedure exists and requires credentials. */
 export const isProtected = (procedure: string): boolean => {
@@ -50,8 +53,9 @@ const addHeader = (reply: FastifyReply, name: string, value: string): void => {
   else reply.header(name, value);
 };
 
-/** `httpBatchStreamLink` receives each result of a batch as soon as it is available. */
-const isStreamed = ({ headers }: Response): boolean => headers.has('transfer-encoding');
+/** `httpBatchStreamLink` receives each result of a batch as soon as it is available, `httpSubscriptionLink` each event. */
+const isStreamed = ({ headers }: Response): boolean =>
+  headers.has('transfer-encoding') || headers.get('content-type') === EVENT_STREAM_TYPE;
 
 /**
  * Sends a failure that occurs before tRPC is called (rate limit, body limit) in tRPC's error format, which its links can parse:

@@ -251,6 +251,21 @@ export const auditEntryVisibleTo = (viewer: Roles): Condition => {
     : ofClients;
 };
 
+type Entry = { action: string; client_ids: readonly number[] };
+
+/** `auditEntryVisibleTo` of entries that were read. */
+export const auditEntrySeenBy = (viewer: Roles): ((entry: Entry) => boolean) => {
+  const clients = clientsWhere(viewer, 'read-audit');
+  if (clients === 'all') return () => true;
+  const mayPoll = can(viewer, 'poll-events');
+  const isOwn = (id: number) => clients.includes(id);
+  return ({ action, client_ids: ids }) =>
+    (mayPoll && action === 'app.clear-cache') ||
+    (ids.some(isOwn) && (ids.every(isOwn) || !ACCOUNT_ACTIONS.has(action)));
+};
+
+const ACCOUNT_ACTIONS: ReadonlySet<string> = new Set(ACCOUNT_ACTIVITY);
+
 /** Rows of a client whose entries in the audit trail the viewer may see. */
 export const clientAuditVisibleTo = (viewer: Roles, clientId: RawBuilder<number>): Condition =>
   isAllowedIn(clientId, viewer, 'read-audit', 'poll-events');

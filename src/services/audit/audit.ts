@@ -42,6 +42,9 @@ export const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
   'user.revoke-sessions',
 ];
 
+/** Notified by each transaction that records an entry. */
+export const EVENT_CHANNEL = 'events';
+
 const MAX_TEXT_LENGTH = 200;
 
 /** The request that caused a change; null for changes by the service or the command line. */
@@ -113,8 +116,9 @@ export const createAudit = (
         json_to_recordset(${JSON.stringify(rows)}::json) as event
           (action text, is_foreign boolean, actor text, actor_digest text, target text, target_digest text,
             clients int[], details json)
-      returning id)
-      insert into unpublished_events (entry_id) select id from recorded`.execute(kysely(tx));
+      returning id),
+      queued as (insert into unpublished_events (entry_id) select id from recorded)
+      select pg_notify(${EVENT_CHANNEL}, '')`.execute(kysely(tx));
   },
   withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
 });

@@ -1,7 +1,7 @@
 import type { Actor } from '../access/actor.ts';
 import { seesAuditOf } from '../audit/audit-trail.ts';
 import { type AuditAction, eventTypeOf } from '../audit/event-types.ts';
-import type { EventRow } from './events.ts';
+import type { EventRow } from './event-rows.ts';
 
 /** That of the shape of `data`. */
 const VERSION = 1;

@@ -1,12 +1,13 @@
-import { type InferResult, type Selectable, sql } from 'kysely';
-import type { Database } from '../../../entities/index.ts';
+import { sql } from 'kysely';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { can, clientsWhere } from '../access/permissions.ts';
-import { auditEntryVisibleTo, clientAuditVisibleTo } from '../access/visibility.ts';
-import { redactFor } from '../audit/audit-trail.ts';
+import { auditEntrySeenBy, auditEntryVisibleTo, clientAuditVisibleTo } from '../access/visibility.ts';
+import { redactFor, seesAuditOf } from '../audit/audit-trail.ts';
 import { type AuditAction, actionsOf } from '../audit/event-types.ts';
-import { deleteInBatches } from '../pruning.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import type { HeardEvent } from './event-hub.ts';
+import { BY_ID, type EventRow, eventRows, publishEvents } from './event-rows.ts';
 
 export type EventFilter = {
   /** Types of events. Default: all. */
@@ -19,12 +20,38 @@ export type EventFilter = {
   limit: number;
 };
 
+type Deps = Pick<UnitOfWork, 'em' | 'eventHub'>;
+
+type StreamFilter = Omit<EventFilter, 'from' | 'limit'>;
+
+/** The caller of a stream, looked up again while it runs. */
+type Caller = { confirm: () => Promise<Actor>; signal: AbortSignal | undefined };
+
 /** What has happened, for others to follow: the audit trail, oldest first. */
-export const createEvents = ({ em }: { em: Em }) => ({
+export const createEvents = ({ em, eventHub }: Deps) => ({
   /** The events that the actor may see after the cursor. All that was committed before the call is among them, or comes later. */
   list: async (actor: Actor, filter: EventFilter): Promise<EventRow[]> => {
     await publishEvents(em);
     return (await visibleEvents(em, actor, filter).execute()).map((row) => redactFor(actor, row));
+  },
+
+  /** The same events, as they happen. Without a cursor, those from now on. */
+  follow: (filter: StreamFilter, { confirm, signal }: Caller): AsyncGenerator<HeardEvent> => {
+    const { client } = filter;
+    const actions = filter.types && new Set<string>(actionsOf(filter.types));
+    const isWanted = ({ action, client_ids }: EventRow): boolean =>
+      (actions?.has(action) ?? true) && (client === undefined || client_ids.includes(client));
+    return eventHub.follow({
+      confirm,
+      signal,
+      cursor: filter.cursor,
+      seenBy: (actor) => {
+        if (client !== undefined && !seesAuditOf(actor, client)) return () => false;
+        const isSeen = auditEntrySeenBy(actor);
+        return (row) => isWanted(row) && isSeen(row);
+      },
+      list: (actor, cursor, limit) => visibleEvents(em, actor, { ...filter, cursor, limit }).execute(),
+    });
   },
 });
 
@@ -88,49 +115,4 @@ const eventsOfClients = (
       .orderBy('event.id')
       .limit(limit)
   );
-};
-
-/** Keeps PostgreSQL from reading entries by any index but that of their ids. */
-const BY_ID = sql`offset 0`;
-
-const eventRows = (em: Em, fence = sql``) =>
-  kysely(em)
-    .selectFrom('events')
-    .innerJoinLateral(
-      sql<
-        Selectable<Database['audit_entries']>
-      >`(select * from audit_entries where id = events.entry_id ${fence})`.as('audit_entries'),
-      (join) => join.onTrue(),
-    )
-    .select(['events.id', 'occurred_at', 'audit_entries.action', 'actor_email', 'target', 'client_ids'])
-    .select(['details', 'request_id', 'address'])
-    .orderBy('events.id');
-
-export type EventRow = InferResult<ReturnType<typeof eventRows>>[number];
-
-/** An arbitrary number that all instances share. */
-const PUBLISH_LOCK = 7_305_130_510;
-
-/**
- * Numbers the entries that were committed since the last call, in the order in which they were written. One transaction at a time, so that
- * no id becomes visible after a higher one.
- */
-export const publishEvents = async (em: Em): Promise<void> => {
-  const waiting = await sql<{ isWaiting: boolean }>`
-    select exists (select from unpublished_events) as "isWaiting"`.execute(kysely(em));
-  if (!waiting.rows[0]?.isWaiting) return;
-  await em.transactional(async (tx) => {
-    await sql`select pg_advisory_xact_lock(${PUBLISH_LOCK})`.execute(kysely(tx));
-    await sql`
-      with taken as (delete from unpublished_events returning entry_id)
-      insert into events (entry_id) select entry_id from taken order by entry_id`.execute(kysely(tx));
-  });
-};
-
-/** Publishes what no one has read yet, and deletes the events whose entries the audit trail no longer has. */
-export const maintainEvents = async (em: Em): Promise<void> => {
-  await publishEvents(em);
-  const oldest = sql`(select min(id) from audit_entries)`;
-  await deleteInBatches(em, 'events', sql`entry_id < ${oldest}`);
-  await deleteInBatches(em, 'event_clients', sql`event_id < (select min(id) from events)`);
 };

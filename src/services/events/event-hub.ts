@@ -1,0 +1,242 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Em } from '../../db/kysely.ts';
+import type { Notifications } from '../../db/pg-listener.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Actor } from '../access/actor.ts';
+import { canAllOf } from '../access/permissions.ts';
+import { redactFor } from '../audit/audit-trail.ts';
+import { type EventRow, eventRows, newestEventId, publishEvents } from './event-rows.ts';
+
+/** Events of this time are published together: 200 changes a second then cost 12 transactions instead of 200. */
+const GATHER_MS = 80;
+/** How often roles are read again while nothing happens, and events that no notification has announced. */
+const RECHECK_MS = 2_000;
+/** While notifications are unavailable. */
+const UNNOTIFIED_POLL_MS = 500;
+const RETRY_MS = 1_000;
+/** How long the connection stays open without a listener: most come back at once. */
+const IDLE_MS = 10_000;
+const BATCH = 1_000;
+const PAGE = 100;
+/** Events that wait for a slow listener, which then reads them from the database as fast as it can. */
+const MAX_WAITING = 1_000;
+
+/** An event, and the roles with which it is shown. */
+export type HeardEvent = { row: EventRow; actor: Actor };
+
+type Shown = { rows: EventRow[]; actor: Actor };
+
+type Listening = {
+  /** Looks the caller up. @throws Problem if they may not listen any more */
+  confirm: () => Promise<Actor>;
+  /** Whether an actor gets events: in memory what `list` decides in the database. */
+  seenBy: (actor: Actor) => (row: EventRow) => boolean;
+  list: (actor: Actor, cursor: number, limit: number) => Promise<EventRow[]>;
+  /** The id of the last event that was read. Default: that of the newest. */
+  cursor: number | undefined;
+  signal: AbortSignal | undefined;
+};
+
+type Listener = Pick<Listening, 'confirm' | 'seenBy'> & {
+  /** As of the last check. Null before the first. */
+  actor: Actor | null;
+  sees: (row: EventRow) => boolean;
+  /** Null while the listener is behind, and reads pages of the list. */
+  waiting: EventRow[] | null;
+  /** Why it ends. */
+  end: { cause: unknown } | null;
+  wake: () => void;
+};
+
+type Deps = {
+  fork: () => Em;
+  /** Starts to listen for new entries of the audit trail. */
+  listen: (onHeard: () => void) => Notifications;
+  logger: Pick<Logger, 'warn'>;
+};
+
+export type EventHub = ReturnType<typeof createEventHub>;
+
+/**
+ * Hands new events to the listeners of this process. While there are any, it publishes what was committed, reads it once, and decides in
+ * memory who sees it. The roles of a listener are read again before each delivery. One that is behind, because it continues at an earlier
+ * event, is slow, or has other roles now, lists what it sees after its last event, until it has caught up.
+ */
+export const createEventHub = ({ fork, listen, logger }: Deps) => {
+  const em = fork();
+  const listeners = new Set<Listener>();
+  const closing = new AbortController();
+  /** The last event that was handed out; null until it is known. */
+  let position: number | null = null;
+  let reading: Promise<void> | null = null;
+  let alarm = new AbortController();
+
+  const readNew = async (): Promise<void> => {
+    await publishEvents(em);
+    if (position === null) {
+      position = await newestEventId(em);
+      // They join after they have listed once more.
+      for (const { wake } of listeners) wake();
+    }
+    for (let isFull = true; isFull; ) {
+      const rows = await eventRows(em).where('events.id', '>', position).limit(BATCH).execute();
+      // Before the listeners are chosen: who joins from now on lists these events.
+      position = rows.at(-1)?.id ?? position;
+      await deliver(listeners, rows);
+      isFull = rows.length === BATCH;
+    }
+  };
+
+  const readUntilIdle = async (): Promise<void> => {
+    const notifications = listen(() => alarm.abort());
+    let [checkedAt, heardAt, isFailing] = [performance.now(), performance.now(), false];
+    const readOnce = async (): Promise<number> => {
+      try {
+        await readNew();
+        isFailing = false;
+      } catch (err) {
+        if (!isFailing) logger.warn({ err }, 'new events cannot be read; retrying');
+        isFailing = true;
+        return RETRY_MS;
+      }
+      if (performance.now() - checkedAt >= RECHECK_MS) {
+        await Promise.all([...listeners].map(check));
+        checkedAt = performance.now();
+      }
+      const recheckMs = Math.max(0, checkedAt + RECHECK_MS - performance.now());
+      return notifications.isListening() ? recheckMs : Math.min(UNNOTIFIED_POLL_MS, recheckMs);
+    };
+    while (!closing.signal.aborted && performance.now() - heardAt < IDLE_MS) {
+      alarm = new AbortController();
+      const waitMs = await readOnce();
+      await sleep(GATHER_MS, closing.signal);
+      await sleep(waitMs, alarm.signal);
+      if (listeners.size > 0) heardAt = performance.now();
+    }
+    position = null;
+    await notifications.close();
+  };
+
+  const startReading = (): void => {
+    if (closing.signal.aborted) return;
+    reading ??= readUntilIdle().finally(() => {
+      reading = null;
+      if (listeners.size > 0) startReading();
+    });
+  };
+
+  /** Joins before it lists: what is handed out meanwhile waits. */
+  const catchUp = async (listener: Listener, list: Listening['list'], cursor: number): Promise<Shown> => {
+    const actor = await listener.confirm();
+    setActor(listener, actor);
+    if (position !== null) listener.waiting = [];
+    const rows = await list(actor, cursor, PAGE);
+    if (rows.length === PAGE) listener.waiting = null;
+    return { rows, actor };
+  };
+
+  /** The events of a listener after its cursor, until its signal is aborted. @throws that of `confirm`, or an AbortError on `close` */
+  async function* follow({ list, signal, ...listening }: Listening): AsyncGenerator<HeardEvent> {
+    let alarm = Promise.withResolvers<void>();
+    const wake = () => alarm.resolve();
+    const listener: Listener = {
+      ...listening,
+      actor: null,
+      sees: () => false,
+      waiting: null,
+      end: null,
+      wake,
+    };
+    const leave = () => endListener(listener, null);
+    signal?.addEventListener('abort', leave);
+    listeners.add(listener);
+    startReading();
+    if (signal?.aborted) leave();
+    if (closing.signal.aborted) endListener(listener, closing.signal.reason);
+    try {
+      let cursor: number = listening.cursor ?? (await publishedUpTo(em));
+      while (!listener.end) {
+        alarm = Promise.withResolvers();
+        const { actor, waiting } = listener;
+        const next: Shown =
+          actor && waiting ? { rows: waiting, actor } : await catchUp(listener, list, cursor);
+        const isAll = next.rows.length < PAGE;
+        for (let row = next.rows.shift(); row; row = next.rows.shift()) {
+          // Other roles than those with which it was read may not see it.
+          if (listener.end || listener.actor !== next.actor) break;
+          if (row.id <= cursor) continue;
+          cursor = row.id;
+          yield { row: redactFor(next.actor, row), actor: next.actor };
+        }
+        const isWaiting = listener.waiting ? listener.waiting.length === 0 : isAll && position === null;
+        if (isWaiting && !listener.end) await alarm.promise;
+      }
+      if (listener.end.cause !== null) throw listener.end.cause;
+    } finally {
+      listeners.delete(listener);
+      signal?.removeEventListener('abort', leave);
+    }
+  }
+
+  return {
+    follow,
+    /** Ends all streams: their listeners continue at another instance, or after the restart. */
+    close: async (): Promise<void> => {
+      closing.abort();
+      alarm.abort();
+      for (const listener of listeners) endListener(listener, closing.signal.reason);
+      await reading;
+    },
+  };
+};
+
+const publishedUpTo = async (em: Em): Promise<number> => {
+  await publishEvents(em);
+  return newestEventId(em);
+};
+
+/** Ends early if the signal is aborted. */
+const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  pause(ms, undefined, { ref: false, signal }).catch(() => {});
+
+const endListener = (listener: Listener, cause: unknown): void => {
+  listener.end ??= { cause };
+  listener.wake();
+};
+
+const setActor = (listener: Listener, actor: Actor): void => {
+  listener.actor = actor;
+  listener.sees = listener.seenBy(actor);
+};
+
+const fallBehind = (listener: Listener): void => {
+  listener.waiting = null;
+  listener.wake();
+};
+
+/** Reads the roles of a listener again. With others, what it sees has changed. */
+const check = async (listener: Listener): Promise<void> => {
+  try {
+    const actor = await listener.confirm();
+    if (!listener.actor || hasSameRoles(actor, listener.actor)) return;
+    setActor(listener, actor);
+    fallBehind(listener);
+  } catch (error) {
+    endListener(listener, error);
+  }
+};
+
+const hasSameRoles = (actor: Actor, other: Actor): boolean =>
+  canAllOf(actor, other) && canAllOf(other, actor);
+
+const deliver = async (listeners: Iterable<Listener>, rows: readonly EventRow[]): Promise<void> => {
+  const concerned = [...listeners].filter(({ waiting, sees }) => waiting && rows.some(sees));
+  await Promise.all(concerned.map(check));
+  for (const listener of concerned) {
+    const { waiting, sees } = listener;
+    if (!waiting) continue;
+    waiting.push(...rows.filter(sees));
+    if (waiting.length > MAX_WAITING) fallBehind(listener);
+    else listener.wake();
+  }
+};

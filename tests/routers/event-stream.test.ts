@@ -1,0 +1,269 @@
+import { sql } from 'kysely';
+import * as assert from 'uvu/assert';
+import { systemClock } from '../../src/lib/clock.ts';
+import { type AuditEvent, createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
+import { newestEventId, publishEvents } from '../../src/services/events/event-rows.ts';
+import { rejectsWith } from '../support/rejects.ts';
+import {
+  ACME,
+  ADA,
+  appSuite,
+  EDSGER,
+  GLOBEX,
+  GRACE,
+  ROOT,
+  STAFF,
+  type TestApp,
+} from '../support/test-app.ts';
+import { until } from '../support/time.ts';
+
+const stream = appSuite('events.stream');
+
+type Input = { types?: string; client?: number; cursor?: number; lastEventId?: number };
+type Event = Awaited<ReturnType<ReturnType<TestApp['as']>['events']['list']>>[number];
+
+/** In-process, a subscription yields an id and the event. The type is that of clients. */
+const eventOf = (value: unknown): Event => (value as [string, Event])[1];
+
+/** Listens as a user, and keeps what arrives. */
+const listen = async (app: TestApp, reader: string, input: Input = {}) => {
+  const iterator = (await app.as(reader).events.stream(input))[Symbol.asyncIterator]();
+  const listener = { events: [] as Event[], problem: undefined as unknown, subjects: (): string[] => [] };
+  listener.subjects = () => listener.events.map(({ subject }) => subject);
+  const collect = async () => {
+    for (let next = await iterator.next(); !next.done; next = await iterator.next())
+      listener.events.push(eventOf(next.value));
+  };
+  collect().catch((error: unknown) => {
+    listener.problem = error;
+  });
+  return listener;
+};
+
+const record = (app: TestApp, ...events: Omit<AuditEvent, 'actor'>[]) =>
+  app.orm.em.fork().transactional((tx) =>
+    createAudit(NO_ORIGIN, systemClock).record(
+      tx,
+      events.map((event) => ({ actor: null, ...event }) as AuditEvent), // the type of one action
+    ),
+  );
+
+const imported = (app: TestApp, target: string, ...clients: number[]) =>
+  record(app, { action: 'user.import', target, clients });
+
+const lastId = async (app: TestApp): Promise<number> => {
+  await publishEvents(app.orm.em.fork());
+  return newestEventId(app.orm.em.fork());
+};
+
+const has = (listener: { subjects: () => string[] }, subject: string) =>
+  until(`an event about ${subject}`, () => listener.subjects().includes(subject));
+
+/** Listens to events from now on, which it gets as they happen. */
+const listenLive = async (app: TestApp, reader: string, client: number) => {
+  const listener = await listen(app, reader, { cursor: await lastId(app) });
+  await imported(app, 'begin', client);
+  await has(listener, 'begin');
+  return listener;
+};
+
+const setAdmin = (app: TestApp, email: string, client: number, isAdmin = true) =>
+  sql`insert into memberships (client_id, user_id, is_admin) select ${client}, id, ${isAdmin} from users where email = ${email}
+    on conflict (client_id, user_id) do update set is_admin = excluded.is_admin`.execute(app.db());
+
+stream('has events as they happen, with the data of the list', async ({ app }) => {
+  const cursor = await lastId(app);
+  const listener = await listenLive(app, ACME, 1);
+
+  await app.as(ACME).users.update({ email: GRACE, last_name: 'Murray', apps: [] });
+  await imported(app, 'end', 1);
+  await has(listener, 'end');
+
+  assert.equal(listener.events, await app.as(ACME).events.list({ cursor }));
+  assert.equal(
+    listener.events.map(({ type }) => type),
+    ['user.imported', 'user.updated', 'user.apps_changed', 'user.imported'],
+  );
+});
+
+stream('begins with the next event, or continues after one', async ({ app }) => {
+  const id = await lastId(app);
+  await imported(app, 'earlier', 1);
+  await lastId(app);
+  const fresh = await listen(app, ACME);
+  const resumed = await listen(app, ACME, { lastEventId: id, cursor: 1 });
+  const begun = await listen(app, ACME, { cursor: id });
+  await has(resumed, 'earlier');
+  // Its position is known once the others are up to date.
+  await has(begun, 'earlier');
+  await imported(app, 'later', 1);
+
+  await Promise.all([fresh, resumed, begun].map((listener) => has(listener, 'later')));
+
+  assert.equal(fresh.subjects(), ['later']);
+  assert.equal(resumed.subjects(), ['earlier', 'later']);
+  assert.equal(begun.subjects(), ['earlier', 'later']);
+});
+
+stream('is for those who may list events', async ({ app }) => {
+  for (const [reader, code] of [
+    [ADA, 'forbidden'],
+    [null, 'unauthenticated'],
+  ] as const)
+    await rejectsWith(app.as(reader).events.stream({}), code);
+});
+
+/** All that visibility depends on. */
+const KINDS: Omit<AuditEvent, 'actor'>[] = [[], [1], [2], [1, 2], [3], [1, 3]].flatMap((clients) => [
+  { action: 'user.import', target: 'imported', clients },
+  { action: 'login.fail', target: 'failed', clients },
+  { action: 'app.clear-cache', target: 'cleared', clients, details: { app_id: 'zylTKNVx' } },
+  { action: 'user.erase', target: 'erased', clients, details: { users: 1 } },
+  { action: 'user.update', target: 'updated', clients, details: { email: { from: 'a', to: 'b' } } },
+]);
+
+const FILTERS: Input[] = [
+  {},
+  { client: 1 },
+  { client: 2 },
+  { client: 3 },
+  { types: 'login.failed,app.cache_cleared' },
+  { types: 'user.updated,login.failed', client: 1 },
+];
+
+stream('shows each kind of person, with each filter, what the list shows them', async ({ app }) => {
+  const [both, staffAdmin] = [EDSGER, GRACE];
+  await setAdmin(app, both, 1);
+  await setAdmin(app, both, 2);
+  await setAdmin(app, staffAdmin, 2);
+  await app.db().updateTable('users').set({ is_staff: true }).where('email', '=', staffAdmin).execute();
+  const cursor = await lastId(app);
+  const readers = [ROOT, STAFF, ACME, GLOBEX, both, staffAdmin];
+  const cases = readers.flatMap((reader) => FILTERS.map((filter) => ({ reader, filter })));
+  const listeners = await Promise.all(
+    cases.map(({ reader, filter }) => listen(app, reader, { ...filter, cursor })),
+  );
+  const last = await listenLive(app, ROOT, 3);
+
+  await record(app, ...KINDS);
+  await imported(app, 'end', 3);
+  await has(last, 'end');
+
+  for (const [index, { reader, filter }] of cases.entries()) {
+    const listed = await app.as(reader).events.list({ ...filter, cursor, limit: 1_000 });
+    const { events } = listeners[index] ?? { events: [] };
+    await until('all events', () => events.length >= listed.length, 5_000).catch(() => {});
+    assert.equal(events, listed, `${reader} ${JSON.stringify(filter)}`);
+  }
+  await setAdmin(app, both, 1, false);
+});
+
+stream('ends without another event when the role is taken', async ({ app }) => {
+  const listener = await listenLive(app, GLOBEX, 2);
+  let isTaken = false;
+  const write = async () => {
+    for (let n = 0; n < 100; n += 1) await imported(app, isTaken ? 'secret' : 'open', 2);
+  };
+  const writing = write();
+  await has(listener, 'open');
+  await setAdmin(app, GLOBEX, 2, false);
+  isTaken = true;
+  await writing;
+  await imported(app, 'secret', 2);
+
+  await until('the end', () => listener.problem !== undefined);
+  await rejectsWith(Promise.reject(listener.problem), 'forbidden');
+  assert.not.ok(listener.subjects().includes('secret'));
+  await setAdmin(app, GLOBEX, 2);
+});
+
+stream('ends when the token is revoked, also if nothing happens', async ({ app }) => {
+  const listener = await listenLive(app, GLOBEX, 2);
+
+  await sql`delete from api_tokens where user_id = (select id from users where email = ${GLOBEX})`.execute(
+    app.db(),
+  );
+
+  await until('the end', () => listener.problem !== undefined);
+  await app.renewToken(GLOBEX);
+  await rejectsWith(Promise.reject(listener.problem), 'unauthenticated');
+});
+
+stream('narrows when a client is left, and widens with a new one', async ({ app }) => {
+  await setAdmin(app, EDSGER, 1);
+  await setAdmin(app, EDSGER, 2);
+  const listener = await listenLive(app, EDSGER, 1);
+
+  await setAdmin(app, EDSGER, 1, false);
+  await imported(app, 'of 1, not seen', 1);
+  await imported(app, 'of 2', 2);
+  await has(listener, 'of 2');
+  await setAdmin(app, EDSGER, 1);
+  await imported(app, 'of 1', 1);
+  await has(listener, 'of 1');
+
+  assert.not.ok(listener.subjects().includes('of 1, not seen'));
+});
+
+stream('bounds what waits for a slow listener, which misses nothing', async ({ app }) => {
+  const cursor = await lastId(app);
+  const iterator = (await app.as(ROOT).events.stream({ cursor }))[Symbol.asyncIterator]();
+  await imported(app, 'begin');
+  await iterator.next();
+  const events = (from: number) =>
+    Array.from({ length: 700 }, (_, n) => ({ action: 'user.import', target: `${from + n}` }) as const);
+  const fast = await listenLive(app, ROOT, 3);
+  for (const from of [0, 700, 1_400]) await record(app, ...events(from));
+  await has(fast, '2099');
+
+  const targets: string[] = [];
+  while (targets.at(-1) !== '2099') {
+    const { value } = await iterator.next();
+    targets.push(eventOf(value).subject);
+  }
+
+  assert.equal(
+    targets.filter((target) => target !== 'begin'),
+    Array.from({ length: 2_100 }, (_, n) => `${n}`),
+  );
+});
+
+stream('misses nothing when its connection to the database is lost', async ({ app }) => {
+  const listener = await listenLive(app, ACME, 1);
+  const end = sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name like '% notifications'`;
+
+  await end.execute(app.db());
+  await imported(app, 'during the outage', 1);
+  await has(listener, 'during the outage');
+  await end.execute(app.db());
+  await imported(app, 'after it', 1);
+
+  await has(listener, 'after it');
+});
+
+stream('has one connection for all listeners', async ({ app }) => {
+  for (let count = 0; count < 30; count += 1) await listen(app, ACME);
+  await listenLive(app, ACME, 1);
+  const countConnections = async () => {
+    const { rows } = await sql`select from pg_stat_activity
+      where datname = current_database() and application_name like '% notifications'`.execute(app.db());
+    return rows.length;
+  };
+
+  // Another one checks that notifications arrive.
+  await until('one connection', async () => (await countConnections()) === 1);
+  await imported(app, 'heard', 1);
+  assert.is(await countConnections(), 1);
+});
+
+stream('ends at a shutdown, so that its listeners connect again', async ({ app }) => {
+  const listener = await listenLive(app, ACME, 1);
+
+  app.announce();
+
+  await until('the end', () => listener.problem !== undefined);
+  assert.is((listener.problem as Error).name, 'AbortError');
+});
+
+stream.run();
