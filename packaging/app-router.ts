@@ -1,4 +1,9 @@
-import type { TRPCBuiltRouter, TRPCMutationProcedure, TRPCQueryProcedure } from '@trpc/server';
+import type {
+  TRPCBuiltRouter,
+  TRPCMutationProcedure,
+  TRPCQueryProcedure,
+  TRPCSubscriptionProcedure,
+} from '@trpc/server';
 import type { resolved } from './procedures.ts';
 
 type Resolved = typeof resolved;
@@ -9,7 +14,9 @@ type ProcedureOf<Call> = Call extends { type: 'query'; input: infer Input; outpu
   ? TRPCQueryProcedure<{ input: Input; output: Output; meta: object }>
   : Call extends { type: 'mutation'; input: infer Input; output: infer Output }
     ? TRPCMutationProcedure<{ input: Input; output: Output; meta: object }>
-    : never;
+    : Call extends { type: 'subscription'; input: infer Input; output: infer Output }
+      ? TRPCSubscriptionProcedure<{ input: Input; output: Output; meta: object }>
+      : never;
 
 /** An interface, so that compiler errors show its name. */
 export interface StewardErrorShape extends ErrorShape {}

@@ -58,7 +58,7 @@ const EventStreamFilter = z
     /** The id of the last event that you have read. Without it, the stream begins with the next event. */
     cursor: LongIdKey.optional(),
     /** As `cursor`, sent by clients that connect again: the header `Last-Event-ID`. */
-    lastEventId: z.coerce.number().pipe(LongIdKey).optional(),
+    lastEventId: z.coerce.number<string | number>().pipe(LongIdKey).optional(),
   })
   .prefault({});
 
