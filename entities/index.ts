@@ -29,6 +29,7 @@ import {
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
 import { UsageAppDay, UsageDay, UsageEntry, UsageStackDay, UsageWindow } from './usage.ts';
 import { UserSchema } from './user.ts';
+import { WebhookDelivery, WebhookSchema } from './webhook.ts';
 
 /**
  * All entities of the ORM.
@@ -90,6 +91,8 @@ export const entities = [
   LaunchCode,
   SigningKey,
   TicketRevocation,
+  WebhookSchema,
+  WebhookDelivery,
 ];
 
 /** The same tables for Kysely: table names and column types come from the entities. */

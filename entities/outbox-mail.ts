@@ -6,6 +6,7 @@ import { PasswordLink } from './credentials.ts';
 import { EmailChange } from './email-change.ts';
 import { Invitation } from './invitation.ts';
 import { User } from './user.ts';
+import { WebhookSchema } from './webhook.ts';
 
 export const MAIL_KINDS = [
   'invitation',
@@ -29,6 +30,7 @@ export const MAIL_KINDS = [
   'second-factor-reminder',
   'password-renewal',
   'identity-linked',
+  'webhook-disabled',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 
@@ -53,9 +55,15 @@ export const OutboxMailSchema = defineEntity({
     { properties: ['recipient', 'id'] },
     { properties: ['client', 'id'] },
     // Null in most mails.
-    ...['user_id', 'password_link_id', 'email_change_id', 'access_request_id', 'last_attempt_at'].map(
-      (column) =>
-        index(`outbox_mails_${column}_index`, `outbox_mails (${column}) where ${column} is not null`),
+    ...[
+      'user_id',
+      'password_link_id',
+      'email_change_id',
+      'access_request_id',
+      'webhook_id',
+      'last_attempt_at',
+    ].map((column) =>
+      index(`outbox_mails_${column}_index`, `outbox_mails (${column}) where ${column} is not null`),
     ),
     uniqueIndex(
       'outbox_mails_operation',
@@ -85,6 +93,7 @@ export const OutboxMailSchema = defineEntity({
     emailChange: () => p.manyToOne(EmailChange).nullable().deleteRule('set null').updateRule('no action'),
     accessRequest: () =>
       p.manyToOne(AccessRequestSchema).nullable().deleteRule('set null').updateRule('no action'),
+    webhook: () => p.manyToOne(WebhookSchema).nullable().deleteRule('set null').updateRule('no action'),
     /** The bulk request that caused the mail. It mails each person once, also if it is repeated. Without a foreign key. */
     operationId: p.uuid().nullable(),
     /** Network address of the request that caused the mail, if the mail mentions it. */

@@ -13,7 +13,7 @@ import { allowedTo, router } from './trpc.ts';
 
 const route = routesOf('Events');
 
-const EventType = z.enum(EVENT_TYPES.map(({ type }) => type));
+export const EventType = z.enum(EVENT_TYPES.map(({ type }) => type));
 
 const EventOutput = Output('Event', {
   /** Grows with each event. */

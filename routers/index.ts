@@ -24,6 +24,7 @@ import { tokensRouter } from './tokens.ts';
 import { createCallerFactory, router } from './trpc.ts';
 import { usageRouter } from './usage.ts';
 import { rolesRouter, usersRouter } from './users.ts';
+import { webhooksRouter } from './webhooks.ts';
 
 export const appRouter = router({
   tokens: tokensRouter,
@@ -50,6 +51,7 @@ export const appRouter = router({
   environment: environmentRouter,
   audit: auditRouter,
   events: eventsRouter,
+  webhooks: webhooksRouter,
   mail: mailRouter,
   operations: operationsRouter,
   access: accessRouter,

@@ -22,6 +22,7 @@ import { createDrain, createRequestQueues } from './http/connections.ts';
 import type { InTransaction } from './http/middleware/request-context.ts';
 import { createServer } from './http/server.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from './lib/clock.ts';
+import { createGuardedFetch } from './lib/guarded-fetch.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
@@ -55,6 +56,13 @@ import { recheckDomains } from './services/sso/domains.ts';
 import { createSharedParts, type ServiceDeps } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
 import { pruneGrants } from './services/users/grants.ts';
+import { createDeliveryQueue } from './services/webhooks/delivery-queue.ts';
+import {
+  createSender,
+  createWebhookSecrets,
+  MAX_RESPONSE_BYTES,
+} from './services/webhooks/standard-webhooks.ts';
+import { createWebhookWorker } from './services/webhooks/webhook-worker.ts';
 
 type AppDeps = {
   config: Config;
@@ -87,7 +95,8 @@ export const createApp = async (deps: AppDeps) => {
   const resources = await openResources(deps);
   const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys, eventHub } = resources;
   const mail = await createMailModule(resources);
-  const tasks = { mails: mail.prune, ...maintenanceTasks(resources) };
+  const webhooks = createWebhookModule(resources);
+  const tasks = { mails: mail.prune, webhooks: webhooks.prune, ...maintenanceTasks(resources) };
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
   const { openServices, openAuthentication, inTransaction } = createServiceFactories(resources, {
     ...mail,
@@ -136,11 +145,14 @@ export const createApp = async (deps: AppDeps) => {
     openServices,
     inTransaction,
     mailWorker: mail.worker,
+    webhookWorker: webhooks.worker,
+    pruneWebhooks: webhooks.prune,
     /** Null: none are scheduled. */
     backupIntervalSeconds: config.backup.target ? (config.backup.intervalHours * HOUR_MS) / 1000 : null,
-    /** Starts sending mails and the scheduled tasks. */
+    /** Starts sending mails and events, and the scheduled tasks. */
     startBackgroundWork: (): void => {
       mail.worker.start();
+      webhooks.worker.start();
       scheduler.start();
       backups?.start();
     },
@@ -151,13 +163,8 @@ export const createApp = async (deps: AppDeps) => {
     },
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
-      await Promise.all([
-        eventHub.close(),
-        drain.close(),
-        mail.worker.stop(),
-        scheduler.stop(),
-        backups?.stop(),
-      ]);
+      const workers = [mail.worker.stop(), webhooks.worker.stop(), scheduler.stop(), backups?.stop()];
+      await Promise.all([eventHub.close(), drain.close(), ...workers]);
       databaseClock.stop();
       await orm.close(true);
     },
@@ -193,6 +200,12 @@ const openResources = async (deps: AppDeps) => {
       clock: clock ?? databaseClock,
       logger,
     }),
+    sendMessage: createSender(
+      createGuardedFetch({
+        ...{ allowsPrivate: config.webhookPrivateNetworks, timeoutMs: WEBHOOK_TIMEOUT_MS },
+        ...{ maxBytes: MAX_RESPONSE_BYTES, truncates: true },
+      }),
+    ),
     links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
     eventHub: createEventHub({
       fork: () => orm.em.fork(),
@@ -327,6 +340,28 @@ const createMailModule = async ({ config, connection, orm, links, clock, logger 
     /** Deletes old mails. Call it periodically. */
     prune: (): Promise<void> => outbox.prune({ isSent: hasServer }),
   };
+};
+
+const WEBHOOK_TIMEOUT_MS = 10_000;
+
+/** The worker that delivers events to webhooks. */
+const createWebhookModule = ({ connection, secretKey, orm, clock, logger, sendMessage }: Resources) => {
+  const queue = createDeliveryQueue({ em: orm.em, clock, secrets: createWebhookSecrets(secretKey) });
+  const worker = createWebhookWorker({
+    queue,
+    send: sendMessage,
+    listen: (onHeard) =>
+      listenToDatabase({
+        connection,
+        channel: EVENT_CHANNEL,
+        onHeard,
+        warn: (line) => logger.warn(line),
+        fallback: 'Events are delivered to webhooks by polling, every 5 s.',
+      }),
+    clock,
+    logger,
+  });
+  return { worker, prune: queue.prune };
 };
 
 /** How often to look whether a backup is due. */

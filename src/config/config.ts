@@ -72,6 +72,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     dnsServers: read.DNS_SERVERS,
     /** Whether identity providers may be in private networks. */
     ssoPrivateNetworks: read.SSO_PRIVATE_NETWORKS,
+    webhookPrivateNetworks: read.WEBHOOK_PRIVATE_NETWORKS,
     ticketSeconds: read.TICKET_SECONDS,
     signingKeyDays: read.SIGNING_KEY_DAYS,
     staffSecondFactor: read.STAFF_SECOND_FACTOR,

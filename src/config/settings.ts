@@ -118,6 +118,9 @@ export const Settings = z.object({
   SSO_PRIVATE_NETWORKS: flag(false).describe(
     '`1` allows identity providers in private networks, and with `http://`: see [sso.md](sso.md)',
   ),
+  WEBHOOK_PRIVATE_NETWORKS: flag(false).describe(
+    '`1` allows webhooks to addresses in private networks, and with `http://`: see [webhooks.md](webhooks.md)',
+  ),
   TICKET_SECONDS: wholeNumber(60, MAX_TICKET_SECONDS, 120).describe(
     'Lifetime of a ticket, with which an app knows who opens it: see [tickets.md](tickets.md)',
   ),

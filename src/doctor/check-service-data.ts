@@ -10,6 +10,8 @@ import { countUnreadableFactors } from '../services/auth/totp.ts';
 import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { countUnreadableConnections } from '../services/sso/connections.ts';
+import { createWebhookSecrets } from '../services/webhooks/standard-webhooks.ts';
+import { countUnreadableWebhooks } from '../services/webhooks/webhooks.ts';
 import { judgeStoredTimes } from './database-findings.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -58,10 +60,12 @@ const checkSecrets = async (em: Em, config: Config, now: Date): Promise<Finding[
   const keys = rateKeys(await readSigningKeys(em, secretKey), now);
   const unreadableFactors = await countUnreadableFactors(em, secretKey);
   const unreadableConnections = await countUnreadableConnections(em, secretKey);
+  const unreadableWebhooks = await countUnreadableWebhooks(em, createWebhookSecrets(secretKey));
   return [
     judgeSigningKeys(keys, now, config.signingKeyDays),
     ...(unreadableFactors > 0 ? [judgeSecondFactors(unreadableFactors)] : []),
     ...(unreadableConnections > 0 ? [judgeConnections(unreadableConnections)] : []),
+    ...(unreadableWebhooks > 0 ? [judgeWebhooks(unreadableWebhooks)] : []),
   ];
 };
 
@@ -75,6 +79,12 @@ const judgeConnections = (unreadable: number): Finding =>
   findingsOf('single sign-on').warning(
     `Connections whose secret SECRET_KEY does not decrypt: ${unreadable}.`,
     'Restore the SECRET_KEY that they were stored with, or enter their secrets again.',
+  );
+
+const judgeWebhooks = (unreadable: number): Finding =>
+  findingsOf('webhooks').warning(
+    `Webhooks whose secret SECRET_KEY does not decrypt: ${unreadable}.`,
+    'Restore the SECRET_KEY that they were stored with, or rotate their secrets.',
   );
 
 /** Null if it is missing or cannot be used, which the check of the secret key reports. */

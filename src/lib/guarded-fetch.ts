@@ -10,6 +10,8 @@ type Options = {
   allowsPrivate: boolean;
   timeoutMs: number;
   maxBytes: number;
+  /** Whether the rest of a longer response is left unread. Otherwise it is no answer. */
+  truncates?: boolean;
 };
 
 /** What callers of `fetch` pass that this one takes. */
@@ -34,7 +36,7 @@ export type GuardedFetch = ReturnType<typeof createGuardedFetch>;
  * @throws FetchError without an answer
  */
 export const createGuardedFetch =
-  ({ allowsPrivate, timeoutMs, maxBytes }: Options) =>
+  ({ allowsPrivate, timeoutMs, maxBytes, truncates = false }: Options) =>
   async (input: string | URL, { method = 'GET', headers, body, signal }: Init = {}): Promise<Response> => {
     const url = new URL(input);
     if (url.protocol !== 'https:' && !(allowsPrivate && url.protocol === 'http:'))
@@ -60,7 +62,7 @@ export const createGuardedFetch =
       sent.once('response', resolve).once('error', reject).end(text);
     }).catch(rethrow);
     const status = response.statusCode ?? 0;
-    const content = await readBody(response, maxBytes).catch(rethrow);
+    const content = await readBody(response, maxBytes, truncates).catch(rethrow);
     return new Response(NULL_BODY_STATUSES.has(status) ? null : content, {
       status,
       headers: Object.entries(response.headers).flatMap(([name, values]) =>
@@ -75,16 +77,21 @@ const rethrow = (error: unknown): never => {
   throw error instanceof FetchError ? error : new FetchError(reasonOf(error), { cause: error });
 };
 
-const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> => {
+const readBody = async (
+  response: IncomingMessage,
+  maxBytes: number,
+  truncates: boolean,
+): Promise<Uint8Array<ArrayBuffer>> => {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response) {
     size += chunk.length;
     // Leaving the loop destroys the response.
-    if (size > maxBytes) throw new FetchError(`The response has more than ${maxBytes} bytes.`);
+    if (size > maxBytes && !truncates) throw new FetchError(`The response has more than ${maxBytes} bytes.`);
     chunks.push(chunk);
+    if (size > maxBytes) break;
   }
-  return new Uint8Array(Buffer.concat(chunks));
+  return new Uint8Array(Buffer.concat(chunks).subarray(0, maxBytes));
 };
 
 /** Whether an IP address is one of the public internet: not private, loopback, link-local, reserved or one that embeds another. */

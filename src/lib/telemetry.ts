@@ -54,6 +54,8 @@ export const telemetry = {
   delivery: eventChannel<{ outcome: 'taken' } | { outcome: 'failed' | 'refused'; cause: DeliveryFailure }>(
     'delivery',
   ),
+  /** An attempt to deliver an event to a webhook. */
+  webhook: eventChannel<{ outcome: 'delivered' | 'failed' }>('webhook'),
   /** Usage entries recorded. */
   usage: eventChannel<{ inserted: number; duplicates: number }>('usage'),
   /** A run of a scheduled task. */

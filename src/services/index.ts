@@ -66,6 +66,8 @@ import { createRoles } from './users/roles.ts';
 import { createUserCreation } from './users/user-creation.ts';
 import { createProfiles, createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
+import { createWebhookDeliveries } from './webhooks/deliveries.ts';
+import { createWebhooks } from './webhooks/webhooks.ts';
 
 const createUnit = (em: Em, deps: ServiceDeps, origin: Origin): UnitOfWork => {
   const unit: UnitOfWork = {
@@ -141,6 +143,8 @@ const factories = {
   environment: createEnvironment,
   auditTrail: createAuditTrail,
   events: createEvents,
+  webhooks: createWebhooks,
+  webhookDeliveries: createWebhookDeliveries,
   refusals: createRefusals,
   mails: createMails,
   attention: createAttention,

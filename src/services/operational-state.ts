@@ -5,6 +5,7 @@ import { findLastGood } from './backups/backup-history.ts';
 import { isDueTooLate } from './mail/outbox-claims.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
 import { dayOf, isFutureWindow } from './usage/usage-windows.ts';
+import { isWaiting } from './webhooks/fan-out.ts';
 
 /** Of the last good backup, and the failures since; null before the first. */
 const readBackups = async (em: Em, now: Date) => {
@@ -39,13 +40,18 @@ const countFutureTimes = async (em: Em, now: Date): Promise<number> => {
 /** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
 export const readOperationalState = async (em: Em, now: Date) => {
   const isUnsent = condition`sent_at is null and failed_at is null`;
-  const { unsent, oldest, erasures } = await kysely(em)
+  const { unsent, oldest, deliveries, oldestDelivery, erasures } = await kysely(em)
     .selectNoFrom(({ selectFrom }) => [
       countIn('outbox_mails', isUnsent).as('unsent'),
       selectFrom('outbox_mails')
         .select(({ fn }) => fn.min('created_at').as('oldest'))
         .where(isUnsent)
         .as('oldest'),
+      countIn('webhook_deliveries', isWaiting('webhook_deliveries')).as('deliveries'),
+      selectFrom('webhook_deliveries')
+        .select(({ fn }) => fn.min('queued_at').as('oldest'))
+        .where(isWaiting('webhook_deliveries'))
+        .as('oldestDelivery'),
       countIn('erasures', condition`finished_at is null`).as('erasures'),
     ])
     .executeTakeFirstOrThrow();
@@ -53,6 +59,8 @@ export const readOperationalState = async (em: Em, now: Date) => {
   const months = await logMonths(em);
   return {
     unsentMails: unsent,
+    waitingDeliveries: deliveries,
+    oldestWaitingDeliverySeconds: oldestDelivery ? secondsSince(oldestDelivery, now) : 0,
     unfinishedErasures: erasures,
     oldestUnsentMailSeconds: oldest ? secondsSince(oldest, now) : 0,
     ...(await readBackups(em, now)),

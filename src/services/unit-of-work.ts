@@ -34,6 +34,7 @@ import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { EMAIL_CHANGE_LIMIT } from './users/email-changes.ts';
 import { DUPLICATE_LIMIT } from './users/user-creation.ts';
 import { createAnyUserLoader } from './users/user-rows.ts';
+import { createWebhookSecrets, type SendMessage } from './webhooks/standard-webhooks.ts';
 
 type SharedDeps = {
   pool: DatabasePool;
@@ -54,6 +55,7 @@ export const createSharedParts = ({ pool, fork, secretKey }: SharedDeps) => {
     factorSecrets: createFactorSecrets(secretKey),
     passkeyChallenges: createPasskeyChallenges(secretKey),
     connectionSecrets: createConnectionSecrets(secretKey),
+    webhookSecrets: createWebhookSecrets(secretKey),
     loginConcurrency: createLoginConcurrency(),
     anonymousLimits: createAnonymousLimits(pool),
     refusalLimit: createRefusalLimit(),
@@ -78,6 +80,9 @@ export type ServiceDeps = SharedParts & {
   store: PackageStore;
   identityProvider: IdentityProvider;
   readTxtRecords: ReadTxtRecords;
+  sendMessage: SendMessage;
+  /** Whether webhooks may be in private networks. */
+  webhookPrivateNetworks: boolean;
   links: SignedLinks;
   mailWriter: MailWriter;
   mailRoute: MailRoute;

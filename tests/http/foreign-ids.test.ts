@@ -49,6 +49,8 @@ const BODIES: Record<string, unknown> = {
   'roles.setClientAdmin': { is_admin: true },
   'apps.previewMaintenance': { maintenance_message: '' },
   'access.update': { cells: [{ email: EDSGER, app_id: 'Hb7cW2ke', granted: true }] },
+  'webhooks.create': { url: 'https://hooks.test/' },
+  'webhooks.replay': { event: 1 },
   'savedFilters.replace': { stack_id: 'a0a91e46', hash: 'free', name: 'x' },
 };
 
@@ -97,6 +99,7 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
   const provider = { name: 'Globex', issuer: 'https://login.globex.test', client_id: 'steward' };
   const connection = await app.as(GLOBEX).sso.create({ id: 2, ...provider });
   const domain = await app.as(GLOBEX).domains.add({ id: 2, domain: 'globex.test' });
+  const webhook = await app.as(GLOBEX).webhooks.create({ url: 'https://hooks.globex.test/', client: 2 });
   const identity = {
     connection_id: connection.id,
     user_id,
@@ -122,6 +125,7 @@ const makeThings = async (app: TestApp): Promise<Ids> => {
     connection_id: [String(connection.id), MISSING_ID],
     domain_id: [String(domain.id), MISSING_ID],
     identity_id: [String(linked.id), MISSING_ID],
+    'webhooks id': [String(webhook.id), MISSING_ID],
     'requests id': [String(request.id), MISSING_ID],
     'operations id': [operation, '3b241101-e2bb-4255-8caf-4136c566a962'],
     'invitations id': [String(invitation?.id), MISSING_ID],

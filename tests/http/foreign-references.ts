@@ -64,6 +64,12 @@ export const REFERENCES: { line: string; of: readonly [string, string]; body?: u
   { line: 'GET /jb/invitations/?page=1&status=all&search=ID', of: [GUEST, 'unknown@globex.test'] },
   { line: 'GET /jb/mails/?page=1&client=ID', of: ['2', MISSING_ID] },
   { line: 'GET /jb/audit/?page=1&client=ID', of: ['2', MISSING_ID] },
+  { line: 'GET /jb/webhooks/?client=ID', of: ['2', MISSING_ID] },
+  {
+    line: 'POST /jb/webhooks/',
+    of: ['2', MISSING_ID],
+    body: { url: 'https://hooks.test/', client: 'ID' },
+  },
   { line: 'GET /jb/events/?client=ID', of: ['2', MISSING_ID] },
   { line: 'GET /jb/audit/?page=1&target=ID', of: ['of@globex.test', 'unknown@globex.test'] },
   { line: 'GET /jb/audit/?page=1&actor=ID', of: ['of@globex.test', 'unknown@globex.test'] },

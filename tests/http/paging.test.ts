@@ -47,6 +47,7 @@ const CURSOR_KEYS: Record<string, string> = {
   'accessViews.list': 'key',
   'users.list': 'email',
   'usage.idleUsers': 'email',
+  'webhooks.deliveries': 'event',
   'clients.users': 'email',
   'savedFilters.list': 'hash',
   'savedFilters.listByStack': 'hash',

@@ -103,6 +103,8 @@ guarded('reads no more than the limit, also of an endless response', async () =>
     },
     async (url) => {
       assert.match(await failureOf(createGuardedFetch(OPTIONS)(url)), 'more than 1000 bytes');
+      const beginning = await createGuardedFetch({ ...OPTIONS, truncates: true })(url);
+      assert.is((await beginning.text()).length, 1_000);
     },
   );
 });

@@ -61,6 +61,13 @@ const domain = async (app: TestApp, n: number) => {
   return { id: 1, domain_id: id };
 };
 
+/** Of the installation, whose test needs no receiver. */
+const webhook = async (app: TestApp) => {
+  await sql`delete from webhooks`.execute(app.db());
+  const { id } = await app.as(ROOT).webhooks.create({ url: 'http://127.0.0.1:9/' });
+  return { id };
+};
+
 const closedApp = async (app: TestApp, n: number): Promise<string> => {
   const id = `lost${String(n).padStart(4, '0')}`;
   await sql`insert into apps (id, client_id, slug, label, in_maintenance, created_at)
@@ -273,6 +280,16 @@ const INPUTS: Inputs = {
   'domains.verify': domain,
   'domains.vouch': domain,
   'domains.remove': domain,
+  'webhooks.create': async (app) => {
+    // Otherwise the call publishes what others have changed before.
+    await app.as(ROOT).events.list({});
+    return { url: 'http://127.0.0.1:9/' };
+  },
+  'webhooks.update': async (app, n) => ({ ...(await webhook(app)), description: `Changed ${n}` }),
+  'webhooks.remove': webhook,
+  'webhooks.rotateSecret': webhook,
+  'webhooks.test': webhook,
+  'webhooks.replay': async (app) => ({ ...(await webhook(app)), from: new Date(0) }),
   'users.unlinkIdentity': async (app, n) => {
     const email = await member(app, n);
     const user = app.db().selectFrom('users').select('id').where('email', '=', email);

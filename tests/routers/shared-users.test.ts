@@ -447,6 +447,12 @@ const NAMES_NO_PERSON = [
   'tokens.refresh',
   'tokens.revoke',
   'tokens.verify',
+  'webhooks.create',
+  'webhooks.remove',
+  'webhooks.replay',
+  'webhooks.rotateSecret',
+  'webhooks.test',
+  'webhooks.update',
 ];
 
 shared('is covered here by every mutation that names a person', () => {

@@ -136,6 +136,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   id: 7,
   kind: 'invitation',
   access_request: null,
+  webhook: null,
   recipient: 'ada@guest.test',
   client_id: 1,
   invitation_id: 3,

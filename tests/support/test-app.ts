@@ -58,6 +58,7 @@ export const startTestApp = async (
     APP_STORE: `file:${packages.path}`,
     LOG_LEVEL: 'silent',
     SSO_PRIVATE_NETWORKS: '1',
+    WEBHOOK_PRIVATE_NETWORKS: '1',
     ...settings,
   });
   const clock = createTestClock();

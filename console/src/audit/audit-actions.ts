@@ -104,6 +104,13 @@ const LABELS: Record<Exclude<Action, RoleAction>, string> = {
   'user.undo-email': 'Undid a change of an email address',
   'user.update': 'Changed a person',
   'user.update-roles': 'Changed roles of a person',
+  'webhook.create': 'Created a webhook',
+  'webhook.disable': 'A webhook was disabled',
+  'webhook.remove': 'Removed a webhook',
+  'webhook.replay': 'Replayed events to a webhook',
+  'webhook.rotate-secret': 'Rotated the secret of a webhook',
+  'webhook.test': 'Tested a webhook',
+  'webhook.update': 'Changed a webhook',
 };
 
 const aRole = (name: string): string => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`;

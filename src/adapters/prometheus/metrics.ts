@@ -132,6 +132,14 @@ const countEvents = (registry: Registry): void => {
     if (delivery.outcome !== 'taken') failures.inc({ cause: delivery.cause });
   });
 
+  const webhooks = counter(
+    'steward_webhook_deliveries_total',
+    'Attempts to deliver an event to a webhook: `delivered` or `failed`.',
+    ['outcome'],
+  );
+  for (const outcome of ['delivered', 'failed']) webhooks.inc({ outcome }, 0);
+  telemetry.webhook.subscribe(({ outcome }) => webhooks.inc({ outcome }));
+
   const usage = counter(
     'steward_usage_entries_total',
     'Usage entries received: inserted, or duplicates of entries in the log.',
@@ -158,6 +166,16 @@ const STATE_GAUGES = [
     'steward_mails_oldest_unsent_seconds',
     'oldestUnsentMailSeconds',
     'Age of the oldest mail that waits to be sent.',
+  ],
+  [
+    'steward_webhook_deliveries_waiting',
+    'waitingDeliveries',
+    'Events that wait to be delivered to a webhook.',
+  ],
+  [
+    'steward_webhook_deliveries_oldest_waiting_seconds',
+    'oldestWaitingDeliverySeconds',
+    'Age of the oldest event that waits to be delivered to a webhook.',
   ],
   ['steward_erasures_unfinished', 'unfinishedErasures', 'Erasures of people that have work left.'],
   [

@@ -243,9 +243,7 @@ export const siteVisibleTo = (viewer: Viewer): Condition =>
 export const auditEntryVisibleTo = (viewer: Roles): Condition => {
   const clients = clientsWhere(viewer, 'read-audit');
   if (clients === 'all') return ALWAYS;
-  const own = sql`${[...clients]}::int[]`;
-  const ofClients = condition`(client_ids && ${own}
-    and (client_ids <@ ${own} or audit_entries.action <> all(${[...ACCOUNT_ACTIVITY]}::text[])))`;
+  const ofClients = auditEntryOf(sql`${[...clients]}::int[]`);
   return can(viewer, 'poll-events')
     ? sql`(${ofClients} or audit_entries.action = 'app.clear-cache')`
     : ofClients;
@@ -265,6 +263,10 @@ export const auditEntrySeenBy = (viewer: Roles): ((entry: Entry) => boolean) => 
 };
 
 const ACCOUNT_ACTIONS: ReadonlySet<string> = new Set(ACCOUNT_ACTIVITY);
+
+/** Rows of `audit_entries` that those see who may `read-audit` in these clients. */
+export const auditEntryOf = (clients: RawBuilder<unknown>): Condition => condition`(client_ids && ${clients}
+    and (client_ids <@ ${clients} or audit_entries.action <> all(${[...ACCOUNT_ACTIVITY]}::text[])))`;
 
 /** Rows of a client whose entries in the audit trail the viewer may see. */
 export const clientAuditVisibleTo = (viewer: Roles, clientId: RawBuilder<number>): Condition =>

@@ -178,6 +178,13 @@ const EVENTS = {
   'user.undo-email': event('user.email_change_undone', z.object({ email: Changed })),
   'user.update': event('user.updated', WithColumns({})),
   'user.update-roles': event('user.roles_updated', WithColumns({})),
+  'webhook.create': event('webhook.created', Numbered),
+  'webhook.disable': event('webhook.disabled', Numbered.extend({ reason: z.string() })),
+  'webhook.remove': event('webhook.removed', Numbered),
+  'webhook.replay': event('webhook.replayed', Numbered.extend({ queued: z.int() })),
+  'webhook.rotate-secret': event('webhook.secret_rotated', Numbered),
+  'webhook.test': event('webhook.tested', Numbered),
+  'webhook.update': event('webhook.updated', WithColumns({ id: Id })),
 };
 
 export type AuditAction = keyof typeof EVENTS;

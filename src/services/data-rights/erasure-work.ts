@@ -151,6 +151,8 @@ export const SEARCHED = {
   stacks: ['label'],
   usage_entries: ['entry_key', 'action_description', 'stack', 'extra'],
   users: ['extra'],
+  webhook_deliveries: ['response', 'body'],
+  webhooks: ['description'],
 } satisfies Partial<Record<keyof Database, readonly string[]>>;
 
 type Condition = (clientIds: readonly number[]) => RawBuilder<unknown>;
@@ -199,6 +201,10 @@ const OF_CLIENTS: Record<keyof typeof SEARCHED, Condition> = {
   stacks: ofApp,
   usage_entries: ofApp,
   users: ofMember(sql`t.id`),
+  webhook_deliveries: (clientIds) => sql`exists (
+    select from events join audit_entries entry on entry.id = events.entry_id
+    where events.id = t.event_id and (entry.client_ids = '{}' or entry.client_ids && ${[...clientIds]}::int[]))`,
+  webhooks: ofClient(sql`t.client_id`),
 };
 
 /** A name in these texts, such as that of the client, is the person's only beside their address. */
@@ -284,10 +290,16 @@ const inPages = (start: number, end: number) =>
 /** Transactions up to the one that replaced the account had ended before the search began. */
 const isNew = ({ transactionId: id }: RunningErasure) => sql`age(t.xmin) <= age(${id}::text::xid8::xid)`;
 
+/** Of the event of a delivery. */
+const OCCURRED_AT = sql`(select occurred_at from events join audit_entries entry on entry.id = events.entry_id
+  where events.id = t.event_id)`;
+
 /** A text without a time may name another person who had the address before, or has it now. */
 const isOfTime = (root: keyof typeof SEARCHED, { since, until }: Pick<RunningErasure, 'since' | 'until'>) => {
   if (!since && !until) return sql`true`;
-  return root === 'audit_entries' ? isWithin(sql.ref('t.occurred_at'), { since, until }) : sql`false`;
+  if (root === 'audit_entries') return isWithin(sql.ref('t.occurred_at'), { since, until });
+  if (root === 'webhook_deliveries') return isWithin(OCCURRED_AT, { since, until });
+  return sql`false`;
 };
 
 /** Casts back to the column's type, which truncates a text that has become too long. */

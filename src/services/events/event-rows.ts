@@ -2,6 +2,7 @@ import { type InferResult, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { deleteInBatches } from '../pruning.ts';
+import { enqueueDeliveries } from '../webhooks/fan-out.ts';
 
 /** Keeps PostgreSQL from reading entries by any index but that of their ids. */
 export const BY_ID = sql`offset 0`;
@@ -25,16 +26,31 @@ export type EventRow = InferResult<ReturnType<typeof eventRows>>[number];
 const PUBLISH_LOCK = 7_305_130_510;
 
 /**
- * Numbers the entries that were committed since the last call, in the order in which they were written. One transaction at a time, so that
- * no id becomes visible after a higher one. One statement, because it runs after each change while somebody listens: entries that are
- * committed while it waits for the lock are left to the next call.
+ * Numbers the entries that were committed since the last call, in the order in which they were written, and enqueues them for webhooks. One
+ * transaction at a time, so that no id becomes visible after a higher one. Without webhooks one statement, because it runs after each change
+ * while somebody listens: entries that are committed while it waits for the lock are left to the next call.
  */
 export const publishEvents = async (em: Em): Promise<void> => {
-  await sql`
-    with locked as materialized (
-      select pg_advisory_xact_lock(${PUBLISH_LOCK}) where exists (select from unpublished_events)),
-    taken as (delete from unpublished_events where exists (select from locked) returning entry_id)
-    insert into events (entry_id) select entry_id from taken order by entry_id`.execute(kysely(em));
+  const { rows } = await sql<{ isHeard: boolean }>`
+    with waiting as materialized (
+      select exists (select from webhooks where is_active) as "isHeard"
+      where exists (select from unpublished_events)),
+    locked as materialized (select pg_advisory_xact_lock(${PUBLISH_LOCK}) from waiting where not "isHeard"),
+    taken as (delete from unpublished_events where exists (select from locked) returning entry_id),
+    published as (insert into events (entry_id) select entry_id from taken order by entry_id)
+    select "isHeard" from waiting`.execute(kysely(em));
+  if (rows[0]?.isHeard) await em.transactional(publishToWebhooks);
+};
+
+/** The second statement follows the lock: it must see what the transaction before has enqueued. */
+const publishToWebhooks = async (tx: Em): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(${PUBLISH_LOCK})`.execute(kysely(tx));
+  const { rows } = await sql<{ first: number | null }>`
+    with taken as (delete from unpublished_events returning entry_id),
+    published as (insert into events (entry_id) select entry_id from taken order by entry_id returning id)
+    select min(id)::float8 as first from published`.execute(kysely(tx));
+  const first = rows[0]?.first;
+  if (first != null) await enqueueDeliveries(tx, sql`events.id >= ${first}::bigint`);
 };
 
 /** The id of the last event that has been published. */

@@ -14,8 +14,9 @@ import {
   asWritten,
   labelsAsWritten,
   type MailVariables,
+  objectAsWritten,
   type RequestFacts,
-  requestAsWritten,
+  type WebhookFacts,
   WRITTEN,
 } from './mail-variables.ts';
 
@@ -94,6 +95,12 @@ const requestToday = sql<RequestFacts | null>`(
     join memberships m on m.user_id = u.id and m.client_id = a.client_id
   where a.id = request.app_id)`;
 
+/** SQL: the host of its URL, whose path may contain a secret, or its description. */
+const webhookToday = sql<WebhookFacts | null>`(
+  select json_build_object('name', coalesce(nullif(description, ''), substring(url from '^[a-z]+://([^/?]+)')),
+    'reason', disabled_reason)
+  from webhooks where webhooks.id = mail.webhook_id)`;
+
 /** SQL: others may have changed the name of a person who has left the client. */
 const firstNameToday = sql<
   string | null
@@ -133,7 +140,8 @@ export const mailContexts = (em: Em, options: MailOptions) =>
       asWritten('factor_due_at', 'timestamptz', factorDueToday).as('factor_due_at'),
       asWritten('needs_passkey', 'boolean', needsPasskeyToday).as('needs_passkey'),
       labelsAsWritten(appLabelsInvitedTo(sql`mail.invitation_id`)).as('app_labels'),
-      requestAsWritten(requestToday).as('access_request'),
+      objectAsWritten('access_request', requestToday).as('access_request'),
+      objectAsWritten('webhook', webhookToday).as('webhook'),
     ]);
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
@@ -196,6 +204,15 @@ const whyRequestIsOver = sql`case
     then 'No request for this app is pending any more.'
 end`;
 
+const whyWebhookIsFine = sql`case
+  when not exists (select from webhooks w where w.id = mail.webhook_id and not w.is_active)
+    then 'The webhook is active again, or was removed.'
+  when not person.is_active then 'The account has been deactivated.'
+  when mail.client_id is null and not person.is_superuser or mail.client_id is not null and not exists (
+    select from memberships m where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_admin)
+    then 'The recipient does not administer the webhook any more.'
+end`;
+
 /**
  * Only links become obsolete, and notices of dates and requests. A `password-reset` mail has no user until the worker looks one up. A `password-setup` or `password-renewal` mail has no
  * link until a worker first claims it, and its user has no password until the link is used.
@@ -215,6 +232,7 @@ const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>
     when ${confirmationEnds} <= ${now} then 'The link has expired.'
   end
   when mail.kind in ('access-requested', 'access-decided') then ${whyRequestIsOver}
+  when mail.kind = 'webhook-disabled' then ${whyWebhookIsFine}
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'

@@ -211,6 +211,20 @@ export const TEMPLATES: Record<MailKind, Template> = {
       ],
     }),
   },
+  'webhook-disabled': {
+    subject: (mail) => `A webhook was disabled at ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [
+        `The webhook to ${oneLine(mail.webhook?.name ?? '')} was disabled on ${momentOf(mail.created_at)}: ${
+          mail.webhook?.reason === 'gone'
+            ? 'its receiver answered that it is gone for good (410).'
+            : 'all its deliveries have failed for five days.'
+        }`,
+        'It hears nothing any more. When its receiver works again, activate it, and replay the events that it has missed.',
+      ],
+      closing: support(mail),
+    }),
+  },
   'email-confirmation': {
     subject: (mail) => `Confirm your new email address for ${senderNameOf(mail)}`,
     content: (mail) => ({

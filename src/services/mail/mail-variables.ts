@@ -15,6 +15,9 @@ export type RequestFacts = {
   decision_reason: string;
 };
 
+/** What mails say of a webhook. */
+export type WebhookFacts = { name: string; reason: string };
+
 /** What templates write into a mail, besides what its row has. No links, nor what they are made of. */
 export type MailVariables = {
   client_name: string | null;
@@ -35,6 +38,7 @@ export type MailVariables = {
   /** Whether the person has requested the change that the mail is about. */
   is_requested: boolean;
   access_request: RequestFacts | null;
+  webhook: WebhookFacts | null;
 };
 
 /** What is stored with a mail of what was written into it. */
@@ -42,11 +46,12 @@ export const variablesOf = (mail: MailVariables & { kind: MailKind }) => {
   const { client_name, default_from_email, support_email, first_name } = mail;
   const { invitation_subject, invitation_body, invitation_days, app_labels } = mail;
   const { link_expires_at, password_expires_at, factor_due_at, needs_passkey } = mail;
-  const { is_requested, access_request } = mail;
+  const { is_requested, access_request, webhook } = mail;
   return {
     ...{ client_name, default_from_email, support_email, first_name },
     ...(mail.kind === 'invitation' && { invitation_subject, invitation_body, invitation_days, app_labels }),
     ...{ link_expires_at, password_expires_at, factor_due_at, needs_passkey, is_requested, access_request },
+    ...{ webhook },
   };
 };
 
@@ -78,9 +83,11 @@ export const asWritten = <Name extends keyof MailVariables>(
 export const labelsAsWritten = (today: RawBuilder<string[]>) =>
   orToday(sql`array(select jsonb_array_elements_text(written.variables -> 'app_labels'))`, today);
 
-/** As `asWritten`. */
-export const requestAsWritten = (today: RawBuilder<RequestFacts | null>) =>
-  orToday(sql`(written.variables ->> 'access_request')::json`, today);
+/** As `asWritten`, of objects. */
+export const objectAsWritten = <Name extends 'access_request' | 'webhook'>(
+  name: Name,
+  today: RawBuilder<MailVariables[Name]>,
+) => orToday(sql`(written.variables ->> ${sql.lit(name)})::json`, today);
 
 const orToday = <T>(written: RawBuilder<unknown>, today: RawBuilder<T>) =>
   sql<T>`case when written.variables is null then ${today} else ${written} end`;

@@ -261,6 +261,7 @@ const EXAMPLE: Omit<LetterContext, keyof InvitingClient | 'created_at'> = {
   change_user_id: null,
   change_requested_at: null,
   access_request: null,
+  webhook: null,
   link_id: null,
   link_user_id: null,
   link_created_at: null,

@@ -28,7 +28,7 @@ export const lockDue = async (tx: Em, options: DueOptions): Promise<number[]> =>
 
 /** No one waits for these mails. A change of a policy enqueues one for each member of a client. */
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes', 'access-requested', 'access-decided',
-  'second-factor-required', 'second-factor-reminder'))`;
+  'second-factor-required', 'second-factor-reminder', 'webhook-disabled'))`;
 
 /** Locks due mails in the order of their index, besides those that are locked already. */
 const lockInOrder = async (

@@ -139,8 +139,13 @@ export const createQueueWorker = <T extends Claimed>(
 
     /** Delivers all due items and waits for them. */
     drain: async (): Promise<void> => {
-      while ((await startDue()) > 0 || inFlight.size > 0) {
+      for (;;) {
+        alarm = new AbortController();
+        const found = await startDue();
+        // A delivery that was recorded meanwhile may have hidden others from the claim.
+        if (alarm.signal.aborted) continue;
         if (inFlight.size > 0) await Promise.race(inFlight);
+        else if (found === 0) return;
       }
     },
 

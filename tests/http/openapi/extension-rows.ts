@@ -34,6 +34,7 @@ export const extensionRows = async (app: TestApp): Promise<Step[]> => [
   ...(await aboutTokens(app)),
   ...(await aboutSecondFactors(app)),
   ...(await aboutSingleSignOn(app)),
+  ...(await aboutWebhooks(app)),
   ...(await aboutPasswords(app)),
   ...(await aboutInvitations(app)),
   ...(await aboutMails(app)),
@@ -278,6 +279,23 @@ const aboutSingleSignOn = async (app: TestApp): Promise<Step[]> => {
     { line: `POST ${domains}${domain.id}/verify/`, as: ACME },
     { line: `POST ${domains}${domain.id}/vouch/`, as: ROOT },
     { line: `DELETE ${domains}${domain.id}/`, as: ACME },
+  ];
+};
+
+const aboutWebhooks = async (app: TestApp): Promise<Step[]> => {
+  const url = 'http://127.0.0.1:9/';
+  const { id } = await app.as(ACME).webhooks.create({ url, client: 1 });
+  const webhook = `/jb/webhooks/${id}/`;
+  return [
+    { line: 'GET /jb/webhooks/', as: ACME },
+    { line: 'POST /jb/webhooks/', as: ACME, body: { url, client: 1, types: ['user.deactivated'] } },
+    { line: `GET ${webhook}`, as: ACME },
+    { line: `PATCH ${webhook}`, as: ACME, body: { description: 'The data platform' } },
+    { line: `POST ${webhook}secret/`, as: ACME },
+    { line: `POST ${webhook}test/`, as: ACME },
+    { line: `POST ${webhook}replay/`, as: ACME, body: { from: app.clock.now().toISOString() } },
+    { line: `GET ${webhook}deliveries/`, as: ACME },
+    { line: `DELETE ${webhook}`, as: ACME },
   ];
 };
 

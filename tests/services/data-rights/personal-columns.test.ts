@@ -119,6 +119,14 @@ const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string, string
   usage_entries: { app_id: 'random', action: 'an upper-case word' },
   usage_stack_days: { app_id: 'random' },
   usage_windows: { app_id: 'random' },
+  webhook_deliveries: { type: 'one of a fixed list', error: 'a failure of the network, with a host name' },
+  webhooks: {
+    url: 'the address of a receiver',
+    types: 'from a fixed list',
+    sealed_secret: 'encrypted',
+    previous_secret: 'encrypted',
+    disabled_reason: 'one of a fixed list',
+  },
 };
 
 type Column = { table: string; column: string };

@@ -1,0 +1,238 @@
+import { z } from 'zod';
+import { DELIVERY_STATUSES } from '../src/services/webhooks/deliveries.ts';
+import type { Attempt } from '../src/services/webhooks/standard-webhooks.ts';
+import { DISABLED_REASONS } from '../src/services/webhooks/webhooks.ts';
+import { EventType } from './events.ts';
+import { routesOf } from './procedure-meta.ts';
+import {
+  AnyObject,
+  BodyInstant,
+  Id,
+  IdCursor,
+  IdKey,
+  Instant,
+  LongIdKey,
+  Output,
+  Text,
+} from './schemas/fields.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { adminProcedure, router } from './trpc.ts';
+
+const route = routesOf('Webhooks');
+const secretRoute = routesOf('Webhooks', { hasSecrets: true });
+
+const WebhookFields = {
+  id: z.int(),
+  /** Null: the whole installation. */
+  client: z.int().nullable(),
+  url: z.string().meta({ examples: ['https://hooks.acme.test/steward'] }),
+  /** Empty: all. */
+  types: z.array(z.string()).meta({ examples: [['user.deactivated']] }),
+  description: z.string().meta({ examples: ['The data platform'] }),
+  is_active: z.boolean(),
+  /** When the service disabled it, and why: the receiver answered 410, or all deliveries failed for five days. */
+  disabled_at: Instant.nullable(),
+  disabled_reason: z.enum(DISABLED_REASONS).nullable(),
+  /** Since when deliveries have failed, and none has succeeded. */
+  failing_since: Instant.nullable(),
+  created_at: Instant,
+  /** The email address of the user. */
+  created_by: z
+    .string()
+    .nullable()
+    .meta({ examples: ['admin@acme.test'] }),
+};
+
+const WebhookOutput = Output('Webhook', WebhookFields);
+
+const Secret = z.string().meta({ examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'] });
+
+const CreatedWebhookOutput = Output('CreatedWebhook', {
+  ...WebhookFields,
+  /** Signs the deliveries. Store it: no other response contains it. */
+  secret: Secret,
+});
+
+const RotatedSecretOutput = Output('RotatedWebhookSecret', {
+  secret: Secret,
+  /** Until then, the secret before signs, too. */
+  previous_until: Instant,
+});
+
+const AttemptOutput = Output('WebhookAttempt', {
+  /** Null without a response. */
+  status: z
+    .int()
+    .nullable()
+    .meta({ examples: [204] }),
+  duration_ms: z.int().meta({ examples: [83] }),
+  /** The beginning of its body. */
+  response: z.string().nullable(),
+  /** Why there was no response. */
+  error: z.string().nullable(),
+});
+
+const DeliveryOutput = Output('WebhookDelivery', {
+  /** The id of the event. The header `webhook-id` is `evt_` and this id. */
+  event: z.int(),
+  type: z.string().meta({ examples: ['user.deactivated'] }),
+  status: z.enum(DELIVERY_STATUSES),
+  attempts: z.int(),
+  queued_at: Instant,
+  last_attempt_at: Instant.nullable(),
+  /** Null also while an earlier delivery of the same subject waits. */
+  next_attempt_at: Instant.nullable(),
+  delivered_at: Instant.nullable(),
+  failed_at: Instant.nullable(),
+  /** Of the last attempt, as the fields below. */
+  response_status: z
+    .int()
+    .nullable()
+    .meta({ examples: [204] }),
+  duration_ms: z.int().nullable(),
+  response: z.string().nullable(),
+  error: z.string().nullable(),
+  /** What was sent. */
+  body: AnyObject.nullable(),
+});
+
+const Url = Text(2048)
+  .trim()
+  .check(z.url({ protocol: /^https?$/, error: 'Must be an https:// address.', abort: true }))
+  .refine((text) => {
+    const { username, password, hash } = new URL(text);
+    return `${username}${password}${hash}` === '';
+  }, 'Must have no user name, password and fragment.');
+
+const fields = {
+  url: Url,
+  /** Of events. Empty: all. */
+  types: z
+    .array(EventType)
+    .max(200)
+    .transform((types) => [...new Set(types)])
+    .meta({ examples: [['user.deactivated']] }),
+  description: Text(200),
+};
+
+const ById = z.object({ id: IdKey });
+
+const attemptOutput = ({ durationMs, ...attempt }: Attempt) => ({ ...attempt, duration_ms: durationMs });
+
+export const webhooksRouter = router({
+  list: route(adminProcedure, 'GET', '/jb/webhooks/', {
+    summary: 'List webhooks',
+    description:
+      'Of clients that you administer; for superusers, all, also those of the installation, which have no `client`. `cursor` is the id of the last webhook of the previous page.',
+  })
+    .input(z.object({ client: Id.optional(), ...limitedPagingFields(IdCursor) }).prefault({}))
+    .output(z.array(WebhookOutput))
+    .query(({ ctx, input }) => ctx.services.webhooks.list(ctx.actor, input, toPageRequest(ctx, input))),
+
+  get: route(adminProcedure, 'GET', '/jb/webhooks/{id}/', {
+    summary: 'Get a webhook',
+    problems: ['not-found'],
+  })
+    .input(ById)
+    .output(WebhookOutput)
+    .query(({ ctx, input }) => ctx.services.webhooks.get(ctx.actor, input.id)),
+
+  create: secretRoute(adminProcedure, 'POST', '/jb/webhooks/', {
+    summary: 'Create a webhook',
+    description:
+      'Sends what happens to `url`, in the form of Standard Webhooks: the events of a client, as `events.list` shows them to an admin of this client alone, or, for superusers, without `client` those of the whole installation. The `secret` of the response signs them.',
+    problems: ['not-found', 'forbidden', 'reauthentication-required'],
+    status: 201,
+    example: { url: 'https://hooks.acme.test/steward', types: ['user.deactivated'], client: 1 },
+  })
+    .input(
+      z.object({
+        url: fields.url,
+        types: fields.types.default([]),
+        description: fields.description.default(''),
+        client: Id.nullable().default(null),
+      }),
+    )
+    .output(CreatedWebhookOutput)
+    .mutation(({ ctx, input }) => ctx.services.webhooks.create(ctx.actor, input)),
+
+  update: route(adminProcedure, 'PATCH', '/jb/webhooks/{id}/', {
+    summary: 'Update a webhook',
+    description:
+      'An inactive one hears nothing, and what waits for it is given up: replay it later. Activate one that the service has disabled with `is_active`.',
+    problems: ['not-found', 'reauthentication-required'],
+    example: { types: ['user.deactivated', 'membership.ended'] },
+  })
+    .input(ById.extend(z.object({ ...fields, is_active: z.boolean() }).partial().shape))
+    .output(WebhookOutput)
+    .mutation(({ ctx, input: { id, ...changes } }) => ctx.services.webhooks.update(ctx.actor, id, changes)),
+
+  remove: route(adminProcedure, 'DELETE', '/jb/webhooks/{id}/', {
+    summary: 'Remove a webhook',
+    description: 'With its deliveries.',
+    problems: ['not-found', 'reauthentication-required'],
+    status: 204,
+  })
+    .input(ById)
+    .output(z.void())
+    .mutation(({ ctx, input }) => ctx.services.webhooks.remove(ctx.actor, input.id)),
+
+  rotateSecret: secretRoute(adminProcedure, 'POST', '/jb/webhooks/{id}/secret/', {
+    summary: 'Rotate the secret of a webhook',
+    description:
+      'For 24 hours, deliveries have two signatures: that of the new secret and that of the one before.',
+    problems: ['not-found', 'reauthentication-required'],
+  })
+    .input(ById)
+    .output(RotatedSecretOutput)
+    .mutation(({ ctx, input }) => ctx.services.webhooks.rotateSecret(ctx.actor, input.id)),
+
+  deliveries: route(adminProcedure, 'GET', '/jb/webhooks/{id}/deliveries/', {
+    summary: 'List the deliveries of a webhook',
+    description:
+      'Newest events first, for seven days after they were delivered or given up. `cursor` is the `event` of the last delivery of the previous page.',
+    problems: ['not-found'],
+  })
+    .input(
+      ById.extend({
+        status: z.enum(DELIVERY_STATUSES).optional(),
+        ...limitedPagingFields(LongIdKey),
+      }),
+    )
+    .output(z.array(DeliveryOutput))
+    .query(({ ctx, input }) =>
+      ctx.services.webhookDeliveries.list(ctx.actor, input.id, input, toPageRequest(ctx, input)),
+    ),
+
+  test: route(adminProcedure, 'POST', '/jb/webhooks/{id}/test/', {
+    summary: 'Test a webhook',
+    description: 'Sends an event `webhook.test` at once, and returns the response. It is not retried.',
+    problems: ['not-found'],
+  })
+    .input(ById)
+    .output(AttemptOutput)
+    .mutation(async ({ ctx, input }) =>
+      attemptOutput(await ctx.services.webhookDeliveries.test(ctx.actor, input.id)),
+    ),
+
+  replay: route(adminProcedure, 'POST', '/jb/webhooks/{id}/replay/', {
+    summary: 'Replay events',
+    description:
+      'Delivers an `event` again, or all events of changes since `from`, at most 10,000: those that the webhook hears, whether they were delivered or not. They have the same ids as before.',
+    problems: ['not-found'],
+    example: { event: 417 },
+  })
+    .input(
+      ById.extend({
+        event: LongIdKey.optional().meta({ examples: [417] }),
+        from: BodyInstant.optional(),
+      }).refine(
+        ({ event, from }) => (event === undefined) !== (from === undefined),
+        'Send either event or from.',
+      ),
+    )
+    .output(z.object({ queued: z.int() }))
+    .mutation(({ ctx, input: { id, event, from } }) =>
+      ctx.services.webhookDeliveries.replay(ctx.actor, id, { event, from }),
+    ),
+});

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { type InferResult, sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
+import { invalid } from '../../lib/problems.ts';
+import type { Actor } from '../access/actor.ts';
+import { publishEvents } from '../events/event-rows.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { nameOfWebhook } from './disabling.ts';
+import { enqueueDeliveries, isWaiting } from './fan-out.ts';
+import { type Attempt, UNREADABLE } from './standard-webhooks.ts';
+import { readWebhook, type WebhookRow } from './webhooks.ts';
+
+export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** One event, or all since a time. */
+export type ReplayInput = { event?: number | undefined; from?: Date | undefined };
+
+/** Events that one call may replay. */
+const MAX_REPLAYED = 10_000;
+/** Below the time limit of a call. */
+const TEST_TIMEOUT_MS = 8_000;
+
+/** What was sent to webhooks, and what is sent on demand. */
+export const createWebhookDeliveries = ({ em, clock, audit, webhookSecrets, sendMessage }: UnitOfWork) => {
+  const eventOf = (actor: Actor, { client, url }: WebhookRow) => ({
+    ...{ actor, target: nameOfWebhook(url), clients: client === null ? [] : [client] },
+  });
+
+  return {
+    /** Newest events first. @throws Problem `not-found` */
+    list: async (
+      actor: Actor,
+      webhookId: number,
+      { status }: { status?: DeliveryStatus | undefined },
+      page: CursorPageRequest,
+    ): Promise<DeliveryRow[]> => {
+      await readWebhook(em, actor, webhookId);
+      let rows = deliveryRows(em).where('d.webhook_id', '=', webhookId);
+      if (status !== undefined) rows = rows.where(condition`${statusOf} = ${status}`);
+      return readPage(afterCursor(rows, 'd.event_id', page.cursor, 'desc'), 'd.event_id', page);
+    },
+
+    /**
+     * Enqueues events that the webhook hears, whether they were delivered or not.
+     * @throws Problem `not-found`, `invalid-input` on `event`, `from`
+     */
+    replay: async (
+      actor: Actor,
+      webhookId: number,
+      { event, from }: ReplayInput,
+    ): Promise<{ queued: number }> => {
+      await publishEvents(em);
+      return em.transactional(async (tx) => {
+        const webhook = await readWebhook(tx, actor, webhookId);
+        const field = event === undefined ? 'from' : 'event';
+        if (!webhook.is_active) throw invalid({ [field]: ['Activate the webhook first.'] });
+        // Excludes the transactions that enqueue events, so that a subject has one due delivery.
+        await kysely(tx)
+          .selectFrom('webhooks')
+          .select('id')
+          .where('id', '=', webhookId)
+          .forUpdate()
+          .execute();
+        const isWanted =
+          event === undefined
+            ? sql`audit_entries.occurred_at >= ${from}::timestamptz`
+            : sql`events.id = ${event}::bigint`;
+        const queued = await enqueueDeliveries(tx, isWanted, { webhookId, now: clock.now() });
+        if (queued > MAX_REPLAYED)
+          throw invalid({ from: [`More than ${MAX_REPLAYED} events since then. Choose a later time.`] });
+        if (queued === 0 && event !== undefined)
+          throw invalid({ event: ['The webhook does not hear this event, or it waits already.'] });
+        await audit.record(tx, [
+          { action: 'webhook.replay', ...eventOf(actor, webhook), details: { id: webhookId, queued } },
+        ]);
+        return { queued };
+      });
+    },
+
+    /** Sends an event `webhook.test` at once, once. @throws Problem `not-found` */
+    test: async (actor: Actor, webhookId: number): Promise<Attempt> => {
+      const webhook = await readWebhook(em, actor, webhookId);
+      const { sealed_secret: sealed } = await kysely(em)
+        .selectFrom('webhooks')
+        .select('sealed_secret')
+        .where('id', '=', webhookId)
+        .executeTakeFirstOrThrow();
+      const secret = sealed && webhookSecrets.open(webhookId, sealed);
+      if (!secret) return UNREADABLE;
+      await em.transactional((tx) =>
+        audit.record(tx, [
+          { action: 'webhook.test', ...eventOf(actor, webhook), details: { id: webhookId } },
+        ]),
+      );
+      const at = clock.now();
+      const data = { webhook: webhookId };
+      return sendMessage(
+        {
+          ...{ id: `evt_test_${randomUUID()}`, url: webhook.url, secrets: [secret], at },
+          body: JSON.stringify({ type: 'webhook.test', timestamp: at, data }),
+        },
+        AbortSignal.timeout(TEST_TIMEOUT_MS),
+      );
+    },
+  };
+};
+
+const statusOf = sql<DeliveryStatus>`case
+  when ${isWaiting()} then 'waiting' when d.delivered_at is null then 'failed' else 'delivered' end`;
+
+const deliveryRows = (em: Em) =>
+  kysely(em)
+    .selectFrom('webhook_deliveries as d')
+    .select(['d.event_id as event', 'd.type', statusOf.as('status'), 'd.attempts', 'd.queued_at'])
+    .select(['d.last_attempt_at', 'd.next_attempt_at', 'd.delivered_at', 'd.failed_at'])
+    .select(['d.status as response_status', 'd.duration_ms', 'd.response', 'd.error', 'd.body'])
+    .orderBy('d.event_id', 'desc');
+
+export type DeliveryRow = InferResult<ReturnType<typeof deliveryRows>>[number];

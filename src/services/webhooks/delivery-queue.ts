@@ -1,0 +1,288 @@
+import { sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import type { Actor } from '../access/actor.ts';
+import { MEMBER } from '../access/permissions.ts';
+import { createAudit, NO_ORIGIN } from '../audit/audit.ts';
+import { redactFor } from '../audit/audit-trail.ts';
+import { contentOf } from '../events/event-content.ts';
+import { eventRows, publishEvents } from '../events/event-rows.ts';
+import { backoffOf } from '../outbox/queue-worker.ts';
+import { deleteInBatches } from '../pruning.ts';
+import { disableWebhook, failWaiting } from './disabling.ts';
+import { isHeardBy, isWaiting } from './fan-out.ts';
+import { type Attempt, isSuccess, type WebhookSecrets } from './standard-webhooks.ts';
+
+/** Longer than an attempt plus clock differences: a delivery that is being sent must not be claimed again. */
+const LEASE_MS = MINUTE_MS;
+/** Attempts end a day after the event. */
+const MAX_AGE_MS = DAY_MS;
+const MAX_BACKOFF_MS = 2 * HOUR_MS;
+/** Wait after the first failure. */
+const BACKOFF_MS = 5_000;
+/** A webhook whose deliveries have only failed for so long is disabled. */
+const FAILING_MS = 5 * DAY_MS;
+const KEPT_MS = 7 * DAY_MS;
+
+/** Deliveries of a webhook at the same time, by all instances; of one that fails, 1. */
+const AT_ONCE = 5;
+
+type Deps = {
+  /** Forked for each operation. */
+  em: Em;
+  clock: Clock;
+  secrets: WebhookSecrets;
+  leaseMs?: number | undefined;
+  backoffMs?: number | undefined;
+};
+
+export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>;
+
+export type ClaimedDelivery = Omit<Contents, 'sealed'> & {
+  /** The end of the lease. */
+  next_attempt_at: Date;
+  /** Those that can be read. */
+  secrets: string[];
+};
+
+/** Queue of the deliveries to webhooks, for any number of workers in any number of instances. */
+export const createDeliveryQueue = (deps: Deps) => {
+  const { em, clock, secrets, leaseMs = LEASE_MS, backoffMs = BACKOFF_MS } = deps;
+
+  return {
+    /** Claims up to `limit` deliveries, of each webhook a few. `found` also counts those of events that are gone. */
+    claim: async (limit: number) => {
+      if (!(await hasWebhooks(em.fork()))) return { claimed: [], found: 0 };
+      await publishEvents(em.fork());
+      return em.fork().transactional(async (tx) => {
+        const now = clock.now();
+        const due = await readDue(tx, now, limit);
+        const contents = await readContents(tx, due, now);
+        const next_attempt_at = new Date(now.getTime() + leaseMs);
+        const claimed: ClaimedDelivery[] = contents.map(({ sealed, ...delivery }) => ({
+          ...delivery,
+          attempts: delivery.attempts + 1,
+          next_attempt_at,
+          secrets: sealed.flatMap((secret) => (secret && secrets.open(delivery.webhook_id, secret)) ?? []),
+        }));
+        await storeClaims(tx, claimed, now, next_attempt_at);
+        await failUnheard(tx, due, claimed, now);
+        return { claimed, found: due.length };
+      });
+    },
+
+    /** Records the result of an attempt. If another worker has claimed the delivery since, only a success counts. */
+    record: (delivery: ClaimedDelivery, attempt: Attempt): Promise<void> =>
+      em.fork().transactional(async (tx) => {
+        const now = clock.now();
+        const webhook = await lockWebhook(tx, delivery.webhook_id);
+        if (!webhook) return;
+        const isDelivered = isSuccess(attempt);
+        const isFailing =
+          !isDelivered &&
+          webhook.failing_since !== null &&
+          webhook.failing_since.getTime() <= now.getTime() - FAILING_MS;
+        const reason = attempt.status === 410 ? 'gone' : isFailing ? 'failing' : null;
+        // Before any delivery is locked: the transaction that enqueues others must be able to wait for this one.
+        if (reason && webhook.is_active) await lockForDisabling(tx, webhook.id);
+        const isLast = reason !== null || now.getTime() - delivery.queued_at.getTime() >= MAX_AGE_MS;
+        const nextAt = new Date(now.getTime() + backoffOf(delivery.attempts, backoffMs, MAX_BACKOFF_MS));
+        const { numAffectedRows } = await sql`
+          update webhook_deliveries d set claimed_until = null, status = ${attempt.status}, duration_ms = ${attempt.durationMs},
+            response = ${attempt.response}, error = ${attempt.error},
+            delivered_at = ${isDelivered ? now : null}::timestamptz,
+            failed_at = ${!isDelivered && isLast ? now : null}::timestamptz,
+            next_attempt_at = ${isDelivered || isLast ? null : nextAt}::timestamptz
+          where ${isOf(delivery)} and ${isDelivered ? sql`delivered_at is null` : sql`${isWaiting()} and attempts = ${delivery.attempts}`}`.execute(
+          kysely(tx),
+        );
+        if (!numAffectedRows) return;
+        if (isDelivered || isLast) await makeNextDue(tx, delivery, now);
+        await kysely(tx)
+          .updateTable('webhooks')
+          .set({ failing_since: isDelivered ? null : (webhook.failing_since ?? now) })
+          .where('id', '=', webhook.id)
+          .where('failing_since', isDelivered ? 'is not' : 'is', null)
+          .execute();
+        if (reason && webhook.is_active)
+          await disableWebhook({ tx, now, audit: createAudit(NO_ORIGIN, clock) }, webhook, reason);
+      }),
+
+    /** Of deliveries that were claimed, but not attempted. */
+    release: (deliveries: readonly ClaimedDelivery[]): Promise<void> =>
+      em.fork().transactional(async (tx) => {
+        for (const delivery of deliveries)
+          await sql`
+            update webhook_deliveries d set attempts = attempts - 1, claimed_until = null,
+              next_attempt_at = ${clock.now()}::timestamptz
+            where ${isOf(delivery)} and ${isWaiting()} and attempts = ${delivery.attempts}`.execute(
+            kysely(tx),
+          );
+      }),
+
+    /** Milliseconds until a delivery can be claimed; null if none is queued. */
+    msUntilDue: async (): Promise<number | null> => {
+      const now = clock.now();
+      const { rows } = await sql<{ due: Date | null }>`
+        select min(case when ${roomOf(now)} > 0 then (
+            select min(next_attempt_at) from webhook_deliveries d
+            where d.webhook_id = w.id and next_attempt_at is not null and ${isWaiting()})
+          else (select min(claimed_until) from webhook_deliveries d
+            where d.webhook_id = w.id and claimed_until > ${now}::timestamptz) end) as due
+        from webhooks w where w.is_active`.execute(kysely(em.fork()));
+      return rows[0]?.due ? rows[0].due.getTime() - now.getTime() : null;
+    },
+
+    /** Deletes old deliveries and secrets, and reschedules deliveries that the clock was ahead for. */
+    prune: async (): Promise<void> => {
+      const now = clock.now();
+      const before = new Date(now.getTime() - KEPT_MS);
+      await deleteInBatches(
+        em.fork(),
+        'webhook_deliveries',
+        sql`coalesce(delivered_at, failed_at) < ${before}::timestamptz`,
+      );
+      const db = kysely(em.fork());
+      await sql`
+        update webhook_deliveries set next_attempt_at = ${now}::timestamptz, claimed_until = null
+        where next_attempt_at > ${new Date(latestPossible(now).getTime() + MAX_BACKOFF_MS * 2)}::timestamptz
+          and ${isWaiting('webhook_deliveries')}`.execute(db);
+      await sql`
+        update webhooks set previous_secret = null, previous_until = null
+        where previous_until <= ${now}::timestamptz`.execute(db);
+    },
+  };
+};
+
+/** Without any, events are published when they are read. */
+const hasWebhooks = async (em: Em): Promise<boolean> =>
+  (await kysely(em)
+    .selectFrom('webhooks')
+    .select('id')
+    .where('is_active', '=', true)
+    .limit(1)
+    .executeTakeFirst()) !== undefined;
+
+type Key = { webhook_id: number; event_id: number };
+
+const isOf = ({ webhook_id, event_id }: Key) =>
+  sql`d.webhook_id = ${webhook_id}::int and d.event_id = ${event_id}::bigint`;
+
+/** SQL over `w` of `webhooks`: how many more deliveries may be sent at the same time. */
+const roomOf = (now: Date) => sql<number>`
+  (case when w.failing_since is null then ${AT_ONCE}::int else 1 end - (select count(*)::int from webhook_deliveries c
+    where c.webhook_id = w.id and c.claimed_until > ${now}::timestamptz))`;
+
+/** Locks webhooks with due deliveries, except those that another worker has locked, and reads the next deliveries of each. */
+const readDue = async (tx: Em, now: Date, limit: number) => {
+  const isDue = condition`d.next_attempt_at <= ${now}::timestamptz and ${isWaiting()}`;
+  const { rows: webhooks } = await sql<{ id: number }>`
+    select id from webhooks w where is_active and exists (
+      select from webhook_deliveries d where d.webhook_id = w.id and ${isDue})
+    order by id for no key update skip locked`.execute(kysely(tx));
+  if (webhooks.length === 0) return [];
+  const { rows } = await sql<Key>`
+    select w.id as webhook_id, next.event_id::float8 as event_id from webhooks w cross join lateral (
+      select d.event_id, d.next_attempt_at from webhook_deliveries d where d.webhook_id = w.id and ${isDue}
+      order by d.next_attempt_at, d.event_id limit greatest(0, ${roomOf(now)})) next
+    where w.id = any(${webhooks.map(({ id }) => id)}::int[])
+    order by row_number() over (partition by w.id order by next.next_attempt_at, next.event_id), next.next_attempt_at
+    limit ${limit}::int`.execute(kysely(tx));
+  return rows;
+};
+
+/** Whose view a webhook has: that of an admin of its client alone, or of a superuser. */
+const readerOf = (clientId: number | null): Actor => ({
+  ...MEMBER,
+  ...(clientId === null ? { isSuperuser: true } : { adminOf: [clientId] }),
+  id: 0,
+  email: '',
+  credential: null,
+});
+
+type Contents = Awaited<ReturnType<typeof readContents>>[number];
+
+/**
+ * What is sent now: an erasure that came before has replaced the person. One that follows waits for the entry, which is locked, and then finds
+ * what was stored.
+ */
+const readContents = async (tx: Em, due: readonly Key[], now: Date) => {
+  if (due.length === 0) return [];
+  const rows = await dueContents(tx, due).execute();
+  return rows.map((row) => {
+    const reader = readerOf(row.client_id);
+    const data = contentOf(redactFor(reader, row), reader);
+    const isRotating = row.previous_until !== null && row.previous_until > now;
+    return {
+      webhook_id: row.webhook_id,
+      event_id: row.id,
+      url: row.url,
+      attempts: row.attempts,
+      queued_at: row.queued_at,
+      body: JSON.stringify({ type: data.type, timestamp: data.timestamp, data }),
+      sealed: [row.sealed_secret, isRotating ? row.previous_secret : null],
+    };
+  });
+};
+
+const dueContents = (tx: Em, due: readonly Key[]) =>
+  eventRows(tx)
+    .innerJoin('webhook_deliveries as d', 'd.event_id', 'events.id')
+    .innerJoin('webhooks as w', 'w.id', 'd.webhook_id')
+    .select(['w.id as webhook_id', 'w.client_id', 'w.url', 'd.attempts', 'd.queued_at'])
+    .select(['w.sealed_secret', 'w.previous_secret', 'w.previous_until'])
+    .where(condition`(d.webhook_id, d.event_id) in (select * from unnest(
+      ${due.map(({ webhook_id }) => webhook_id)}::int[], ${due.map(({ event_id }) => event_id)}::bigint[]))`)
+    .where(isHeardBy)
+    .forShare('audit_entries');
+
+type Claim = Key & { body: string };
+
+const storeClaims = async (tx: Em, claims: readonly Claim[], now: Date, leaseEnd: Date): Promise<void> => {
+  const rows = claims.map(({ webhook_id, event_id, body }) => ({ webhook_id, event_id, body }));
+  await sql`
+    update webhook_deliveries d set attempts = attempts + 1, last_attempt_at = ${now}::timestamptz,
+      next_attempt_at = ${leaseEnd}::timestamptz, claimed_until = ${leaseEnd}::timestamptz,
+      body = claimed.body::json, status = null, duration_ms = null, response = null, error = null
+    from json_to_recordset(${JSON.stringify(rows)}::json) as claimed (webhook_id int, event_id bigint, body text)
+    where d.webhook_id = claimed.webhook_id and d.event_id = claimed.event_id`.execute(kysely(tx));
+};
+
+/** Gives up on events that the audit trail does not keep any more. */
+const failUnheard = async (
+  tx: Em,
+  due: readonly Key[],
+  claimed: readonly Key[],
+  now: Date,
+): Promise<void> => {
+  const gone = due.filter(
+    ({ webhook_id, event_id }) =>
+      !claimed.some((claim) => claim.webhook_id === webhook_id && claim.event_id === event_id),
+  );
+  for (const delivery of gone) {
+    await failWaiting(tx, isOf(delivery), 'The event is not kept any more.', now);
+    await makeNextDue(tx, delivery, now);
+  }
+};
+
+/** Makes the next delivery of the subject due. Call it after the given one has finished. */
+const makeNextDue = (tx: Em, delivery: Key, now: Date) =>
+  sql`
+    update webhook_deliveries d set next_attempt_at = ${now}::timestamptz
+    where d.next_attempt_at is null and (d.webhook_id, d.event_id) = (
+      select n.webhook_id, n.event_id from webhook_deliveries n
+      join webhook_deliveries finished on finished.webhook_id = n.webhook_id and finished.subject = n.subject
+      where finished.webhook_id = ${delivery.webhook_id}::int and finished.event_id = ${delivery.event_id}::bigint
+        and ${isWaiting('n')}
+      order by n.event_id limit 1)`.execute(kysely(tx));
+
+const lockWebhook = (tx: Em, id: number) =>
+  kysely(tx)
+    .selectFrom('webhooks')
+    .select(['id', 'client_id', 'url', 'is_active', 'failing_since'])
+    .where('id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+
+const lockForDisabling = (tx: Em, id: number) =>
+  kysely(tx).selectFrom('webhooks').select('id').where('id', '=', id).forUpdate().execute();

@@ -1,0 +1,108 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { reasonOf } from '../../lib/errno.ts';
+import { FetchError, type GuardedFetch } from '../../lib/guarded-fetch.ts';
+import { isStorableText } from '../../lib/json-value.ts';
+import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
+
+const SECRET_BYTES = 32;
+const PREFIX = 'whsec_';
+
+export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+
+export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
+
+/** Encrypts the secrets of webhooks. A secret opens for its webhook only. */
+export const createWebhookSecrets = (secretKey: string) => {
+  const box = createSealedBox(deriveKey(secretKey, 'steward webhooks'));
+  const contextOf = (id: number): string => `secret of webhook ${id}`;
+  return {
+    seal: (id: number, secret: string): Buffer => box.seal(Buffer.from(secret), contextOf(id)),
+
+    /** Null if it was sealed with another secret key. */
+    open: (id: number, sealed: Uint8Array): string | null => {
+      try {
+        return box.open(sealed, contextOf(id)).toString();
+      } catch (_sealedWithAnotherKey) {
+        return null;
+      }
+    },
+  };
+};
+
+/** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+const signatureOf = (secret: string, signed: string): string =>
+  `v1,${createHmac('sha256', Buffer.from(secret.slice(PREFIX.length), 'base64'))
+    .update(signed)
+    .digest('base64')}`;
+
+export type Message = {
+  /** The same for all attempts. */
+  id: string;
+  url: string;
+  /** JSON. */
+  body: string;
+  /** The present one, and during a rotation the one before. */
+  secrets: readonly string[];
+  at: Date;
+};
+
+/** `error`: why there was no response. */
+export type Attempt = {
+  status: number | null;
+  durationMs: number;
+  /** The beginning of its body. */
+  response: string | null;
+  error: string | null;
+};
+
+/** The result of an attempt without a secret to sign with. */
+export const UNREADABLE: Attempt = {
+  status: null,
+  durationMs: 0,
+  response: null,
+  error: 'The secret was stored with another SECRET_KEY. Rotate it.',
+};
+
+export type SendMessage = ReturnType<typeof createSender>;
+
+/** How much of a response is read. */
+export const MAX_RESPONSE_BYTES = 1_024;
+const MAX_ERROR_LENGTH = 500;
+
+/** Sends messages in the form of Standard Webhooks. Never rejects. @param fetch follows no redirects */
+export const createSender =
+  (fetch: GuardedFetch) =>
+  async ({ id, url, body, secrets, at }: Message, signal?: AbortSignal): Promise<Attempt> => {
+    const timestamp = String(Math.floor(at.getTime() / 1000));
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'Steward',
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': secrets
+        .map((secret) => signatureOf(secret, `${id}.${timestamp}.${body}`))
+        .join(' '),
+    };
+    const startedAt = performance.now();
+    const durationMs = () => Math.round(performance.now() - startedAt);
+    try {
+      const response = await fetch(url, { method: 'POST', headers, body, signal });
+      const text = await response.text();
+      return {
+        status: response.status,
+        durationMs: durationMs(),
+        response: isStorableText(text) ? text : null,
+        error: null,
+      };
+    } catch (error) {
+      const reason = isAborted(error) ? 'There was no response in time.' : reasonOf(error);
+      const text = reason.slice(0, MAX_ERROR_LENGTH);
+      return { status: null, durationMs: durationMs(), response: null, error: text };
+    }
+  };
+
+const isAborted = (error: unknown): boolean =>
+  error instanceof FetchError && error.cause instanceof Error && error.cause.name === 'AbortError';
+
+export const isSuccess = ({ status }: Pick<Attempt, 'status'>): boolean =>
+  status !== null && status >= 200 && status < 300;

@@ -1,0 +1,190 @@
+import { isIP } from 'node:net';
+import { LockMode } from '@mikro-orm/postgresql';
+import { type InferResult, sql } from 'kysely';
+import { Client } from '../../../entities/client.ts';
+import { DISABLED_REASONS, Webhook } from '../../../entities/webhook.ts';
+import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
+import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { isPublic } from '../../lib/guarded-fetch.ts';
+import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
+import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { can, rolesThatMay } from '../access/permissions.ts';
+import { clientManagedBy } from '../access/visibility.ts';
+import { type ActionOn, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
+import { readManagedClient } from '../clients/clients.ts';
+import { publishEvents } from '../events/event-rows.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { failAllWaiting, nameOfWebhook } from './disabling.ts';
+import { newSecret, type WebhookSecrets } from './standard-webhooks.ts';
+
+export { DISABLED_REASONS };
+
+type WebhookFields = { url: string; types: string[]; description: string };
+
+/** `client`: null for the whole installation. */
+export type WebhookInput = WebhookFields & { client: number | null };
+
+export type WebhookChanges = {
+  [K in keyof WebhookFields]?: WebhookFields[K] | undefined;
+} & { is_active?: boolean | undefined };
+
+/** Those that record no more than the id, and changed fields. */
+type OwnAction = Exclude<ActionOn<'webhook'>, 'webhook.disable' | 'webhook.replay'>;
+
+const MAX_WEBHOOKS = 50;
+/** How long the secret before a rotation signs, too. */
+const ROTATION_MS = DAY_MS;
+
+/** Webhooks of a client, or of the installation. What happened before a change is heard, or not, as before it. */
+export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivateNetworks }: UnitOfWork) => {
+  const record = (tx: Em, action: OwnAction, actor: Actor, row: WebhookRow, details = {}) =>
+    audit.record(tx, [
+      {
+        ...{ action, actor, target: nameOfWebhook(row.url) },
+        ...{ clients: row.client === null ? [] : [row.client], details: { id: row.id, ...details } },
+      },
+    ]);
+
+  /** Locks a webhook that the actor may change: events that are being published are enqueued before, or not at all. */
+  const lock = async (tx: Em, actor: Actor, id: number) => {
+    const before = await readWebhook(tx, actor, id);
+    requireRecentPassword(actor, clock.now());
+    const webhook = await tx.findOne(Webhook, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (!webhook) throw notFound('webhook');
+    return { webhook, before };
+  };
+
+  /** @throws Problem `invalid-input` on `url` */
+  const requireAllowed = (text: string): void => {
+    if (webhookPrivateNetworks) return;
+    const { protocol, hostname } = new URL(text);
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    if (protocol !== 'https:') throw invalid({ url: ['Must be an https:// address.'] });
+    // Names are checked when they are connected to.
+    if (isIP(host) !== 0 && !isPublic(host)) throw invalid({ url: ['Must not be in a private network.'] });
+  };
+
+  return {
+    /** Those that the actor may change. */
+    list: (
+      actor: Actor,
+      { client }: { client?: number | undefined },
+      page: CursorPageRequest,
+    ): Promise<WebhookRow[]> => {
+      let rows = webhookRows(em, actor);
+      if (client !== undefined) rows = rows.where('w.client_id', '=', client);
+      return readPage(afterCursor(rows, 'w.id', page.cursor), 'w.id', page);
+    },
+
+    /** @throws Problem `not-found` */
+    get: (actor: Actor, id: number): Promise<WebhookRow> => readWebhook(em, actor, id),
+
+    /** @throws Problem `not-found`, `forbidden`, `reauthentication-required`, `invalid-input` on `url`, `client` */
+    create: async (actor: Actor, input: WebhookInput): Promise<WebhookRow & { secret: string }> => {
+      await publishEvents(em);
+      return em.transactional(async (tx) => {
+        const { client, ...fields } = input;
+        if (client !== null) await readManagedClient(tx, actor, client);
+        else if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
+        requireRecentPassword(actor, clock.now());
+        requireAllowed(fields.url);
+        if ((await tx.count(Webhook, { client })) >= MAX_WEBHOOKS)
+          throw invalid({ client: [`There can be ${MAX_WEBHOOKS} webhooks. Remove one first.`] });
+        const created = tx.create(Webhook, {
+          ...{ client: client === null ? null : tx.getReference(Client, client), ...fields },
+          ...{ createdBy: actor.id, createdAt: clock.now() },
+        });
+        await tx.flush();
+        const { id } = created;
+        const secret = newSecret();
+        await storeSecret(tx, webhookSecrets, id, secret);
+        const row = await readWebhook(tx, actor, id);
+        await record(tx, 'webhook.create', actor, row);
+        return { ...row, secret };
+      });
+    },
+
+    /**
+     * Deliveries that wait for a webhook that is deactivated are given up; they can be replayed.
+     * @throws Problem as `create`
+     */
+    update: async (actor: Actor, id: number, changes: WebhookChanges): Promise<WebhookRow> => {
+      await publishEvents(em);
+      return em.transactional(async (tx) => {
+        const { webhook, before } = await lock(tx, actor, id);
+        const { is_active: isActive, ...fields } = changes;
+        if (fields.url !== undefined && fields.url !== before.url) requireAllowed(fields.url);
+        Object.assign(webhook, pickDefined(fields));
+        if (isActive === true && !webhook.isActive) webhook.activate();
+        if (isActive === false) webhook.isActive = false;
+        await tx.flush();
+        if (!webhook.isActive && before.is_active) await failAllWaiting(tx, id, clock.now());
+        const after = await readWebhook(tx, actor, id);
+        const changed: Changes = diffColumns(before, after, ['types', 'description', 'is_active']);
+        // It may contain a secret.
+        if (after.url !== before.url) changed.url = { from: null, to: null };
+        if (!isEmpty(changed)) await record(tx, 'webhook.update', actor, after, changed);
+        return after;
+      });
+    },
+
+    /**
+     * Replaces the secret. The one before signs, too, for a day.
+     * @throws Problem `not-found`, `reauthentication-required`
+     */
+    rotateSecret: (actor: Actor, id: number) =>
+      em.transactional(async (tx) => {
+        const { before } = await lock(tx, actor, id);
+        const secret = newSecret();
+        const previous_until = new Date(clock.now().getTime() + ROTATION_MS);
+        await kysely(tx)
+          .updateTable('webhooks')
+          .set(({ ref }) => ({ previous_secret: ref('sealed_secret'), previous_until }))
+          .where('id', '=', id)
+          .execute();
+        await storeSecret(tx, webhookSecrets, id, secret);
+        await record(tx, 'webhook.rotate-secret', actor, before);
+        return { secret, previous_until };
+      }),
+
+    /** @throws Problem `not-found`, `reauthentication-required` */
+    remove: (actor: Actor, id: number): Promise<void> =>
+      em.transactional(async (tx) => {
+        const { webhook, before } = await lock(tx, actor, id);
+        await tx.remove(webhook).flush();
+        await record(tx, 'webhook.remove', actor, before);
+      }),
+  };
+};
+
+/** Bound by Kysely, because MikroORM writes values into the text of its statements. */
+const storeSecret = (tx: Em, secrets: WebhookSecrets, id: number, secret: string) =>
+  kysely(tx)
+    .updateTable('webhooks')
+    .set({ sealed_secret: secrets.seal(id, secret) })
+    .where('id', '=', id)
+    .execute();
+
+const webhookRows = (em: Em, actor: Actor) =>
+  kysely(em)
+    .selectFrom('webhooks as w')
+    .select(['w.id', 'w.client_id as client', 'w.url', 'w.types', 'w.description', 'w.is_active'])
+    .select(['w.disabled_at', 'w.disabled_reason', 'w.failing_since', 'w.created_at'])
+    .select(sql<string | null>`(select email from users where users.id = w.created_by)`.as('created_by'))
+    .where(clientManagedBy(actor, sql`w.client_id`))
+    .orderBy('w.id');
+
+export type WebhookRow = InferResult<ReturnType<typeof webhookRows>>[number];
+
+/** @throws Problem `not-found` for one that the actor may not change */
+export const readWebhook = (em: Em, actor: Actor, id: number): Promise<WebhookRow> =>
+  webhookRows(em, actor)
+    .where('w.id', '=', id)
+    .executeTakeFirstOrThrow(() => notFound('webhook'));
+
+/** How many webhooks cannot sign, because their secrets were stored with another secret key. */
+export const countUnreadableWebhooks = async (em: Em, { open }: WebhookSecrets): Promise<number> => {
+  const rows = await kysely(em).selectFrom('webhooks').select(['id', 'sealed_secret']).execute();
+  return rows.filter(({ id, sealed_secret: sealed }) => sealed && open(id, sealed) === null).length;
+};

@@ -1,0 +1,303 @@
+import { Webhook } from 'standardwebhooks';
+import * as assert from 'uvu/assert';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
+import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
+import { createSender } from '../../../src/services/webhooks/standard-webhooks.ts';
+import { suite } from '../../support/suite.ts';
+import { ACME, ADA, GRACE, ROOT, startTestApp, type TestApp } from '../../support/test-app.ts';
+import { until } from '../../support/time.ts';
+import { type Receiver, startReceiver } from '../../support/webhook-receiver.ts';
+
+type Context = { app: TestApp; receiver: Receiver };
+
+const deliveries = suite<Context>('webhook deliveries');
+
+deliveries.before(async (context) => {
+  context.app = await startTestApp();
+  // The verifier of signatures has no other clock.
+  context.app.clock.advance(Date.now() - context.app.clock.now().getTime());
+  await context.app.as(ROOT).events.list({});
+});
+deliveries.after(({ app }) => app.close());
+deliveries.before.each(async (context) => {
+  context.app.clock.advance(1_000);
+  await context.app.db().deleteFrom('webhooks').execute();
+  await context.app.as(ROOT).events.list({});
+  context.receiver = await startReceiver();
+});
+deliveries.after.each(({ receiver }) => receiver.close());
+
+const TYPES = ['user.updated' as const];
+
+const create = ({ app, receiver }: Context, input: { client?: number | null; url?: string } = {}) =>
+  app.as(ROOT).webhooks.create({ url: receiver.url, types: TYPES, client: 1, ...input });
+
+let renamed = 0;
+const rename = (app: TestApp, email = ADA) =>
+  app.as(ACME).users.update({ email, first_name: `Name ${++renamed}` });
+
+const listOf = (app: TestApp, id: number) => app.as(ROOT).webhooks.deliveries({ id });
+
+deliveries('carry the event and a signature that standardwebhooks verifies', async (context) => {
+  const { app, receiver } = context;
+  const { secret } = await create(context);
+  await rename(app);
+  await app.webhookWorker.drain();
+
+  const [got] = receiver.received;
+  if (!got) return assert.unreachable();
+  const verified = new Webhook(secret).verify(got.body, got.headers);
+  const event = (await app.as(ACME).events.list({ types: 'user.updated', limit: 1_000 })).at(-1);
+  assert.equal(
+    verified,
+    JSON.parse(JSON.stringify({ type: event?.type, timestamp: event?.timestamp, data: event })),
+  );
+  assert.is(got.id, `evt_${event?.id}`);
+  assert.is(got.headers['content-type'], 'application/json');
+  assert.throws(() => new Webhook(secret).verify(`${got.body} `, got.headers), 'No matching signature');
+});
+
+deliveries('are signed with both secrets for a day after a rotation', async (context) => {
+  const { app, receiver } = context;
+  const { id, secret } = await create(context);
+  const rotated = await app.as(ROOT).webhooks.rotateSecret({ id });
+  await rename(app);
+  await app.webhookWorker.drain();
+  const [got] = receiver.received;
+  if (!got) return assert.unreachable();
+
+  for (const one of [secret, rotated.secret]) new Webhook(one).verify(got.body, got.headers);
+  assert.is(rotated.previous_until.getTime(), app.clock.now().getTime() + DAY_MS);
+
+  app.clock.advance(DAY_MS);
+  await app.renewToken(ACME);
+  await rename(app);
+  await app.webhookWorker.drain();
+  assert.is(receiver.received[1]?.headers['webhook-signature']?.split(' ').length, 1);
+});
+
+deliveries(
+  'are retried after a failure, with the same id, and keep the order of their subject',
+  async (context) => {
+    const { app, receiver } = context;
+    const { id } = await create(context);
+    receiver.answer = ({ data }) => (data.subject === ADA ? 500 : 204);
+    for (const email of [ADA, ADA, GRACE, GRACE]) await rename(app, email);
+    await app.webhookWorker.drain();
+
+    assert.equal(
+      receiver.received.map(({ data }) => data.subject),
+      [ADA, GRACE, GRACE],
+      'one that fails holds up its subject alone',
+    );
+    const waiting = (await listOf(app, id)).filter(({ status }) => status === 'waiting');
+    assert.equal(
+      waiting.map(({ attempts, response_status, response }) => [attempts, response_status, response]),
+      [
+        [0, null, null],
+        [1, 500, 'answer 500'],
+      ],
+    );
+
+    receiver.answer = () => 204;
+    app.clock.advance(MINUTE_MS);
+    await app.webhookWorker.drain();
+    const ids = receiver.received.filter(({ data }) => data.subject === ADA).map((got) => got.data.id);
+    assert.is(ids.length, 3);
+    assert.is(ids[0], ids[1]);
+    assert.ok(Number(ids[2]) > Number(ids[1]));
+    assert.equal(
+      (await listOf(app, id)).map(({ status }) => status),
+      ['delivered', 'delivered', 'delivered', 'delivered'],
+    );
+  },
+);
+
+deliveries('are given up after a day of failures; the next one of the subject follows', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context);
+  receiver.answer = () => 503;
+  await rename(app);
+  const startedAt = app.clock.now().getTime();
+  const waits: number[] = [];
+  for (let attempts = 0; ; ) {
+    await app.webhookWorker.drain();
+    const [delivery] = await listOf(app, id);
+    if (delivery?.status !== 'waiting') break;
+    assert.is(delivery.attempts, ++attempts);
+    waits.push(Number(delivery.next_attempt_at) - app.clock.now().getTime());
+    app.clock.advance(waits.at(-1) ?? 0);
+  }
+
+  const [failed] = await listOf(app, id);
+  assert.is(failed?.status, 'failed');
+  assert.ok(app.clock.now().getTime() - startedAt >= DAY_MS);
+  assert.ok(app.clock.now().getTime() - startedAt < DAY_MS + 2 * HOUR_MS);
+  assert.ok(waits.every((wait, index) => index === 0 || wait >= (waits[index - 1] ?? 0)));
+  assert.ok(waits.length > 15 && waits.length < 30, `${waits.length} attempts`);
+
+  receiver.answer = () => 204;
+  await app.renewToken(ACME);
+  await rename(app);
+  await app.webhookWorker.drain();
+  await app.renewToken(ROOT);
+  assert.is((await listOf(app, id))[0]?.status, 'delivered');
+});
+
+deliveries('disable a webhook whose receiver answers 410, and give up what waits', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context);
+  receiver.answer = () => 410;
+  await rename(app);
+  await rename(app);
+  await app.webhookWorker.drain();
+
+  const webhook = await app.as(ROOT).webhooks.get({ id });
+  assert.equal([webhook.is_active, webhook.disabled_reason], [false, 'gone']);
+  assert.equal(webhook.disabled_at, app.clock.now());
+  assert.is(receiver.received.length, 1);
+  assert.equal(
+    (await listOf(app, id)).map(({ status, error }) => [status, error]),
+    [
+      ['failed', 'The webhook was deactivated.'],
+      ['failed', null],
+    ],
+  );
+  const mails = await app
+    .db()
+    .selectFrom('outbox_mails')
+    .select(['recipient', 'client_id'])
+    .where('kind', '=', 'webhook-disabled')
+    .execute();
+  assert.equal(mails, [{ recipient: ACME, client_id: 1 }]);
+  const [entry] = await app.as(ACME).audit.list({ action: 'webhook.disable', limit: 1 });
+  assert.equal(entry?.details, { id, reason: 'gone' });
+
+  await app.as(ROOT).webhooks.update({ id, is_active: true });
+  assert.is((await app.as(ROOT).webhooks.get({ id })).disabled_reason, null);
+});
+
+deliveries('disable a webhook whose deliveries have only failed for five days', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context, { client: null });
+  receiver.answer = () => 500;
+  for (let day = 0; day < 4; day++) {
+    await app.renewToken(ACME);
+    await rename(app);
+    await app.webhookWorker.drain();
+    app.clock.advance(DAY_MS);
+    await app.webhookWorker.drain();
+  }
+  await app.renewToken(ROOT);
+  assert.is((await app.as(ROOT).webhooks.get({ id })).is_active, true);
+  await app.renewToken(ACME);
+  await rename(app);
+  app.clock.advance(DAY_MS);
+  await app.webhookWorker.drain();
+  await app.renewToken(ROOT);
+
+  const webhook = await app.as(ROOT).webhooks.get({ id });
+  assert.equal([webhook.is_active, webhook.disabled_reason], [false, 'failing']);
+  const mail = app.db().selectFrom('outbox_mails').select(['recipient']).where('webhook_id', '=', id);
+  assert.equal(await mail.execute(), [{ recipient: ROOT }]);
+});
+
+deliveries('of a webhook are five at once, of one that fails one', async (context) => {
+  const { app, receiver } = context;
+  await create(context);
+  const emails = Array.from({ length: 12 }, (_, n) => `many${n}@acme.test`);
+  for (const email of emails) await app.as(ACME).users.create({ email });
+  for (const email of emails) await rename(app, email);
+  receiver.answer = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return 500;
+  };
+  await app.webhookWorker.drain();
+  assert.is(receiver.mostAtOnce, 5);
+
+  app.clock.advance(MINUTE_MS);
+  receiver.mostAtOnce = 0;
+  await app.webhookWorker.drain();
+  assert.is(receiver.mostAtOnce, 1);
+});
+
+deliveries('to a slow receiver delay no other', async (context) => {
+  const { app, receiver } = context;
+  const fast = await startReceiver();
+  await create(context);
+  await create(context, { url: fast.url });
+  const { promise: released, resolve: release } = Promise.withResolvers<number>();
+  receiver.answer = () => released;
+  for (let n = 0; n < 10; n++) await rename(app, n % 2 ? ADA : GRACE);
+  const drained = app.webhookWorker.drain();
+  await until('the fast one has all', () => fast.received.length === 10);
+  assert.is(receiver.received.length, 2, 'one of each subject');
+
+  release(204);
+  await drained;
+  fast.close();
+  assert.is(receiver.received.length, 10);
+});
+
+deliveries('to a receiver that never answers fail after a time', async ({ receiver }) => {
+  receiver.answer = () => null;
+  const limits = { allowsPrivate: true, timeoutMs: 100, maxBytes: 100, truncates: true };
+  const message = { id: 'evt_1', url: receiver.url, body: '{}', secrets: ['whsec_c2VjcmV0'], at: new Date() };
+  const { status, error } = await createSender(createGuardedFetch(limits))(message);
+
+  assert.equal([status, error], [null, 'There was no response in time.']);
+});
+
+deliveries('treat redirects as failures', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context);
+  receiver.answer = () => 302;
+  await rename(app);
+  await app.webhookWorker.drain();
+
+  assert.is(receiver.received.length, 1);
+  assert.equal(
+    [(await listOf(app, id))[0]?.status, (await listOf(app, id))[0]?.response_status],
+    ['waiting', 302],
+  );
+});
+
+deliveries('are replayed by event or by time, with the same ids', async (context) => {
+  const { app, receiver } = context;
+  const { id } = await create(context);
+  const from = app.clock.now();
+  for (const email of [ADA, ADA, GRACE]) await rename(app, email);
+  await app.webhookWorker.drain();
+  const [last] = await listOf(app, id);
+  assert.ok(last);
+
+  assert.equal(await app.as(ROOT).webhooks.replay({ id, event: last.event }), { queued: 1 });
+  await app.webhookWorker.drain();
+  assert.is(receiver.received.length, 4);
+  assert.is(receiver.received[3]?.id, `evt_${last.event}`);
+
+  receiver.received.length = 0;
+  assert.equal(await app.as(ROOT).webhooks.replay({ id, from }), { queued: 3 });
+  assert.equal(await app.as(ROOT).webhooks.replay({ id, from }), { queued: 0 }, 'they wait already');
+  await app.webhookWorker.drain();
+  const ids = receiver.received.filter(({ data }) => data.subject === ADA).map(({ data }) => data.id);
+  assert.equal(
+    ids,
+    ids.toSorted((a, b) => a - b),
+  );
+  assert.is(receiver.received.length, 3);
+});
+
+deliveries('are deleted seven days after they have ended', async (context) => {
+  const { app } = context;
+  const { id } = await create(context);
+  await rename(app);
+  await app.webhookWorker.drain();
+  app.clock.advance(7 * DAY_MS + 1);
+  await app.pruneWebhooks();
+  await app.renewToken(ROOT);
+
+  assert.equal(await listOf(app, id), []);
+});
+
+deliveries.run();
