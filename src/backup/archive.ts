@@ -50,7 +50,9 @@ type Archive = ReturnType<typeof pack>;
 
 const addBuffer = async (archive: Archive, name: string, content: Buffer): Promise<string> => {
   await new Promise<void>((resolve, reject) => {
-    archive.entry({ name }, content, (error) => (error ? reject(error) : resolve()));
+    const entry = archive.entry({ name }, content, (error) => (error ? reject(error) : resolve()));
+    // If the target fails, the callback is not called, or not with the error.
+    entry.on('error', reject);
   });
   return createHash('sha256').update(content).digest('hex');
 };
