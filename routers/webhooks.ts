@@ -18,8 +18,8 @@ import {
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router } from './trpc.ts';
 
-const route = routesOf('Webhooks');
-const secretRoute = routesOf('Webhooks', { hasSecrets: true });
+/** Also the URL of a webhook may contain one. */
+const route = routesOf('Webhooks', { hasSecrets: true });
 
 const WebhookFields = {
   id: z.int(),
@@ -137,7 +137,7 @@ export const webhooksRouter = router({
     .output(WebhookOutput)
     .query(({ ctx, input }) => ctx.services.webhooks.get(ctx.actor, input.id)),
 
-  create: secretRoute(adminProcedure, 'POST', '/jb/webhooks/', {
+  create: route(adminProcedure, 'POST', '/jb/webhooks/', {
     summary: 'Create a webhook',
     description:
       'Sends what happens to `url`, in the form of Standard Webhooks: the events of a client, as `events.list` shows them to an admin of this client alone, or, for superusers, without `client` those of the whole installation. The `secret` of the response signs them.',
@@ -177,7 +177,7 @@ export const webhooksRouter = router({
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.webhooks.remove(ctx.actor, input.id)),
 
-  rotateSecret: secretRoute(adminProcedure, 'POST', '/jb/webhooks/{id}/secret/', {
+  rotateSecret: route(adminProcedure, 'POST', '/jb/webhooks/{id}/secret/', {
     summary: 'Rotate the secret of a webhook',
     description:
       'For 24 hours, deliveries have two signatures: that of the new secret and that of the one before.',
