@@ -29,7 +29,7 @@ export const EmailChange = defineEntity({
     isOwn: p.boolean().default(true),
     /** Whether the old address was verified. Otherwise only clients of the person have recorded the person under it. */
     wasVerified: p.boolean().default(false),
-    /** Whether the old address does not count as the person's although it was verified: whoever had the account then may be another person. */
+    /** Whether the old address does not count as the person's although it was verified: the account may have been that of another person then. */
     isDisowned: p.boolean().default(false),
     /** Whether the person did anything under the old address: it then stays reserved, so that it never names another. */
     isKept: p.boolean().default(false),
