@@ -67,7 +67,11 @@ export const createWebhookDeliveries = ({ em, clock, audit, webhookSecrets, send
           event === undefined
             ? sql`audit_entries.occurred_at >= ${from}::timestamptz`
             : sql`events.id = ${event}::bigint`;
-        const queued = await enqueueDeliveries(tx, isWanted, { webhookId, now: clock.now() });
+        const queued = await enqueueDeliveries(tx, isWanted, {
+          ...{ webhookId, now: clock.now() },
+          // One more shows that there are too many, without enqueueing all while events wait to be published.
+          limit: MAX_REPLAYED + 1,
+        });
         if (queued > MAX_REPLAYED)
           throw invalid({ from: [`More than ${MAX_REPLAYED} events since then. Choose a later time.`] });
         if (queued === 0 && event !== undefined)

@@ -12,11 +12,12 @@ export const isHeardBy = sql<boolean>`(w.client_id is null or ${auditEntryOf(sql
 
 const TYPES = AUDIT_ACTIONS.map(eventTypeOf);
 
-type Replay = { webhookId: number; now: Date };
+/** `limit`: of its events. */
+type Replay = { webhookId: number; now: Date; limit: number };
 
 /**
  * Enqueues events for the active webhooks that hear them, in the transaction that publishes these. The first of each subject is due, unless
- * an earlier delivery of the subject waits: whoever finishes that makes the next one due. Both lock it, so that one of them sees the other.
+ * an earlier delivery of the subject waits: the worker that finishes it makes the next one due. Both lock it, so that one of them sees the other.
  * @param isWanted SQL over `events` and `audit_entries`
  * @param replay for one webhook, also if they were delivered before
  * @returns how many
@@ -36,7 +37,8 @@ export const enqueueDeliveries = async (
       from events join audit_entries on audit_entries.id = events.entry_id
         join unnest(${AUDIT_ACTIONS}::text[], ${TYPES}::text[]) as known (name, type) on known.name = action
         cross join listening w
-      where ${isWanted} and (w.types = '{}' or known.type = any(w.types)) and ${isHeardBy}),
+      where ${isWanted} and (w.types = '{}' or known.type = any(w.types)) and ${isHeardBy}
+      ${replay ? firstOf(replay) : sql``}),
     waiting as (
       select webhook_id, subject from (select distinct webhook_id, subject from heard) s
       cross join lateral (
@@ -53,3 +55,9 @@ export const enqueueDeliveries = async (
     where not ${isWaiting()}`.execute(kysely(tx));
   return Number(numAffectedRows ?? 0);
 };
+
+/** The first events of a replay that do not wait already. */
+const firstOf = ({ limit }: Replay) => sql`
+  and not exists (select from webhook_deliveries d
+    where d.webhook_id = w.id and d.event_id = events.id and ${isWaiting()})
+  order by events.id limit ${limit}::int`;
