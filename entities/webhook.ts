@@ -87,7 +87,7 @@ export const WebhookDelivery = defineEntity({
     /** Of the last attempt, as the fields below: the HTTP status. */
     status: p.integer().nullable(),
     durationMs: p.integer().nullable(),
-    /** The beginning of the body of the response. */
+    /** The first kilobyte of the response. */
     response: p.string().length(1024).nullable(),
     /** Why there was no response. */
     error: p.string().length(500).nullable(),

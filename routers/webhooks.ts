@@ -66,7 +66,7 @@ const AttemptOutput = Output('WebhookAttempt', {
     .nullable()
     .meta({ examples: [204] }),
   duration_ms: z.int().meta({ examples: [83] }),
-  /** The beginning of its body. */
+  /** Its first kilobyte. */
   response: z.string().nullable(),
   /** Why there was no response. */
   error: z.string().nullable(),

@@ -28,7 +28,7 @@ const PUBLISH_LOCK = 7_305_130_510;
 /**
  * Numbers the entries that were committed since the last call, in the order in which they were written, and enqueues them for webhooks. One
  * transaction at a time, so that no id becomes visible after a higher one. Without webhooks one statement, because it runs after each change
- * while somebody listens: entries that are committed while it waits for the lock are left to the next call.
+ * while there is a listener: entries that are committed while it waits for the lock are left to the next call.
  */
 export const publishEvents = async (em: Em): Promise<void> => {
   const { rows } = await sql<{ isHeard: boolean }>`

@@ -50,7 +50,7 @@ export type Message = {
 export type Attempt = {
   status: number | null;
   durationMs: number;
-  /** The beginning of its body. */
+  /** The first kilobyte of its body. */
   response: string | null;
   error: string | null;
 };
