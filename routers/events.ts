@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { roleRequired } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
 import { can, rolesThatMay } from '../src/services/access/permissions.ts';
-import { EVENT_TYPES } from '../src/services/audit/event-types.ts';
+import { EVENT_TYPES, type EventData } from '../src/services/audit/event-types.ts';
 import { contentOf } from '../src/services/events/event-content.ts';
 import { trpcErrorOf } from './middleware/errors.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -15,7 +15,7 @@ const route = routesOf('Events');
 
 export const EventType = z.enum(EVENT_TYPES.map(({ type }) => type));
 
-const EventOutput = Output('Event', {
+const EventFields = Output('Event', {
   /** Grows with each event. */
   id: z.int(),
   type: z.string().meta({ examples: ['user.deactivated'] }),
@@ -31,6 +31,17 @@ const EventOutput = Output('Event', {
   data: AnyObject,
   request_id: z.string().nullable(),
 });
+
+type EventFields = z.output<typeof EventFields>;
+type EventType = z.output<typeof EventType>;
+
+/** By their type. Data that the caller may not see is absent, or null. */
+type TypedEvent = {
+  [T in EventType]: Omit<EventFields, 'type' | 'data'> & { type: T; data: Partial<EventData[T]> };
+}[EventType];
+
+// Only the types know the shapes: what was recorded is not checked again.
+const EventOutput = EventFields as z.ZodType as z.ZodType<TypedEvent>;
 
 const EventTypes = z
   .string()
@@ -78,6 +89,15 @@ export const eventsRouter = router({
       const rows = await ctx.services.events.list(ctx.actor, input);
       return rows.map((row) => contentOf(row, ctx.actor));
     }),
+
+  position: route(allowedTo(...READERS), 'GET', '/jb/events/position/', {
+    summary: 'Get the position of the newest event',
+    description:
+      'The `cursor` with which `GET /api/v1/jb/events/` and the stream begin with the next event, whatever happens until they are called.',
+  })
+    .input(z.object({}).prefault({}))
+    .output(Output('EventPosition', { cursor: z.int() }))
+    .query(async ({ ctx }) => ({ cursor: await ctx.services.events.position() })),
 
   stream: route(allowedTo(...READERS), 'GET', '/jb/events/stream/', {
     summary: 'Stream events',

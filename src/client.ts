@@ -13,6 +13,7 @@ export {
   requestId,
   retryAfterSeconds,
 } from './client/errors.ts';
+export type { EventOf, EventOptions, Events, EventType, StewardEvent } from './client/events.ts';
 export type { CallContext } from './client/links.ts';
 export { ForeignAnswer, type Send, Unreachable } from './client/responses.ts';
 export {

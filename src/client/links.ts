@@ -3,17 +3,19 @@ import {
   httpBatchLink,
   httpBatchStreamLink,
   httpLink,
-  httpSubscriptionLink,
   type Operation,
+  type OperationLink,
   splitLink,
+  TRPCClientError,
   type TRPCLink,
 } from '@trpc/client';
 import type { inferRouterOutputs } from '@trpc/server';
+import { observable } from '@trpc/server/observable';
 import superjson from 'superjson';
 import { MAX_BATCH_SIZE } from '../lib/trpc-limits.ts';
 import type { AppRouter } from './app-router.ts';
 import { isProblem } from './errors.ts';
-import type { StewardResponse } from './responses.ts';
+import type { Send, StewardResponse } from './responses.ts';
 
 /** Options of a single call, passed as `{ context: … }`. Such a call is not batched. */
 export type CallContext = {
@@ -57,6 +59,7 @@ const MAX_INPUT_LENGTH = 3000;
 
 type Deps = {
   url: string;
+  fetch: Send;
   send: (url: string, init?: RequestInit) => Promise<StewardResponse>;
   credentials: (ops: readonly Operation[]) => Promise<Record<string, string>>;
 };
@@ -65,7 +68,7 @@ type Deps = {
  * Batches concurrent calls. Only calls that stream pages use a streamed batch: it takes up to twice the time, browsers close
  * its connection afterwards, and it cannot set cookies.
  */
-export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRouter> => {
+export const createLinks = ({ url, fetch, send, credentials }: Deps): TRPCLink<AppRouter> => {
   const common = {
     url: `${url}/trpc`,
     transformer: superjson,
@@ -97,10 +100,41 @@ export const createLinks = ({ url, send, credentials }: Deps): TRPCLink<AppRoute
   });
   return splitLink({
     condition: ({ type }) => type === 'subscription',
-    true: httpSubscriptionLink({ url: common.url, transformer: superjson }),
+    true: loadWhenUsed(async () =>
+      (await import('./subscription-link.ts')).createSubscriptionLink({
+        url: common.url,
+        send: fetch,
+        headers: () => credentials([]),
+      }),
+    ),
     false: calls,
   });
 };
+
+/** Few pages subscribe: the others do not load this link. */
+const loadWhenUsed =
+  (load: () => Promise<TRPCLink<AppRouter>>): TRPCLink<AppRouter> =>
+  (runtime) => {
+    let link: Promise<OperationLink<AppRouter>> | undefined;
+    return (options) =>
+      observable((observer) => {
+        let isOver = false;
+        let unsubscribe = (): void => {};
+        link ??= load().then((create) => create(runtime));
+        link
+          .then((loaded) => {
+            if (!isOver) ({ unsubscribe } = loaded(options).subscribe(observer));
+          })
+          .catch((error: Error) => {
+            link = undefined;
+            observer.error(TRPCClientError.from(error));
+          });
+        return () => {
+          isOver = true;
+          unsubscribe();
+        };
+      });
+  };
 
 const isTooLongForUrl = ({ type, input }: Operation): boolean =>
   type === 'query' && encodeURIComponent(superjson.stringify(input)).length > MAX_INPUT_LENGTH;

@@ -2,6 +2,7 @@ import { createTRPCClient, type Operation, retryLink, type TRPCClient } from '@t
 import type { inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from './app-router.ts';
 import { isProblem } from './errors.ts';
+import { createEvents, type Events } from './events.ts';
 import { createCsrfTokens, createLinks } from './links.ts';
 import { type Send, withResponseChecks } from './responses.ts';
 
@@ -28,6 +29,8 @@ export type LoggedIn = inferRouterOutputs<AppRouter>['sessions']['create']['user
 export type StewardClient = {
   /** The tRPC client: `api.users.get.query({ email })`. */
   api: TRPCClient<AppRouter>;
+  /** Hears events as they happen. */
+  events: Events;
   /** Logs in with a token, for Node and pages of other sites. Later calls use the returned token. */
   login: (login: Credentials) => Promise<string>;
   /** Logs the browser in with an `HttpOnly` cookie, for pages on the same origin as Steward. */
@@ -43,7 +46,8 @@ export type StewardClient = {
 export const createStewardClient = (options: StewardClientOptions = {}): StewardClient => {
   const url = requireScheme(options.url ?? '').replace(/\/+$/, '');
   const platformFetch: Send = (address, init) => fetch(address, init);
-  const send = withResponseChecks(options.fetch ?? platformFetch);
+  const fetchUrl = options.fetch ?? platformFetch;
+  const send = withResponseChecks(fetchUrl);
   const csrf = createCsrfTokens(url, send);
   let { token } = options;
 
@@ -52,12 +56,13 @@ export const createStewardClient = (options: StewardClientOptions = {}): Steward
   const api = createTRPCClient<AppRouter>({
     links: [
       retryLink({ retry: (failure) => token === undefined && csrf.canRetry(failure) }),
-      createLinks({ url, send, credentials }),
+      createLinks({ url, fetch: fetchUrl, send, credentials }),
     ],
   });
 
   return {
     api,
+    events: createEvents(api),
 
     login: async (login) => {
       const issued = await api.tokens.create.mutate({

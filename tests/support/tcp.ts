@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** A port that is free at the moment. */
 export const freePort = async (): Promise<number> => {
@@ -12,21 +13,24 @@ export const freePort = async (): Promise<number> => {
 };
 
 /**
- * Forwards TCP connections to a PostgreSQL socket directory. After `dropPackets`, connections stay open but no data gets
+ * Forwards TCP connections to a port, or to a PostgreSQL socket directory. After `dropPackets`, connections stay open but no data gets
  * through; `forwardPackets` affects only new connections.
  */
-export const startTcpProxy = async (socketDirectory: string) => {
+export const startTcpProxy = async (target: number | string) => {
   const sockets = new Set<Socket>();
   let isForwarding = true;
+  let isCut = false;
 
   const server = createServer((client) => {
-    const upstream = connect(`${socketDirectory}/.s.PGSQL.5432`);
+    if (isCut) return void client.resetAndDestroy();
+    const upstream =
+      typeof target === 'number' ? connect(target, '127.0.0.1') : connect(`${target}/.s.PGSQL.5432`);
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
       sockets.add(socket);
-      socket.on('error', () => {});
+      socket.on('error', () => other.destroy());
       socket.on('close', () => sockets.delete(socket));
       socket.on('end', () => other.end());
     }
@@ -50,6 +54,13 @@ export const startTcpProxy = async (socketDirectory: string) => {
     },
     forwardPackets: (): void => {
       isForwarding = true;
+    },
+    /** Resets all connections, and new ones for so long. */
+    cut: async (ms: number): Promise<void> => {
+      isCut = true;
+      for (const socket of sockets) socket.resetAndDestroy();
+      await pause(ms);
+      isCut = false;
     },
     [Symbol.asyncDispose]: async (): Promise<void> => {
       server.close();

@@ -57,13 +57,20 @@ const Login = z.object({
 
 const event = <const T extends string, D extends z.ZodType>(type: T, data: D) => ({ type, data });
 
+type RoleEventType<Action> = Action extends `client.add-${infer Role}`
+  ? `client.${Role}_added`
+  : Action extends `client.remove-${infer Role}`
+    ? `client.${Role}_removed`
+    : never;
+
 /** Of the roles in single clients, whose actions are `client.add-{role}` and `client.remove-{role}`. */
 const ROLE_EVENTS = Object.fromEntries(
   CLIENT_ROLES.flatMap(({ given, ended }) => [
     [given, event(`${given.replace('add-', '')}_added`, Nothing)],
     [ended, event(`${ended.replace('remove-', '')}_removed`, Nothing)],
   ]),
-) as Record<ClientRole['given' | 'ended'], { type: string; data: typeof Nothing }>;
+  // `fromEntries` forgets the names.
+) as { [A in ClientRole['given' | 'ended']]: { type: RoleEventType<A>; data: typeof Nothing } };
 
 /**
  * What the audit trail records: by its action (`{noun}.{verb}`), the type of the event that others hear, and its data. A change that
@@ -194,11 +201,18 @@ export type DetailsOf<A extends AuditAction> = z.input<(typeof EVENTS)[A]['data'
 
 export const AUDIT_ACTIONS = Object.keys(EVENTS) as AuditAction[];
 
+type EventOfAction = (typeof EVENTS)[AuditAction];
+
+export type EventType = EventOfAction['type'];
+
+/** The data of each type of event, as JSON. */
+export type EventData = { [E in EventOfAction as E['type']]: z.output<E['data']> };
+
 /** All types of events, with the shapes of their data. */
 export const EVENT_TYPES = Object.values(EVENTS);
 
 /** The type of the event that an action is. */
-export const eventTypeOf = (action: AuditAction): string => EVENTS[action].type;
+export const eventTypeOf = (action: AuditAction): EventType => EVENTS[action].type;
 
 /** The actions that are events of these types. */
 export const actionsOf = (types: readonly string[]): AuditAction[] =>

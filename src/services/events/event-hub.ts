@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Actor } from '../access/actor.ts';
 import { canAllOf } from '../access/permissions.ts';
 import { redactFor } from '../audit/audit-trail.ts';
-import { type EventRow, eventRows, newestEventId, publishEvents } from './event-rows.ts';
+import { type EventRow, eventRows, newestEventId, publishEvents, publishedUpTo } from './event-rows.ts';
 
 /** Events of this time are published together: 200 changes a second then cost 12 transactions instead of 200. */
 const GATHER_MS = 80;
@@ -188,11 +188,6 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
       await reading;
     },
   };
-};
-
-const publishedUpTo = async (em: Em): Promise<number> => {
-  await publishEvents(em);
-  return newestEventId(em);
 };
 
 /** Ends early if the signal is aborted. */

@@ -53,6 +53,12 @@ const publishToWebhooks = async (tx: Em): Promise<void> => {
   if (first != null) await enqueueDeliveries(tx, sql`events.id >= ${first}::bigint`);
 };
 
+/** The id of the last event of what was committed before the call. */
+export const publishedUpTo = async (em: Em): Promise<number> => {
+  await publishEvents(em);
+  return newestEventId(em);
+};
+
 /** The id of the last event that has been published. */
 export const newestEventId = async (em: Em): Promise<number> => {
   const newest = kysely(em).selectFrom('events').select('id').orderBy('id', 'desc').limit(1);

@@ -7,7 +7,7 @@ import { redactFor, seesAuditOf } from '../audit/audit-trail.ts';
 import { type AuditAction, actionsOf } from '../audit/event-types.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import type { HeardEvent } from './event-hub.ts';
-import { BY_ID, type EventRow, eventRows, publishEvents } from './event-rows.ts';
+import { BY_ID, type EventRow, eventRows, publishEvents, publishedUpTo } from './event-rows.ts';
 
 export type EventFilter = {
   /** Types of events. Default: all. */
@@ -34,6 +34,9 @@ export const createEvents = ({ em, eventHub }: Deps) => ({
     await publishEvents(em);
     return (await visibleEvents(em, actor, filter).execute()).map((row) => redactFor(actor, row));
   },
+
+  /** The cursor after which only events follow that have not happened yet. */
+  position: (): Promise<number> => publishedUpTo(em),
 
   /** The same events, as they happen. Without a cursor, those from now on. */
   follow: (filter: StreamFilter, { confirm, signal }: Caller): AsyncGenerator<HeardEvent> => {

@@ -385,6 +385,7 @@ const aboutTenants: Step[] = [
   { line: `PUT /jb/clients/1/admins/${GRACE}/`, as: ROOT, body: { is_admin: true } },
   { line: 'GET /jb/audit/', as: ROOT },
   { line: 'GET /jb/events/?types=user.updated', as: ACME },
+  { line: 'GET /jb/events/position/', as: ACME },
   // A GET does not end.
   { line: 'HEAD /jb/events/stream/', as: ACME, accept: 'text/event-stream' },
 ];
