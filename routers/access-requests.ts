@@ -4,13 +4,14 @@ import { appIdentity } from './apps.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   AppKey,
+  ById,
   EmailKey,
   Expiry,
   Id,
   IdCursor,
-  IdKey,
   Instant,
   NoInput,
+  OptionalInput,
   Output,
   Reason,
 } from './schemas/fields.ts';
@@ -57,10 +58,9 @@ const RequestableAppOutput = Output('RequestableApp', {
 
 const MAX_DAYS = 3_650;
 
-const ById = z.object({ id: IdKey });
 const Decision = ById.extend({ version: Id, reason: Reason.default('') });
 
-const decisionProblems = ['not-found', 'forbidden', 'self-modification', 'request-decided'] as const;
+const decisionProblems = ['self-modification', 'request-decided'] as const;
 
 export const accessRequestsRouter = router({
   requestable: route(protectedProcedure, 'GET', '/jb/requestable-apps/', {
@@ -78,15 +78,13 @@ export const accessRequestsRouter = router({
       'Your own and, for client admins, those of their clients; staff and superusers see all. Newest first. `cursor` is the id of the last request of the previous page.',
   })
     .input(
-      z
-        .object({
-          status: z.enum([...REQUEST_STATUSES, 'all']).default('all'),
-          client: Id.optional(),
-          app: AppKey.optional(),
-          email: EmailKey.optional(),
-          ...limitedPagingFields(IdCursor),
-        })
-        .prefault({}),
+      OptionalInput({
+        status: z.enum([...REQUEST_STATUSES, 'all']).default('all'),
+        client: Id.optional(),
+        app: AppKey.optional(),
+        email: EmailKey.optional(),
+        ...limitedPagingFields(IdCursor),
+      }),
     )
     .output(z.array(AccessRequestOutput))
     .query(({ ctx, input }) => ctx.services.accessRequests.list(ctx.actor, input, toPageRequest(ctx, input))),
@@ -115,7 +113,7 @@ export const accessRequestsRouter = router({
 
   withdraw: route(protectedProcedure, 'POST', '/jb/access-requests/{id}/withdraw/', {
     summary: 'Withdraw your request',
-    problems: ['not-found', 'request-decided'],
+    problems: ['request-decided'],
   })
     .input(ById)
     .output(AccessRequestOutput)
@@ -137,7 +135,7 @@ export const accessRequestsRouter = router({
   deny: route(adminProcedure, 'POST', '/jb/access-requests/{id}/deny/', {
     summary: 'Deny a request for an app',
     description: 'Informs the person by email, with the `reason`.',
-    problems: [...decisionProblems],
+    problems: decisionProblems,
     example: { version: 1, reason: 'Ask again next quarter' },
   })
     .input(Decision)

@@ -8,7 +8,17 @@ import type {
   AccessViewUseEncoder,
 } from '../src/services/gate/access-views.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AnyObject, EmailKey, Expiry, Extra, Instant, Output, Slug, Text } from './schemas/fields.ts';
+import {
+  AnyObject,
+  EmailKey,
+  Expiry,
+  Extra,
+  Instant,
+  OptionalInput,
+  Output,
+  Slug,
+  Text,
+} from './schemas/fields.ts';
 import { createRowEncoder, type ListFormat, listOf, streamFormat } from './schemas/lists.ts';
 import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -245,14 +255,12 @@ export const accessViewsRouter = router({
     dotted: 'flags',
   })
     .input(
-      z
-        .object({
-          app: Slug.optional(),
-          user: EmailKey.optional(),
-          flags: FlagFilter,
-          ...pagingFields(AccessViewKey),
-        })
-        .prefault({}),
+      OptionalInput({
+        app: Slug.optional(),
+        user: EmailKey.optional(),
+        flags: FlagFilter,
+        ...pagingFields(AccessViewKey),
+      }),
     )
     .output(listOf(AccessViewOutput))
     .query(async ({ ctx, input }) => {
@@ -280,7 +288,7 @@ export const accessViewsRouter = router({
     summary: 'Create an access view',
     description:
       'Its `url` opens the app without a login, as often as `allowed_uses_cnt` says (0: any number). With a `user`, who must be able to open the app, the app opens as them. `data_permissions` replace those of the user. Accepts JSON and forms.',
-    problems: ['forbidden', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
     status: 201,
     forms: true,
     resourceQuery: 'accessViews.get',
@@ -297,7 +305,7 @@ export const accessViewsRouter = router({
     summary: 'Update an access view',
     description:
       'Omitted fields stay unchanged. The app and the user cannot be changed. Accepts JSON and forms. Deactivating the view needs no recent password.',
-    problems: ['forbidden', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
     forms: true,
     resourceQuery: 'accessViews.get',
   })
@@ -312,8 +320,6 @@ export const accessViewsRouter = router({
   deactivate: route(adminProcedure, 'DELETE', `${path}{key}/`, {
     summary: 'Deactivate an access view',
     description: 'It opens the app no longer. Nothing is removed: an update can activate it again.',
-    problems: ['forbidden'],
-    status: 204,
     resourceQuery: 'accessViews.get',
   })
     .input(ByKey)
@@ -338,7 +344,6 @@ export const accessViewsRouter = router({
     summary: 'Get a URL that embeds an app once',
     description:
       'Of an app, by its id or slug, for a user who can open it. The URL works once, within 60 seconds; what it opens lasts for up to 12 hours. Each request makes another URL. Needs an API token: browser sessions are refused.',
-    problems: ['forbidden'],
   })
     .input(z.object({ app: Text(255), email: EmailKey }))
     .output(z.object({ url: z.string() }))

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BLOCKER_CODES } from '../src/services/gate/access-explanation.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, EmailKey, IdKey, Instant, Output, Slug } from './schemas/fields.ts';
+import { AppKey, ByEmail, EmailKey, IdKey, Instant, Output, Slug } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { userConditions, userSort } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router, viewerProcedure } from './trpc.ts';
@@ -168,28 +168,27 @@ export const accessRouter = router({
     .input(MatrixInput)
     .output(AccessGridOutput)
     .query(({ ctx, input: { id: client, limit, ...filter } }) =>
-      ctx.services.accessScreens.grid(ctx.actor, { ...filter, client }, limit),
+      ctx.services.screens.grid(ctx.actor, { ...filter, client }, limit),
     ),
 
   listByUser: route(adminProcedure, 'GET', '/jb/users/{email}/access/', {
     summary: 'List who granted the apps of a user, when, and until when',
     description: 'Null if neither the grant, the audit trail nor an accepted invitation says so.',
   })
-    .input(z.object({ email: EmailKey }))
+    .input(ByEmail)
     .output(z.array(UserGrantOutput))
     .query(({ ctx, input }) => ctx.services.grants.listByUser(ctx.actor, input.email)),
 
   /** Has no REST path, so that it can change with the screen. */
   ofPerson: viewerProcedure
-    .input(z.object({ email: EmailKey }))
+    .input(ByEmail)
     .output(PersonAccessOutput)
-    .query(({ ctx, input }) => ctx.services.accessScreens.ofPerson(ctx.actor, input.email)),
+    .query(({ ctx, input }) => ctx.services.screens.accessOfPerson(ctx.actor, input.email)),
 
   explain: route(protectedProcedure, 'GET', '/jb/users/{email}/access/{app_id}/', {
     summary: 'Explain whether a user may open an app',
     description:
       'The decision of the gate, each way in which the user has the app, and everything that keeps them out, with what would change it. Members can ask about themselves.',
-    problems: ['not-found'],
   })
     .input(z.object({ email: EmailKey, app_id: AppKey }))
     .output(AccessExplanationOutput)
@@ -199,7 +198,6 @@ export const accessRouter = router({
     summary: 'List who can open an app, and why',
     description:
       'Active people by email address, with all that gives them the app. A closed client and maintenance keep all out, and are left out of account. `cursor` is the last address of the previous page. As CSV with `Accept: text/csv`.',
-    problems: ['not-found', 'forbidden'],
   })
     .input(z.object({ app_id: AppKey, ...limitedPagingFields(EmailKey) }))
     .output(z.array(EffectiveAccessOutput))
@@ -211,7 +209,6 @@ export const accessRouter = router({
     summary: 'Change the access matrix of a client',
     description:
       'Grants and revokes apps, all or nothing. An error names each invalid cell by its index. Cells that are as requested stay unchanged. `POST /jb/operations/{id}/undo/` undoes the change.',
-    problems: ['forbidden'],
     example: { cells: [{ email: 'ada@acme.test', app_id: 'zylTKNVx', granted: true }] },
   })
     .input(

@@ -8,10 +8,13 @@ import { appRemovalProcedures } from './removals.ts';
 import {
   AnyObject,
   AppKey,
+  ByApp,
+  Html,
   Id,
   Instant,
   LongIdKey,
   Name,
+  OptionalInput,
   Output,
   Text,
   WindowDays,
@@ -124,8 +127,6 @@ const MessageOutput = z.object({ message: z.string() });
 const packageRoute = routesOf('App fetch and load');
 const route = routesOf('Apps');
 
-const Html = Text(100_000);
-
 const ExpectedApp = AppOutput.omit({ id: true, slug: true, usage: true, package_info: true }).partial();
 
 /** Null, or an empty string, means none. */
@@ -140,7 +141,7 @@ export const appsRouter = router({
       'The apps that you can open or manage. For apps that you manage, `usage` contains the actions and distinct users of the last 30, 60 and 90 days.',
     legacy: true,
   })
-    .input(z.object({ ...appFilter, ...pagingFields(AppKey) }).prefault({}))
+    .input(OptionalInput({ ...appFilter, ...pagingFields(AppKey) }))
     .output(listOf(AppOutput))
     .query(async ({ ctx, input }) => {
       const { apps } = ctx.services;
@@ -154,7 +155,7 @@ export const appsRouter = router({
     volatileFields: ['usage'],
     legacy: true,
   })
-    .input(z.object({ app_id: AppKey }))
+    .input(ByApp)
     .output(AppOutput)
     .query(({ ctx, input }) => ctx.services.apps.get(ctx.actor, input.app_id)),
 
@@ -162,7 +163,7 @@ export const appsRouter = router({
     summary: 'Get the maintenance status of an app',
     description: 'For platforms, before they show the app to a user.',
   })
-    .input(z.object({ app_id: AppKey }))
+    .input(ByApp)
     .output(AppStatusOutput)
     .query(({ ctx, input }) => ctx.services.apps.getStatus(ctx.actor, input.app_id)),
 
@@ -170,7 +171,7 @@ export const appsRouter = router({
     summary: 'Get what you may do with an app',
     description: 'For screens that offer only what you may do.',
   })
-    .input(z.object({ app_id: AppKey }))
+    .input(ByApp)
     .output(AppPermissionsOutput)
     .query(({ ctx, input }) => ctx.services.apps.getPermissions(ctx.actor, input.app_id)),
 
@@ -204,7 +205,7 @@ export const appsRouter = router({
     hasSecrets: true,
     description:
       'A signed statement of who you are and what you may see, for one app and a few minutes. `stack` is the slug of the stack to open.',
-    problems: ['not-found', 'client-closed', 'app-in-maintenance', 'second-factor-required'],
+    problems: ['client-closed', 'app-in-maintenance', 'second-factor-required'],
   })
     .input(z.object({ app_id: AppKey, stack: StackSlug }))
     .output(TicketOutput)
@@ -220,7 +221,7 @@ export const appsRouter = router({
     hasSecrets: true,
     description:
       'With a one-time code, which the app exchanges for a ticket within a minute. `stack` is the slug of the stack to open.',
-    problems: ['not-found', 'client-closed', 'app-in-maintenance', 'second-factor-required'],
+    problems: ['client-closed', 'app-in-maintenance', 'second-factor-required'],
   })
     .input(z.object({ app_slug: Text(255), stack: StackSlug }))
     .output(z.object({ url: z.string() }))
@@ -260,7 +261,6 @@ export const appsRouter = router({
     summary: 'Update an app',
     description:
       'Omitted fields stay unchanged. `is_requestable`, which `…/status/` returns, lets members of the client ask for the app.',
-    problems: ['forbidden'],
     resourceQuery: 'apps.get',
     example: { in_maintenance: true, maintenance_message: 'Back at noon.' },
     legacy: true,
@@ -289,9 +289,8 @@ export const appsRouter = router({
     summary: 'Announce that the cache of an app is to be cleared',
     description:
       'Records the event `app.clear-cache` in the audit trail, where platforms read it with a token of staff or administrators. The service itself caches nothing.',
-    status: 204,
   })
-    .input(z.object({ app_id: AppKey }))
+    .input(ByApp)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.apps.clearCache(ctx.actor, input.app_id)),
 
@@ -326,7 +325,6 @@ export const appPackagesRouter = router({
     summary: 'Load the most recently fetched package',
     description: 'Does nothing if this version is already loaded.',
     problems: ['invalid-package'],
-    status: 204,
     legacy: true,
   })
     .input(AppVersionInput.pick({ app_slug: true }))

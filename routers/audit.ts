@@ -1,14 +1,31 @@
+import { tracked } from '@trpc/server';
 import { z } from 'zod';
+import { roleRequired } from '../src/lib/problems.ts';
 import type { Actor } from '../src/services/access/actor.ts';
-import { type AuditRow, seesAuditOf } from '../src/services/audit/audit-trail.ts';
-import { AUDIT_ACTIONS } from '../src/services/audit/event-types.ts';
+import { can, rolesThatMay } from '../src/services/access/permissions.ts';
+import { type AuditRow, clientsSeenIn } from '../src/services/audit/audit-trail.ts';
+import { AUDIT_ACTIONS, EVENT_TYPES, type EventData } from '../src/services/audit/event-types.ts';
+import { contentOf } from '../src/services/events/event-rows.ts';
+import { trpcErrorOf } from './middleware/errors.ts';
 import { OperationKey } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AnyObject, EmailKey, Id, Instant, InstantKey, LongIdKey, Output, Text } from './schemas/fields.ts';
+import {
+  AnyObject,
+  EmailKey,
+  Id,
+  Instant,
+  InstantKey,
+  LongIdKey,
+  NoInput,
+  OptionalInput,
+  Output,
+  Text,
+} from './schemas/fields.ts';
+import { streamOf } from './schemas/lists.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { allowedTo, router } from './trpc.ts';
 
-const route = routesOf('Audit');
+const READERS = ['read-audit', 'poll-events'] as const;
 
 const AuditOutput = Output('AuditEntry', {
   id: z.int(),
@@ -30,29 +47,26 @@ const auditOutput = (entry: AuditRow, actor: Actor): z.input<typeof AuditOutput>
   ...entry,
   timestamp: entry.occurred_at,
   actor: entry.actor_email,
-  // Client admins do not see which other clients are affected.
-  clients: entry.client_ids.filter((id) => seesAuditOf(actor, id)),
+  clients: clientsSeenIn(entry, actor),
 });
 
 /** `cursor` is the id of the last entry of the previous page. */
-const AuditFilter = z
-  .object({
-    action: z.enum(AUDIT_ACTIONS).optional(),
-    actor: EmailKey.optional(),
-    target: Text(255).optional(),
-    /** Entries about this person, and changes of groups that name them as a member. */
-    person: EmailKey.optional(),
-    client: Id.optional(),
-    from: InstantKey.optional(),
-    to: InstantKey.optional(),
-    /** The id of a change of many users. */
-    operation: OperationKey.optional(),
-    ...limitedPagingFields(LongIdKey),
-  })
-  .prefault({});
+const AuditFilter = OptionalInput({
+  action: z.enum(AUDIT_ACTIONS).optional(),
+  actor: EmailKey.optional(),
+  target: Text(255).optional(),
+  /** Entries about this person, and changes of groups that name them as a member. */
+  person: EmailKey.optional(),
+  client: Id.optional(),
+  from: InstantKey.optional(),
+  to: InstantKey.optional(),
+  /** The id of a change of many users. */
+  operation: OperationKey.optional(),
+  ...limitedPagingFields(LongIdKey),
+});
 
 export const auditRouter = router({
-  list: route(allowedTo('read-audit', 'poll-events'), 'GET', '/jb/audit/', {
+  list: routesOf('Audit')(allowedTo(...READERS), 'GET', '/jb/audit/', {
     summary: 'List audit entries',
     description:
       'Who changed what, newest first. `cursor` is the id of the last entry of the previous page. Staff get only entries with the action `app.clear-cache`.',
@@ -62,5 +76,110 @@ export const auditRouter = router({
     .query(async ({ ctx, input }) => {
       const entries = await ctx.services.auditTrail.list(ctx.actor, input, toPageRequest(ctx, input));
       return entries.map((entry) => auditOutput(entry, ctx.actor));
+    }),
+});
+
+const route = routesOf('Events');
+
+export const EventType = z.enum(EVENT_TYPES.map(({ type }) => type));
+
+const EventFields = Output('Event', {
+  /** Grows with each event. */
+  id: z.int(),
+  type: z.string().meta({ examples: ['user.deactivated'] }),
+  /** That of the shape of `data`. */
+  version: z.int().meta({ examples: [1] }),
+  timestamp: Instant,
+  /** The email address, slug or name of what has changed. */
+  subject: z.string(),
+  /** Empty if the caller was not logged in, or the service acted on its own. */
+  actor: z.string(),
+  clients: z.array(z.int()),
+  /** As the table of docs/events.md says for each type. */
+  data: AnyObject,
+  request_id: z.string().nullable(),
+});
+
+type EventFields = z.output<typeof EventFields>;
+type EventType = z.output<typeof EventType>;
+
+/** By their type. Data that the caller may not see is absent, or null. */
+type TypedEvent = {
+  [T in EventType]: Omit<EventFields, 'type' | 'data'> & { type: T; data: Partial<EventData[T]> };
+}[EventType];
+
+// Only the types know the shapes: what was recorded is not checked again.
+const EventOutput = EventFields as z.ZodType as z.ZodType<TypedEvent>;
+
+const EventTypes = z
+  .string()
+  .transform((types) => types.split(','))
+  .pipe(z.array(EventType))
+  .optional();
+
+const EventFilter = OptionalInput({
+  /** Separated by commas. */
+  types: EventTypes,
+  client: Id.optional(),
+  from: InstantKey.optional(),
+  /** The id of the last event that you have read. */
+  cursor: LongIdKey.optional(),
+  limit: z.int().min(1).max(1_000).default(100),
+});
+
+const EventStreamFilter = OptionalInput({
+  /** Separated by commas. */
+  types: EventTypes,
+  client: Id.optional(),
+  /** The id of the last event that you have read. Without it, the stream begins with the next event. */
+  cursor: LongIdKey.optional(),
+  /** As `cursor`, sent by clients that connect again: the header `Last-Event-ID`. */
+  lastEventId: z.coerce.number<string | number>().pipe(LongIdKey).optional(),
+});
+
+export const eventsRouter = router({
+  list: route(allowedTo(...READERS), 'GET', '/jb/events/', {
+    summary: 'List events',
+    description:
+      'What happened, oldest first: the entries of the audit trail that you may see, as events. Call it again with the `id` of the last event as `cursor` to get the next ones: none is missed, whichever transactions end in which order. Without a `cursor`, begin with `from`.',
+  })
+    .input(EventFilter)
+    .output(z.array(EventOutput))
+    .query(async ({ ctx, input }) => {
+      const rows = await ctx.services.events.list(ctx.actor, input);
+      return rows.map((row) => contentOf(row, ctx.actor));
+    }),
+
+  position: route(allowedTo(...READERS), 'GET', '/jb/events/position/', {
+    summary: 'Get the position of the newest event',
+    description:
+      'The `cursor` with which `GET /api/v1/jb/events/` and the stream begin with the next event, whatever happens until they are called.',
+  })
+    .input(NoInput)
+    .output(Output('EventPosition', { cursor: z.int() }))
+    .query(async ({ ctx }) => ({ cursor: await ctx.services.events.position() })),
+
+  stream: route(allowedTo(...READERS), 'GET', '/jb/events/stream/', {
+    summary: 'Stream events',
+    description:
+      'The events of `GET /api/v1/jb/events/` as they happen, as server-sent events: each has its `id`, and the same JSON as `data`. A client that connects again sends the id of its last event as `Last-Event-ID` and misses nothing. What you may see is checked again before each event: the stream ends when you log out or lose the role. A comment is sent every 15 seconds. tRPC: a subscription, with `httpSubscriptionLink`.',
+    isEventStream: true,
+  })
+    .input(EventStreamFilter)
+    .output(streamOf(EventOutput))
+    .subscription(async function* ({ ctx, input: { lastEventId, ...filter }, signal }) {
+      const confirm = async (): Promise<Actor> => {
+        const actor = await ctx.authenticate({ isFresh: true });
+        if (!actor) throw trpcErrorOf(ctx.unauthenticated());
+        if (!READERS.some((action) => can(actor, action)))
+          throw trpcErrorOf(roleRequired(rolesThatMay(...READERS)));
+        return actor;
+      };
+      const cursor = lastEventId ?? filter.cursor;
+      for await (const { row, actor } of ctx.services.events.follow(
+        { ...filter, cursor },
+        { confirm, signal },
+      ))
+        yield tracked(String(row.id), EventOutput.parse(contentOf(row, actor)));
     }),
 });

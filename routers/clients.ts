@@ -8,15 +8,18 @@ import { clientRemovalProcedures } from './removals.ts';
 import {
   AppIds,
   AppKey,
+  ById,
   EmailAddress,
   Expiry,
   Extra,
   GroupIds,
+  Html,
   Id,
   IdCursor,
   IdKey,
   NewEmail,
   NoInput,
+  OptionalInput,
   Output,
   Text,
 } from './schemas/fields.ts';
@@ -105,7 +108,6 @@ const EmbedOrigins = z
 
 const Line = Text(255).regex(/^[^\r\n]*$/, 'Must not contain line breaks.');
 const ClientName = Line.regex(/\S/, 'Must not be empty.');
-const Html = Text(100_000);
 /** An email address; an empty string removes it. */
 const OptionalEmail = z.union([z.literal(''), EmailAddress], 'Must be an email address or empty.');
 /** A path or an http(s) URL. Other URLs are not safe as redirect targets. */
@@ -151,13 +153,11 @@ const InvitationPreviewOutput = Output('InvitationPreview', {
 
 const route = routesOf('Clients');
 
-const ById = z.object({ id: IdKey });
-
 const ExpectedClient = ClientOutput.omit({ id: true, site: true }).partial();
 
 export const clientsRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/clients/', { summary: 'List clients', legacy: true })
-    .input(z.object(pagingFields(IdCursor)).prefault({}))
+    .input(OptionalInput(pagingFields(IdCursor)))
     .output(z.array(ClientOutput))
     .query(async ({ ctx, input }) =>
       (await ctx.services.clients.list(ctx.actor, toPageRequest(ctx, input))).map(clientOutput),

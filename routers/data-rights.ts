@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Download } from '../src/lib/files.ts';
 import { COUNTED } from '../src/services/data-rights/erasures.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Email, EmailKey, Instant, integers } from './schemas/fields.ts';
+import { ByEmail, Email, EmailKey, Instant, integers } from './schemas/fields.ts';
 import { downloadOf } from './schemas/lists.ts';
 import { protectedProcedure, superuserProcedure } from './trpc.ts';
 
@@ -27,10 +27,10 @@ export const dataRightsProcedures = {
     summary: 'Export everything about a user',
     description:
       'A zip archive with each kind of data as JSON and as CSV: profile, memberships, app grants, invitations, mails, sessions, tokens, saved filters, usage and audit entries. It holds no passwords, tokens or links. Users may export their own data, superusers that of all users. tRPC streams pages of `{part, items}`.',
-    problems: ['not-found', 'forbidden', 'reauthentication-required'],
+    problems: ['forbidden', 'reauthentication-required'],
     download: 'application/zip',
   })
-    .input(z.object({ email: EmailKey }))
+    .input(ByEmail)
     .output(downloadOf<ExportPage>())
     .query(async ({ ctx, input: { email } }) => {
       const { pages, archive } = await ctx.services.userExports.open(ctx.actor, email);
@@ -43,7 +43,7 @@ export const dataRightsProcedures = {
       'Changes nothing. `other_clients` are the names of clients that the user does not belong to and that have recorded the user: the erasure replaces the user there, too. `confirmation` is the code that the erasure asks for: it is valid for ten minutes, for you, and as long as the user does not change.',
     problems: ['self-modification', 'last-superuser', 'reauthentication-required'],
   })
-    .input(z.object({ email: EmailKey }))
+    .input(ByEmail)
     .output(ErasurePreview)
     .query(({ ctx, input }) => ctx.services.erasures.preview(ctx.actor, input.email)),
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { POLICIES } from '../src/services/auth/factor-policy.ts';
 import { routesOf } from './procedure-meta.ts';
-import { IdKey, Instant, Output } from './schemas/fields.ts';
+import { ById, IdKey, Instant, Output } from './schemas/fields.ts';
 import { adminProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Clients');
@@ -46,7 +46,7 @@ export const factorPolicyProcedures = {
   factorPolicy: route(viewerProcedure, 'GET', '/jb/clients/{id}/factor-policy/', {
     summary: 'Get who needs a second factor for a client',
   })
-    .input(z.object({ id: IdKey }))
+    .input(ById)
     .output(FactorPolicyOutput)
     .query(({ ctx, input }) => ctx.services.factorPolicies.get(ctx.actor, input.id)),
 

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { RowProblemOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, EmailKey, Expiry, Instant, InstantKey, Output, Reason } from './schemas/fields.ts';
+import {
+  AppKey,
+  EmailKey,
+  Expiry,
+  Instant,
+  InstantKey,
+  OptionalInput,
+  Output,
+  Reason,
+} from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -34,14 +43,13 @@ const MAX_EXTENDED = 200;
 
 const Grant = z.object({ app_id: AppKey, email: EmailKey });
 
-const problems = ['not-found', 'forbidden', 'client-admin-locked', 'shared-user'] as const;
+const problems = ['client-admin-locked', 'shared-user'] as const;
 
 export const grantsRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/apps/{app_id}/grants/', {
     summary: 'List who was granted an app',
     description:
       'By email address. Admins of the client, staff and superusers open the app without a grant, and are not listed for it. `cursor` is the last address of the previous page.',
-    problems: ['not-found', 'forbidden'],
   })
     .input(z.object({ app_id: AppKey, ...limitedPagingFields(EmailKey) }))
     .output(z.array(GrantOutput))
@@ -53,12 +61,10 @@ export const grantsRouter = router({
       'Of active people in the clients that you can see, the first to end first: up to `limit` grants that end before `ends_before`, by default within 14 days.',
   })
     .input(
-      z
-        .object({
-          ends_before: InstantKey.optional(),
-          limit: z.int().min(1).max(MAX_EXTENDED).default(50),
-        })
-        .prefault({}),
+      OptionalInput({
+        ends_before: InstantKey.optional(),
+        limit: z.int().min(1).max(MAX_EXTENDED).default(50),
+      }),
     )
     .output(z.array(EndingGrantOutput))
     .query(({ ctx, input }) => ctx.services.grants.listEnding(ctx.actor, input)),
@@ -91,7 +97,7 @@ export const grantsRouter = router({
     summary: 'Grant an app to a user',
     description:
       'The user becomes a member of the client of the app. At `expires_at` the grant ends: the app does not open any more, and tickets do not outlive it.',
-    problems: [...problems],
+    problems,
     status: 201,
     example: { email: 'ada@acme.test', expires_at: '2030-01-31T12:00:00Z', reason: 'Year-end closing' },
   })
@@ -104,7 +110,7 @@ export const grantsRouter = router({
   update: route(adminProcedure, 'PATCH', '/jb/apps/{app_id}/grants/{email}/', {
     summary: 'Change the end of a grant',
     description: 'Omitted fields stay unchanged. `expires_at: null` removes the end.',
-    problems: [...problems],
+    problems,
     example: { expires_at: '2030-02-28T12:00:00Z' },
   })
     .input(Grant.extend({ expires_at: Expiry.optional(), reason: Reason.optional() }))
@@ -115,8 +121,7 @@ export const grantsRouter = router({
 
   remove: route(adminProcedure, 'DELETE', '/jb/apps/{app_id}/grants/{email}/', {
     summary: 'Revoke a grant',
-    problems: [...problems],
-    status: 204,
+    problems,
   })
     .input(Grant)
     .output(z.void())

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { AppIds, EmailKey, IdCursor, IdKey, Instant, Name, Output } from './schemas/fields.ts';
+import { AppIds, ById, EmailKey, IdCursor, IdKey, Instant, Name, Output } from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
@@ -40,22 +40,19 @@ const Members = z
 
 const fields = { name: Name(100), members: Members, apps: AppIds };
 
-const InClient = z.object({ id: IdKey });
-const ByGroup = InClient.extend({ group_id: IdKey });
+const ByGroup = ById.extend({ group_id: IdKey });
 
 export const groupsRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/clients/{id}/groups/', {
     summary: 'List the groups of a client',
     description: 'Oldest first. `cursor` is the id of the last group of the previous page.',
-    problems: ['not-found'],
   })
-    .input(InClient.extend(limitedPagingFields(IdCursor)))
+    .input(ById.extend(limitedPagingFields(IdCursor)))
     .output(z.array(GroupOutput))
     .query(({ ctx, input }) => ctx.services.groups.list(ctx.actor, input.id, toPageRequest(ctx, input))),
 
   get: route(viewerProcedure, 'GET', '/jb/clients/{id}/groups/{group_id}/', {
     summary: 'Get a group with its members',
-    problems: ['not-found'],
   })
     .input(ByGroup)
     .output(GroupDetailOutput)
@@ -64,18 +61,16 @@ export const groupsRouter = router({
   create: route(adminProcedure, 'POST', '/jb/clients/{id}/groups/', {
     summary: 'Create a group',
     description: 'Members of the client who have all apps of the group, in addition to their own.',
-    problems: ['not-found', 'forbidden'],
     status: 201,
     example: { name: 'Finance', members: ['ada@acme.test'], apps: ['zylTKNVx'] },
   })
-    .input(InClient.extend({ ...fields, members: Members.default([]), apps: AppIds.default([]) }))
+    .input(ById.extend({ ...fields, members: Members.default([]), apps: AppIds.default([]) }))
     .output(GroupDetailOutput)
     .mutation(({ ctx, input: { id, ...group } }) => ctx.services.groups.create(ctx.actor, id, group)),
 
   update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/groups/{group_id}/', {
     summary: 'Change a group',
     description: 'Omitted fields stay unchanged. `members` and `apps` replace those of the group.',
-    problems: ['not-found', 'forbidden'],
     example: { apps: ['zylTKNVx'] },
   })
     .input(
@@ -94,7 +89,7 @@ export const groupsRouter = router({
   screen: viewerProcedure
     .input(ByGroup)
     .output(GroupScreenOutput)
-    .query(({ ctx, input }) => ctx.services.accessScreens.ofGroup(ctx.actor, input.id, input.group_id)),
+    .query(({ ctx, input }) => ctx.services.screens.group(ctx.actor, input.id, input.group_id)),
 
   /** Adds and removes single members, so that changes of others stay. For screens, which may be open for long. */
   edit: adminProcedure
@@ -118,8 +113,6 @@ export const groupsRouter = router({
   remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/groups/{group_id}/', {
     summary: 'Remove a group',
     description: 'Its members lose the apps that only this group gives them.',
-    problems: ['not-found', 'forbidden'],
-    status: 204,
   })
     .input(ByGroup)
     .output(z.void())

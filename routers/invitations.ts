@@ -8,17 +8,18 @@ import { InvitationsBulkResultOutput } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   AppIds,
+  ById,
   EmailKey,
   Expiry,
   Extra,
   GroupIds,
   Id,
   IdCursor,
-  IdKey,
   Instant,
   InstantKey,
   NewEmail,
   NewPassword,
+  OptionalInput,
   Slug,
 } from './schemas/fields.ts';
 import {
@@ -65,7 +66,6 @@ const Element = InvitationInput.transform((value): InvitationElement => ({ value
   ({ error }) => ({ value: null, faults: fieldErrors(error) }),
 );
 
-const ById = z.object({ id: IdKey });
 /** The parameters of the mailed link. Any text is accepted: an invalid link is not found. */
 const MailedLink = z.object({
   key: z.string().max(256),
@@ -81,18 +81,16 @@ export const invitationsRouter = router({
     description: 'Newest first. `cursor` is the id of the last invitation of the previous page.',
   })
     .input(
-      z
-        .object({
-          status: InvitationStatusFilter,
-          client: Id.optional(),
-          search: Search.optional(),
-          /** Exclusive. */
-          expires_before: InstantKey.optional(),
-          /** The time of the request that created or renewed them. */
-          invited_at: InstantKey.optional(),
-          ...limitedPagingFields(IdCursor),
-        })
-        .prefault({}),
+      OptionalInput({
+        status: InvitationStatusFilter,
+        client: Id.optional(),
+        search: Search.optional(),
+        /** Exclusive. */
+        expires_before: InstantKey.optional(),
+        /** The time of the request that created or renewed them. */
+        invited_at: InstantKey.optional(),
+        ...limitedPagingFields(IdCursor),
+      }),
     )
     .output(listOf(InvitationDetailsOutput))
     .query(async ({ ctx, input }) => {
@@ -181,14 +179,7 @@ export const invitationsRouter = router({
     hasSecrets: true,
     description:
       'New users set a password and are logged in. If the client gives them no time to set up a second factor, `needs_second_factor` is true: continue with `GET /api/v1/session/enrol/`. Users with an account must log in first.',
-    problems: [
-      'invalid-link',
-      'invitation-closed',
-      'sso-required',
-      'account-inactive',
-      'login-required',
-      'cross-site',
-    ],
+    problems: ['invalid-link', 'invitation-closed', 'sso-required', 'account-inactive', 'login-required'],
     example: { first_name: 'Gil', last_name: 'Guest', password: 'a longer one, of words' },
   })
     .input(MailedLink.extend({ ...inviteeNames, password: NewPassword.optional() }))
@@ -222,7 +213,7 @@ export const invitationsRouter = router({
     problems: ['not-found'],
     legacy: true,
   })
-    .input(z.object({ app: Slug.optional(), ...invitationFilter }).prefault({}))
+    .input(OptionalInput({ app: Slug.optional(), ...invitationFilter }))
     .output(listOf(InvitationOutput))
     .query(async ({ ctx, input }) => {
       const invitations = await ctx.services.invitations.list(ctx.actor, input, toPageRequest(ctx, input));

@@ -7,7 +7,7 @@ import type { Services } from '../src/services/index.ts';
 import { startUrl } from '../src/services/sso/connections.ts';
 import type { Browser, Context } from './context.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Login, NoInput, OneTimeCode, Output } from './schemas/fields.ts';
+import { Login, NoInput, OneTimeCode, OptionalInput, Output } from './schemas/fields.ts';
 import {
   Assertion,
   CreationOptionsOutput,
@@ -127,7 +127,7 @@ export const loginProcedures = {
       'Sets the session cookie. Send the CSRF token of the response as the header `X-CSRFToken` with every change. Users with a second factor get the problem `otp-required` and a cookie, and continue with `POST /api/v1/session/otp/`. Those who have to set one up, or send `enrol` to do so, get `second-factor-required` and a cookie, and continue with `GET /api/v1/session/enrol/`.',
     problems: [
       ...(['invalid-credentials', 'password_expired', 'sso-required', 'otp-required'] as const),
-      ...(['second-factor-required', 'throttled', 'unauthenticated', 'cross-site'] as const),
+      ...(['second-factor-required', 'throttled', 'unauthenticated'] as const),
     ],
   })
     .input(
@@ -149,10 +149,10 @@ export const loginProcedures = {
     summary: 'Complete a login with a second factor',
     description:
       'For a login that got `otp-required`, within five minutes and with its cookie: a `code`, or the answer of a `passkey` to options for `challenge`. Sets the session cookie, as `POST /api/v1/session/` does.',
-    problems: [...FACTOR_PROBLEMS, 'throttled', 'unauthenticated', 'cross-site'],
+    problems: [...FACTOR_PROBLEMS, 'throttled', 'unauthenticated'],
     example: { code: '492039' },
   })
-    .input(z.object(factorFields).prefault({}))
+    .input(OptionalInput(factorFields))
     .output(LoginOutput)
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();
@@ -168,10 +168,10 @@ export const loginProcedures = {
     summary: 'Request a passkey',
     description:
       'Returns what a browser needs to sign with a passkey, and sets a cookie: pass them to `PublicKeyCredential.parseRequestOptionsFromJSON()`, and send the signature within five minutes. The purpose is a `login` by the passkey alone, a `challenge` (a login that got `otp-required`), or a `confirmation` of the user who is logged in.',
-    problems: ['passkeys-unavailable', 'invalid-challenge', 'not-found', 'unauthenticated', 'cross-site'],
+    problems: ['passkeys-unavailable', 'invalid-challenge', 'not-found', 'unauthenticated'],
     example: { purpose: 'login' },
   })
-    .input(z.object({ purpose: Purpose.default('login') }).prefault({}))
+    .input(OptionalInput({ purpose: Purpose.default('login') }))
     .output(RequestOptionsOutput)
     .mutation(async ({ ctx, input: { purpose } }) => {
       ctx.browser.prepareLogin();
@@ -184,10 +184,7 @@ export const loginProcedures = {
     summary: 'Start a browser session with a passkey',
     description:
       'Takes what `PublicKeyCredential.toJSON()` returns for the options of a `login`. Needs neither the password nor another factor. Every refusal has the same answer, also for unknown passkeys and inactive users. Sets the session cookie, as `POST /api/v1/session/` does.',
-    problems: [
-      ...(['invalid-passkey', 'passkeys-unavailable', 'sso-required'] as const),
-      ...(['throttled', 'unauthenticated', 'cross-site'] as const),
-    ],
+    problems: ['invalid-passkey', 'passkeys-unavailable', 'sso-required', 'throttled', 'unauthenticated'],
   })
     .input(z.object({ passkey: Assertion }))
     .output(LoginOutput)
@@ -218,10 +215,10 @@ export const loginProcedures = {
     summary: 'Set up a second factor and complete the login',
     description:
       'Takes the first `code` of the app, or the `passkey`, as `PublicKeyCredential.toJSON()` returns it. Sets the session cookie, as `POST /api/v1/session/` does. Only this response contains the ten recovery codes; they come with the first factor.',
-    problems: [...FACTOR_PROBLEMS, 'unauthenticated', 'cross-site'],
+    problems: [...FACTOR_PROBLEMS, 'unauthenticated'],
     example: { code: '492039' },
   })
-    .input(z.object({ code: OneTimeCode.optional(), passkey: NewCredential.optional() }).prefault({}))
+    .input(OptionalInput({ code: OneTimeCode.optional(), passkey: NewCredential.optional() }))
     .output(LoginOutput.extend({ recovery_codes: z.array(z.string()) }))
     .mutation(async ({ ctx, input }) => {
       ctx.browser.prepareLogin();

@@ -3,7 +3,16 @@ import { MAIL_KINDS, MAIL_STATUSES, type MailRow } from '../src/services/mail/ma
 import { subjectOf } from '../src/services/mail/mail-templates.ts';
 import type { ReadableMail, TimelineEntry } from '../src/services/mail/mails.ts';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, Id, Instant, InstantKey, LongIdKey, Output, Text } from './schemas/fields.ts';
+import {
+  EmailKey,
+  Id,
+  Instant,
+  InstantKey,
+  LongIdKey,
+  OptionalInput,
+  Output,
+  Text,
+} from './schemas/fields.ts';
 import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts';
 import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
@@ -101,18 +110,16 @@ export const mailRouter = router({
     description: 'Newest first. `cursor` is the id of the last mail of the previous page.',
   })
     .input(
-      z
-        .object({
-          status: MailStatusFilter,
-          client: Id.optional(),
-          recipient: EmailKey.optional(),
-          /** Each word must match the recipient. */
-          search: Search.optional(),
-          /** Mails of one request have the same time. */
-          created_at: InstantKey.optional(),
-          ...limitedPagingFields(LongIdKey),
-        })
-        .prefault({}),
+      OptionalInput({
+        status: MailStatusFilter,
+        client: Id.optional(),
+        recipient: EmailKey.optional(),
+        /** Each word must match the recipient. */
+        search: Search.optional(),
+        /** Mails of one request have the same time. */
+        created_at: InstantKey.optional(),
+        ...limitedPagingFields(LongIdKey),
+      }),
     )
     .output(z.array(MailOutput))
     .query(async ({ ctx, input }) =>
@@ -143,7 +150,6 @@ export const mailRouter = router({
   retry: route(adminProcedure, 'POST', '/jb/mails/{id}/retry/', {
     summary: 'Send a mail now',
     description: 'Retries a mail that failed or is waiting.',
-    problems: ['forbidden'],
   })
     .input(ById)
     .output(MailDetailsOutput)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, Extra, IdKey, Instant, Output } from './schemas/fields.ts';
+import { ByEmail, EmailKey, Extra, IdKey, Instant, Output } from './schemas/fields.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Memberships');
@@ -28,9 +28,8 @@ export const membershipsRouter = router({
   list: route(protectedProcedure, 'GET', '/jb/users/{email}/memberships/', {
     summary: 'List the clients of a user',
     description: 'Client admins see the memberships in their clients, users all their memberships.',
-    problems: ['not-found'],
   })
-    .input(z.object({ email: EmailKey }))
+    .input(ByEmail)
     .output(z.array(MembershipOutput))
     .query(({ ctx, input }) => ctx.services.memberships.list(ctx.actor, input.email)),
 
@@ -38,7 +37,7 @@ export const membershipsRouter = router({
     summary: 'Change a membership',
     description:
       'Changes what counts in this client and nothing elsewhere, also of people who belong to no other client. `is_active: false` suspends the member: their apps of the client are revoked and their launches end.',
-    problems: ['not-found', 'forbidden', 'client-admin-locked', 'shared-user'],
+    problems: ['client-admin-locked', 'shared-user'],
     example: { extra: { region: 'north' } },
   })
     .input(
@@ -56,7 +55,7 @@ export const membershipsRouter = router({
   previewRemoval: route(adminProcedure, 'GET', '/jb/clients/{id}/users/{email}/removal/', {
     summary: 'Show what the removal of a member would end',
     description: 'Changes nothing.',
-    problems: ['not-found', 'forbidden', 'client-admin-locked', 'self-modification'],
+    problems: ['client-admin-locked', 'self-modification'],
   })
     .input(Member)
     .output(
@@ -77,8 +76,7 @@ export const membershipsRouter = router({
     summary: 'Remove a member from a client',
     description:
       'Ends the membership, revokes the apps of the client and ends their launches. A user who belongs to no other client, and is neither staff nor superuser, is deactivated.',
-    problems: ['not-found', 'forbidden', 'client-admin-locked', 'self-modification', 'last-superuser'],
-    status: 204,
+    problems: ['client-admin-locked', 'self-modification', 'last-superuser'],
   })
     .input(Member)
     .output(z.void())

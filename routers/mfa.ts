@@ -9,6 +9,7 @@ import {
   Name,
   NoInput,
   OneTimeCode,
+  OptionalInput,
   Output,
   Reason,
 } from './schemas/fields.ts';
@@ -48,7 +49,7 @@ export const mfaRouter = router({
     example: { name: 'Phone' },
     isShownOnce: true,
   })
-    .input(z.object({ name: Name(100).default(DEFAULT_FACTOR_NAME) }).prefault({}))
+    .input(OptionalInput({ name: Name(100).default(DEFAULT_FACTOR_NAME) }))
     .output(EnrolmentOutput)
     .mutation(({ ctx, input }) => ctx.services.totpEnrolment.start(ctx.actor, input.name, ctx.host)),
 
@@ -121,7 +122,6 @@ export const mfaRouter = router({
     summary: 'Remove one of your second factors',
     description: 'With the last one, your recovery codes end, and logins ask for the password alone.',
     problems: ['reauthentication-required'],
-    status: 204,
   })
     .input(z.object({ id: LongIdKey }))
     .output(z.void())
@@ -134,8 +134,7 @@ export const factorProcedures = {
     summary: 'Reset the second factors of a user',
     description:
       'For users who have lost them: removes all second factors and recovery codes, ends all sessions, and informs the user by email. They log in with their password alone until they enrol again. For those who may change this user. The `reason` is recorded in the audit trail.',
-    problems: ['forbidden', 'shared-user', 'self-modification', 'reauthentication-required'],
-    status: 204,
+    problems: ['shared-user', 'self-modification', 'reauthentication-required'],
     example: { reason: 'Lost the phone' },
   })
     .input(z.object({ email: EmailKey, reason: Reason.default('') }))

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { MAX_PASSWORD_LENGTH, passwordRules } from '../src/services/passwords/password-rules.ts';
 import { routesOf } from './procedure-meta.ts';
-import { Email, IdKey, Instant, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
+import { Email, IdKey, Instant, LinkToken, Login, NewPassword, PersonName, Text } from './schemas/fields.ts';
 import { protectedProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Passwords', { hasSecrets: true });
 
-const LinkToken = z.string().max(128);
 const MAX_PREVIEW_LIMIT = 1000;
 
 /** A rule of the password policy, with a message for users. */
@@ -18,7 +17,6 @@ export const passwordsRouter = router({
     description:
       'Ends all your other sessions; the cookies of this one get new values. An error lists every rule that the new password breaks.',
     problems: ['invalid-credentials', 'throttled'],
-    status: 204,
     handlesIdempotency: true,
   })
     .input(z.object({ password: Login.password, new_password: NewPassword }))
@@ -35,7 +33,6 @@ export const passwordsRouter = router({
     summary: 'Change an expired password',
     description: 'For users who cannot log in because their password has expired.',
     problems: ['invalid-credentials', 'password_expired', 'sso-required', 'throttled'],
-    status: 204,
   })
     .input(z.object({ username: Login.username, password: Login.password, new_password: NewPassword }))
     .output(z.void())
@@ -49,7 +46,6 @@ export const passwordsRouter = router({
     summary: 'Request a password reset',
     description: 'Mails a link. The response does not reveal whether the account exists.',
     problems: ['throttled'],
-    status: 204,
   })
     .input(z.object({ email: Email }))
     .output(z.void())
@@ -72,7 +68,6 @@ export const passwordsRouter = router({
   reset: route(publicProcedure, 'POST', '/password/reset/', {
     summary: 'Reset a password',
     problems: ['invalid-link', 'sso-required'],
-    status: 204,
     example: { token: '7.vGZ2t0y5bJq1xk8', password: 'a longer one, of words' },
   })
     .input(z.object({ token: LinkToken, password: NewPassword }))

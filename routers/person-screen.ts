@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { SecondFactorOutput } from './mfa.ts';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, Instant, Output } from './schemas/fields.ts';
+import { ByEmail, EmailKey, Instant, Output } from './schemas/fields.ts';
 import { PendingEmail } from './schemas/users.ts';
 import { adminProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Users');
-
-const ByEmail = z.object({ email: EmailKey });
 
 /** What the screen of a person shows, and only it. */
 const PersonScreenOutput = z.object({
@@ -76,7 +74,7 @@ export const personProcedures = {
   screen: viewerProcedure
     .input(ByEmail)
     .output(PersonScreenOutput)
-    .query(({ ctx, input }) => ctx.services.personScreen.read(ctx.actor, input.email)),
+    .query(({ ctx, input }) => ctx.services.screens.person(ctx.actor, input.email)),
 
   /** Has no REST path, so that it can change with the screen. */
   activity: viewerProcedure
@@ -90,14 +88,14 @@ export const personProcedures = {
     )
     .output(z.array(ActiveDayOutput))
     .query(({ ctx, input: { email, cursor, limit } }) =>
-      ctx.services.personScreen.activity(ctx.actor, email, cursor, limit),
+      ctx.services.screens.activity(ctx.actor, email, cursor, limit),
     ),
 
   previewOffboarding: route(adminProcedure, 'GET', '/jb/users/{email}/offboarding/', {
     summary: 'Show what the offboarding of a user would end',
     description:
       'Changes nothing. `POST /jb/users/bulk/` with the action `offboard` ends it. Of a person who also belongs to clients that you do not administer, only what they have in your clients.',
-    problems: ['not-found', 'forbidden', 'self-modification'],
+    problems: ['self-modification'],
   })
     .input(ByEmail)
     .output(OffboardingOutput)
@@ -108,7 +106,6 @@ export const personProcedures = {
     description:
       'Ends the link that was mailed to the new address, no matter who requested it. Without a change that waits for it, it changes nothing.',
     problems: ['shared-user'],
-    status: 204,
   })
     .input(ByEmail)
     .output(z.void())

@@ -13,11 +13,11 @@ export type ProcedureMeta = {
 
 /** Settings of the REST path of a procedure. */
 export type RestMeta = GuardMeta & {
-  /** Status of a successful response, by default 200. */
+  /** Status of a successful response, by default 200, or 204 without an output. */
   status?: 200 | 201 | 204;
   /** Whether the interface of the replaced service documents this path. All others are extensions. */
   legacy?: boolean;
-  /** Problems beyond those that follow from the path, the body and the required role. */
+  /** Problems beyond those of each path with parameters, such as `not-found`, of each change, and of each required role. */
   problems?: readonly ProblemCode[];
   /** Fields of the body in the example of the OpenAPI document, beside those that are required. */
   example?: object;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { NewEmail, PersonName, Text } from './schemas/fields.ts';
+import { LinkToken, NewEmail, NoInput, OptionalInput, PersonName, Text } from './schemas/fields.ts';
 import { PendingEmail, UserDetailOutput, userOutput } from './schemas/users.ts';
 import { protectedProcedure, publicProcedure, router } from './trpc.ts';
 
@@ -13,8 +13,6 @@ const Color = z
 
 const AvatarUrl = Text(2048).check(z.url({ protocol: /^https$/, error: 'Must be an https:// URL.' }));
 
-const LinkToken = z.string().max(128);
-
 const EXAMPLE = { token: '7.vGZ2t0y5bJq1xk8' };
 
 export const profileRouter = router({
@@ -25,14 +23,12 @@ export const profileRouter = router({
     example: { first_name: 'Augusta', profile_color: '2a9d8f' },
   })
     .input(
-      z
-        .object({
-          first_name: PersonName.optional(),
-          last_name: PersonName.optional(),
-          profile_color: Color.optional(),
-          profile_avatar: AvatarUrl.nullable().optional(),
-        })
-        .prefault({}),
+      OptionalInput({
+        first_name: PersonName.optional(),
+        last_name: PersonName.optional(),
+        profile_color: Color.optional(),
+        profile_avatar: AvatarUrl.nullable().optional(),
+      }),
     )
     .output(UserDetailOutput)
     .mutation(async ({ ctx, input }) =>
@@ -44,7 +40,6 @@ export const profileRouter = router({
     description:
       'Mails a link to the new address, which takes effect when the link is confirmed. The response does not reveal whether the address has an account. At most five requests an hour.',
     problems: ['reauthentication-required', 'throttled'],
-    status: 204,
     example: { email: 'ada.king@acme.test' },
   })
     .input(z.object({ email: NewEmail }))
@@ -55,7 +50,7 @@ export const profileRouter = router({
     summary: 'Get the change of your email address that waits for a confirmation',
     description: 'By you or by an admin. `pending` is null if no change waits.',
   })
-    .input(z.object({}).prefault({}))
+    .input(NoInput)
     .output(z.object({ pending: PendingEmail.nullable() }))
     .query(async ({ ctx }) => ({ pending: await ctx.services.emailChanges.pending(ctx.actor) })),
 
@@ -63,9 +58,8 @@ export const profileRouter = router({
     summary: 'Cancel the change of your email address',
     description:
       'Ends the link that was mailed to the new address, no matter who requested it. Without a change that waits, it changes nothing.',
-    status: 204,
   })
-    .input(z.object({}).prefault({}))
+    .input(NoInput)
     .output(z.void())
     .mutation(({ ctx }) => ctx.services.emailChanges.cancelOwn(ctx.actor)),
 
@@ -74,7 +68,7 @@ export const profileRouter = router({
     summary: 'Verify the token of a change of an email address',
     description:
       '`kind` is `confirm` for a link to the new address, `undo` for one to the old address. `new_email` is the address that the account gets; `email` is the present one, or, with `undo`, the old one. `needs_login`: the person requested the change, and must be logged in to confirm it. Does not use up the token.',
-    problems: ['invalid-link', 'unauthenticated', 'csrf-failed', 'cross-site'],
+    problems: ['invalid-link', 'unauthenticated', 'csrf-failed'],
     example: EXAMPLE,
   })
     .input(z.object({ token: LinkToken, kind: z.enum(['confirm', 'undo']) }))
@@ -87,11 +81,7 @@ export const profileRouter = router({
     summary: 'Confirm a new email address',
     description:
       'Needs a login if you requested the change yourself; then the old address gets a link with which it can undo the change for seven days.',
-    problems: [
-      ...(['invalid-link', 'login-required', 'user-exists'] as const),
-      ...(['unauthenticated', 'csrf-failed', 'cross-site'] as const),
-    ],
-    status: 204,
+    problems: ['invalid-link', 'login-required', 'user-exists', 'unauthenticated', 'csrf-failed'],
     example: EXAMPLE,
   })
     .input(z.object({ token: LinkToken }))
@@ -104,7 +94,6 @@ export const profileRouter = router({
     summary: 'Undo a change of an email address',
     description: 'Ends all sessions, tokens and links of the account.',
     problems: ['invalid-link', 'user-exists'],
-    status: 204,
     example: EXAMPLE,
   })
     .input(z.object({ token: LinkToken }))

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { COUNTED_OF_APPS, COUNTED_OF_CLIENTS } from '../src/services/clients/removals.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppKey, IdKey, integers, Output, Text } from './schemas/fields.ts';
+import { AppKey, ByApp, ById, IdKey, integers, Output, Text } from './schemas/fields.ts';
 import { superuserProcedure } from './trpc.ts';
 
 const AppRemovalOutput = Output('AppRemoval', {
@@ -23,16 +23,15 @@ const ClientRemovalOutput = Output('ClientRemoval', {
 });
 
 const confirmation = { confirm_name: Text(255) };
-const problems = ['not-found', 'not-closed', 'reauthentication-required'] as const;
+const problems = ['not-closed', 'reauthentication-required'] as const;
 const [ofApp, ofClient] = [routesOf('Apps'), routesOf('Clients')];
 
 export const appRemovalProcedures = {
   previewRemoval: ofApp(superuserProcedure, 'GET', '/jb/apps/{app_id}/removal/', {
     summary: 'Count what the removal of an app would delete',
     description: 'Changes nothing.',
-    problems: ['not-found'],
   })
-    .input(z.object({ app_id: AppKey }))
+    .input(ByApp)
     .output(AppRemovalOutput)
     .query(({ ctx, input }) => ctx.services.removals.previewApp(input.app_id)),
 
@@ -40,8 +39,7 @@ export const appRemovalProcedures = {
     summary: 'Remove an app',
     description:
       'Deletes an app in maintenance with its grants, access views, stacks, saved filters and usage. Cannot be undone: make a backup first. `confirm_name` is the label of the app. The audit trail stays, and fetched packages can be loaded again, as a new app.',
-    problems: [...problems],
-    status: 204,
+    problems,
     example: { confirm_name: 'Sales' },
   })
     .input(z.object({ app_id: AppKey, ...confirmation }))
@@ -56,9 +54,8 @@ export const clientRemovalProcedures = {
   previewRemoval: ofClient(superuserProcedure, 'GET', '/jb/clients/{id}/removal/', {
     summary: 'Count what the removal of a client would delete',
     description: 'Changes nothing. `deactivated_accounts` counts people who belong to no other client.',
-    problems: ['not-found'],
   })
-    .input(z.object({ id: IdKey }))
+    .input(ById)
     .output(ClientRemovalOutput)
     .query(({ ctx, input }) => ctx.services.removals.previewClient(input.id)),
 
@@ -66,8 +63,7 @@ export const clientRemovalProcedures = {
     summary: 'Remove a client',
     description:
       'Deletes a closed client with its apps, groups, memberships, invitations and mails, and deactivates people who belong to no other client and are neither staff nor superuser. Cannot be undone: make a backup first. `confirm_name` is the name of the client. The audit trail and the site stay.',
-    problems: [...problems],
-    status: 204,
+    problems,
     example: { confirm_name: 'Acme' },
   })
     .input(z.object({ id: IdKey, ...confirmation }))

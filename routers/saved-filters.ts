@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { Instant, Name, Output, Text } from './schemas/fields.ts';
+import { Instant, Name, OptionalInput, Output, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { protectedProcedure, router } from './trpc.ts';
 
@@ -28,7 +28,7 @@ const path = '/hashr/saved_global_filters/';
 
 export const savedFiltersRouter = router({
   list: route(protectedProcedure, 'GET', path, { summary: 'List your saved filters', legacy: true })
-    .input(z.object(pagingFields(HashKey)).prefault({}))
+    .input(OptionalInput(pagingFields(HashKey)))
     .output(z.array(SavedFilterOutput))
     .query(({ ctx, input }) => ctx.services.savedFilters.list(ctx.actor, toPageRequest(ctx, input))),
 
@@ -77,7 +77,6 @@ export const savedFiltersRouter = router({
 
   remove: route(protectedProcedure, 'DELETE', `${path}{hash}/`, {
     summary: 'Delete a saved filter',
-    status: 204,
     resourceQuery: 'savedFilters.get',
     legacy: true,
   })

@@ -4,7 +4,16 @@ import { roleFields } from '../src/services/access/permissions.ts';
 import { logoutUrl, startUrl } from '../src/services/sso/connections.ts';
 import { factorFields, factorIn, loginProcedures } from './logins.ts';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, Instant, Login, LongIdKey, NoInput, Output } from './schemas/fields.ts';
+import {
+  ByEmail,
+  EmailKey,
+  Instant,
+  Login,
+  LongIdKey,
+  NoInput,
+  OptionalInput,
+  Output,
+} from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
@@ -96,7 +105,6 @@ export const sessionsRouter = router({
   end: route(protectedProcedure, 'DELETE', '/session/', {
     summary: 'Log out',
     description: 'Ends the session or token of this request.',
-    status: 204,
     mayRevokeOwnCredential: true,
   })
     .input(NoInput)
@@ -113,11 +121,10 @@ export const sessionsRouter = router({
     description:
       'Allows this browser session to create tokens and grant roles for 15 minutes. Users with a second factor send a `code` of it, a recovery code, or the answer of a `passkey` to options for a `confirmation`; others send their `password`. A second factor also makes it a session with one: its cookie then gets a new value, and so does the cookie `csrftoken`. API tokens need it only to change second factors.',
     problems: ['otp-required', 'invalid-otp', 'invalid-passkey', 'passkeys-unavailable', 'throttled'],
-    status: 204,
     example: { password: 'steward-demo-1' },
     handlesIdempotency: true,
   })
-    .input(z.object({ password: Login.password.optional(), ...factorFields }).prefault({}))
+    .input(OptionalInput({ password: Login.password.optional(), ...factorFields }))
     .output(z.void())
     .mutation(async ({ ctx, input: { password, ...factor } }) => {
       const { actor, browser, services } = ctx;
@@ -129,13 +136,12 @@ export const sessionsRouter = router({
     }),
 
   list: route(protectedProcedure, 'GET', '/jb/sessions/', { summary: 'List your sessions' })
-    .input(z.object(pagingFields(LongIdKey)).prefault({}))
+    .input(OptionalInput(pagingFields(LongIdKey)))
     .output(z.array(SessionOutput))
     .query(({ ctx, input }) => ctx.services.sessions.list(ctx.actor, toPageRequest(ctx, input))),
 
   revoke: route(protectedProcedure, 'DELETE', '/jb/sessions/{id}/', {
     summary: 'Revoke one of your sessions',
-    status: 204,
     mayRevokeOwnCredential: true,
   })
     .input(z.object({ id: LongIdKey }))
@@ -146,7 +152,7 @@ export const sessionsRouter = router({
     summary: 'List the sessions of a user',
     description:
       'The browsers in which the user is logged in, last used first. For those who may change this user.',
-    problems: ['forbidden', 'shared-user'],
+    problems: ['shared-user'],
   })
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
     .output(z.array(SessionOutput))
@@ -155,8 +161,7 @@ export const sessionsRouter = router({
   revokeForUser: route(adminProcedure, 'DELETE', '/jb/users/{email}/sessions/{id}/', {
     summary: 'Revoke a session of a user',
     description: 'For those who may change this user.',
-    problems: ['forbidden', 'shared-user'],
-    status: 204,
+    problems: ['shared-user'],
     mayRevokeOwnCredential: true,
   })
     .input(z.object({ email: EmailKey, id: LongIdKey }))
@@ -166,10 +171,9 @@ export const sessionsRouter = router({
   revokeAll: route(adminProcedure, 'DELETE', '/jb/users/{email}/sessions/', {
     summary: 'Revoke all sessions of a user',
     description: 'Revokes all sessions and tokens. The user may log in again.',
-    problems: ['forbidden', 'shared-user'],
-    status: 204,
+    problems: ['shared-user'],
   })
-    .input(z.object({ email: EmailKey }))
+    .input(ByEmail)
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.sessions.revokeAll(ctx.actor, input.email)),
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { IdCursor, IdKey, Name, NoInput, Output, Text } from './schemas/fields.ts';
+import { ById, IdCursor, Name, NoInput, OptionalInput, Output, Text } from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure } from './trpc.ts';
 
@@ -15,12 +15,12 @@ const Domain = Text(255)
 
 export const sitesRouter = router({
   list: route(protectedProcedure, 'GET', '/jb/sites/', { summary: 'List sites', legacy: true })
-    .input(z.object(pagingFields(IdCursor)).prefault({}))
+    .input(OptionalInput(pagingFields(IdCursor)))
     .output(z.array(SiteOutput))
     .query(({ ctx, input }) => ctx.services.sites.list(ctx.actor, toPageRequest(ctx, input))),
 
   get: route(protectedProcedure, 'GET', '/jb/sites/{id}/', { summary: 'Get a site', legacy: true })
-    .input(z.object({ id: IdKey }))
+    .input(ById)
     .output(SiteOutput)
     .query(({ ctx, input }) => ctx.services.sites.get(ctx.actor, input.id)),
 

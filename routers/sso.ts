@@ -3,7 +3,19 @@ import { DomainName } from '../src/lib/email-address.ts';
 import { providerPaths, startUrl } from '../src/services/sso/connections.ts';
 import { recordName, recordValue } from '../src/services/sso/domains.ts';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, GroupIds, Id, IdCursor, IdKey, Instant, Name, Output, Text } from './schemas/fields.ts';
+import {
+  ByEmail,
+  ById,
+  EmailKey,
+  GroupIds,
+  Id,
+  IdCursor,
+  IdKey,
+  Instant,
+  Name,
+  Output,
+  Text,
+} from './schemas/fields.ts';
 import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
@@ -77,8 +89,7 @@ const fields = {
   group_mapping: z.array(MappedGroup).max(MAX_MAPPED_GROUPS),
 };
 
-const InClient = z.object({ id: IdKey });
-const ByConnection = InClient.extend({ connection_id: IdKey });
+const ByConnection = ById.extend({ connection_id: IdKey });
 
 type Connection = Omit<z.output<typeof ConnectionOutput>, keyof ReturnType<typeof providerPaths>>;
 
@@ -91,9 +102,8 @@ export const ssoRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/clients/{id}/sso/', {
     summary: 'List the connections of a client',
     description: 'Oldest first. `cursor` is the id of the last connection of the previous page.',
-    problems: ['not-found'],
   })
-    .input(InClient.extend(limitedPagingFields(IdCursor)))
+    .input(ById.extend(limitedPagingFields(IdCursor)))
     .output(z.array(ConnectionOutput))
     .query(async ({ ctx, input }) => {
       const rows = await ctx.services.connections.list(ctx.actor, input.id, toPageRequest(ctx, input));
@@ -104,7 +114,7 @@ export const ssoRouter = router({
     summary: 'Create a connection',
     description:
       'With an identity provider that speaks OpenID Connect. It is not active before a test. Enter its `redirect_uri` at the provider. No response contains the `client_secret`.',
-    problems: ['not-found', 'forbidden', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
     status: 201,
     example: {
       name: 'Acme',
@@ -114,7 +124,7 @@ export const ssoRouter = router({
     },
   })
     .input(
-      InClient.extend({
+      ById.extend({
         ...fields,
         client_secret: fields.client_secret.default(null),
         scopes: Scopes.default('openid email profile'),
@@ -136,7 +146,7 @@ export const ssoRouter = router({
     summary: 'Change a connection',
     description:
       'Omitted fields stay unchanged. Another `issuer` or `client_id` deactivates it until the next test. With `is_required`, members whose address is in a verified domain cannot use a password.',
-    problems: ['not-found', 'forbidden', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
     example: { is_active: true },
   })
     .input(
@@ -159,7 +169,7 @@ export const ssoRouter = router({
     hasSecrets: true,
     description:
       'Reads the metadata and keys of the provider. Then open `url` in the browser in which you are logged in: it logs you in at the provider, and shows what a login would do, without doing it.',
-    problems: ['not-found', 'forbidden', 'sso-failed', 'provider-unavailable'],
+    problems: ['sso-failed', 'provider-unavailable'],
   })
     .input(ByConnection)
     .output(z.object({ url: z.string() }))
@@ -171,8 +181,7 @@ export const ssoRouter = router({
   remove: route(adminProcedure, 'DELETE', '/jb/clients/{id}/sso/{connection_id}/', {
     summary: 'Remove a connection',
     description: 'The people who log in with it use their passwords again, or reset them.',
-    problems: ['not-found', 'forbidden', 'reauthentication-required'],
-    status: 204,
+    problems: ['reauthentication-required'],
   })
     .input(ByConnection)
     .output(z.void())
@@ -202,15 +211,14 @@ const domainOutput = (domain: Domain) => ({
   record_value: recordValue(domain),
 });
 
-const ByDomain = InClient.extend({ domain_id: IdKey });
+const ByDomain = ById.extend({ domain_id: IdKey });
 
 export const domainsRouter = router({
   list: route(viewerProcedure, 'GET', '/jb/clients/{id}/domains/', {
     summary: 'List the domains of a client',
     description: 'Oldest first. `cursor` is the id of the last domain of the previous page.',
-    problems: ['not-found'],
   })
-    .input(InClient.extend(limitedPagingFields(IdCursor)))
+    .input(ById.extend(limitedPagingFields(IdCursor)))
     .output(z.array(DomainOutput))
     .query(async ({ ctx, input }) => {
       const rows = await ctx.services.domains.list(ctx.actor, input.id, toPageRequest(ctx, input));
@@ -221,11 +229,11 @@ export const domainsRouter = router({
     summary: 'Add a domain',
     description:
       'Of email addresses. Publish the TXT record of the response to prove that the client owns it, then verify it.',
-    problems: ['not-found', 'forbidden', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
     status: 201,
     example: { domain: 'acme.test' },
   })
-    .input(InClient.extend({ domain: DomainName }))
+    .input(ById.extend({ domain: DomainName }))
     .output(DomainOutput)
     .mutation(async ({ ctx, input }) =>
       domainOutput(await ctx.services.domains.add(ctx.actor, input.id, input.domain)),
@@ -234,7 +242,7 @@ export const domainsRouter = router({
   verify: route(adminProcedure, 'POST', '/jb/clients/{id}/domains/{domain_id}/verify/', {
     summary: 'Verify a domain',
     description: 'Looks for the TXT record now. It is looked for once a day afterwards.',
-    problems: ['not-found', 'forbidden', 'reauthentication-required', 'dns-unavailable'],
+    problems: ['reauthentication-required', 'dns-unavailable'],
   })
     .input(ByDomain)
     .output(DomainOutput)
@@ -246,7 +254,7 @@ export const domainsRouter = router({
     summary: 'Vouch for a domain',
     description:
       'Verifies it without a record. The providers of the client then decide who has its addresses.',
-    problems: ['not-found', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
   })
     .input(ByDomain)
     .output(DomainOutput)
@@ -258,8 +266,7 @@ export const domainsRouter = router({
     summary: 'Remove a domain',
     description:
       'Its people log in with their passwords again. Known people can still log in with the connection.',
-    problems: ['not-found', 'forbidden', 'reauthentication-required'],
-    status: 204,
+    problems: ['reauthentication-required'],
   })
     .input(ByDomain)
     .output(z.void())
@@ -284,9 +291,8 @@ export const identityProcedures = {
   identities: route(adminProcedure, 'GET', '/jb/users/{email}/identities/', {
     summary: 'List the external identities of a user',
     description: 'At which identity providers they log in, of the clients that you administer.',
-    problems: ['forbidden'],
   })
-    .input(z.object({ email: EmailKey }))
+    .input(ByEmail)
     .output(z.array(IdentityOutput))
     .query(({ ctx, input }) => ctx.services.identities.list(ctx.actor, input.email)),
 
@@ -294,8 +300,7 @@ export const identityProcedures = {
     summary: 'Unlink an external identity',
     description:
       'Ends the sessions that began with it. At their next login with the provider, a person who has a password enters it again, and one who has none is connected at once and gets a mail. For those who may change this user.',
-    problems: ['forbidden', 'shared-user'],
-    status: 204,
+    problems: ['shared-user'],
   })
     .input(z.object({ email: EmailKey, identity_id: IdKey }))
     .output(z.void())

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import type { TicketClaims } from '../src/lib/ticket-claims.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AnyObject, AppKey, EmailKey, Instant, NoInput, Output, Text } from './schemas/fields.ts';
+import {
+  AnyObject,
+  AppKey,
+  EmailKey,
+  Instant,
+  NoInput,
+  OptionalInput,
+  Output,
+  Text,
+} from './schemas/fields.ts';
 import { adminProcedure, publicProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Tickets', { hasSecrets: true });
@@ -75,17 +84,14 @@ export const ticketsRouter = router({
     description:
       'Those of an access view (its id, as in the ticket, or key), of a user (email address), or for an app (id) that were issued until now; superusers may revoke `all`. Launch codes and embedded pages end too. Name exactly one.',
     problems: ['not-found', 'shared-user'],
-    status: 204,
   })
     .input(
-      z
-        .object({
-          access_view: Text(64).optional(),
-          user: EmailKey.optional(),
-          app_id: AppKey.optional(),
-          all: z.literal(true).optional(),
-        })
-        .prefault({}),
+      OptionalInput({
+        access_view: Text(64).optional(),
+        user: EmailKey.optional(),
+        app_id: AppKey.optional(),
+        all: z.literal(true).optional(),
+      }),
     )
     .output(z.void())
     .mutation(({ ctx, input }) => ctx.services.ticketRevocations.revoke(ctx.actor, input)),

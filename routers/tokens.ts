@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
-import { EmailKey, Instant, Login, LongIdKey, Name, OneTimeCode, Output } from './schemas/fields.ts';
+import {
+  EmailKey,
+  Instant,
+  Login,
+  LongIdKey,
+  Name,
+  OneTimeCode,
+  OptionalInput,
+  Output,
+} from './schemas/fields.ts';
 import { pagingFields, toPageRequest } from './schemas/paging.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
@@ -90,7 +99,7 @@ export const tokensRouter = router({
     summary: 'List your tokens',
     description: 'When each token was created and last used, but not the token itself.',
   })
-    .input(z.object(pagingFields(LongIdKey)).prefault({}))
+    .input(OptionalInput(pagingFields(LongIdKey)))
     .output(z.array(TokenOutput))
     .query(({ ctx, input }) => ctx.services.apiTokens.list(ctx.actor, toPageRequest(ctx, input))),
 
@@ -107,7 +116,6 @@ export const tokensRouter = router({
 
   revoke: route(protectedProcedure, 'DELETE', '/jb/tokens/{id}/', {
     summary: 'Revoke one of your tokens',
-    status: 204,
     mayRevokeOwnCredential: true,
   })
     .input(z.object({ id: LongIdKey }))
@@ -118,7 +126,7 @@ export const tokensRouter = router({
     summary: 'List the tokens of a user',
     description:
       'When each token was created and last used, but not the token itself. For those who may change this user.',
-    problems: ['forbidden', 'shared-user'],
+    problems: ['shared-user'],
   })
     .input(z.object({ email: EmailKey, ...pagingFields(LongIdKey) }))
     .output(z.array(TokenOutput))
@@ -129,8 +137,7 @@ export const tokensRouter = router({
   revokeForUser: route(adminProcedure, 'DELETE', '/jb/users/{email}/tokens/{id}/', {
     summary: 'Revoke a token of a user',
     description: 'For those who may change this user.',
-    problems: ['forbidden', 'shared-user'],
-    status: 204,
+    problems: ['shared-user'],
     mayRevokeOwnCredential: true,
   })
     .input(z.object({ email: EmailKey, id: LongIdKey }))

@@ -9,6 +9,7 @@ import {
   EmailKey,
   Id,
   Instant,
+  OptionalInput,
   Output,
   Text,
   UsageWindow,
@@ -25,18 +26,16 @@ const SUMMARY_DAYS = 28;
 const MAX_SUMMARY_DAYS = 91;
 
 /** What is counted and how it is grouped. */
-const UsageReportInput = z
-  .object({
-    app_id: AppKey.optional(),
-    client: Id.optional(),
-    /** As in the log: usually the id of a stack of the app. */
-    stack: Text(255).optional(),
-    email: EmailKey.optional(),
-    interval: z.enum(USAGE_INTERVALS).default('day'),
-    periods: z.int().min(1).max(MAX_PERIODS).default(DEFAULT_PERIODS),
-    ...pageNumberFields,
-  })
-  .prefault({});
+const UsageReportInput = OptionalInput({
+  app_id: AppKey.optional(),
+  client: Id.optional(),
+  /** As in the log: usually the id of a stack of the app. */
+  stack: Text(255).optional(),
+  email: EmailKey.optional(),
+  interval: z.enum(USAGE_INTERVALS).default('day'),
+  periods: z.int().min(1).max(MAX_PERIODS).default(DEFAULT_PERIODS),
+  ...pageNumberFields,
+});
 
 /** Usage of one day, week or month, beside its counterpart. Days are UTC days, the last ones inclusive. */
 const UsagePeriodOutput = Output('UsagePeriod', {
@@ -123,12 +122,10 @@ export const usageReportProcedures = {
     problems: ['not-found'],
   })
     .input(
-      z
-        .object({
-          client: Id.optional(),
-          window: WindowDays.max(MAX_SUMMARY_DAYS).default(SUMMARY_DAYS),
-        })
-        .prefault({}),
+      OptionalInput({
+        client: Id.optional(),
+        window: WindowDays.max(MAX_SUMMARY_DAYS).default(SUMMARY_DAYS),
+      }),
     )
     .output(UsageSummaryOutput)
     .query(({ ctx, input: { client, window } }) =>
@@ -141,13 +138,11 @@ export const usageReportProcedures = {
     problems: ['not-found'],
   })
     .input(
-      z
-        .object({
-          client: Id.optional(),
-          window: UsageWindow,
-          limit: z.int().min(1).max(100).default(10),
-        })
-        .prefault({}),
+      OptionalInput({
+        client: Id.optional(),
+        window: UsageWindow,
+        limit: z.int().min(1).max(100).default(10),
+      }),
     )
     .output(z.object({ apps: z.array(TopAppOutput) }))
     .query(async ({ ctx, input: { client, window, limit } }) => ({
@@ -160,13 +155,11 @@ export const usageReportProcedures = {
       'The apps whose usage you can see, with the order and the filters of `GET /jb/apps/`. The last of `daily_actions` is today.',
   })
     .input(
-      z
-        .object({
-          ...appFilter,
-          window: WindowDays.max(MAX_DAILY).default(DEFAULT_WINDOW_DAYS),
-          ...limitedPagingFields(AppKey),
-        })
-        .prefault({}),
+      OptionalInput({
+        ...appFilter,
+        window: WindowDays.max(MAX_DAILY).default(DEFAULT_WINDOW_DAYS),
+        ...limitedPagingFields(AppKey),
+      }),
     )
     .output(z.array(DailyAppUsageOutput))
     .query(({ ctx, input }) =>
@@ -178,14 +171,12 @@ export const usageReportProcedures = {
     description: 'Apps that are older than `days` and were not used in these days, oldest first.',
   })
     .input(
-      z
-        .object({
-          days: WindowDays.default(UNUSED_DAYS),
-          search: Search.optional(),
-          client: Id.optional(),
-          ...limitedPagingFields(AppKey),
-        })
-        .prefault({}),
+      OptionalInput({
+        days: WindowDays.default(UNUSED_DAYS),
+        search: Search.optional(),
+        client: Id.optional(),
+        ...limitedPagingFields(AppKey),
+      }),
     )
     .output(z.array(IdleAppOutput))
     .query(({ ctx, input: { days, search, client, ...page } }) =>
@@ -203,13 +194,11 @@ export const usageReportProcedures = {
     problems: ['not-found'],
   })
     .input(
-      z
-        .object({
-          days: WindowDays.default(90),
-          client: Id.optional(),
-          ...limitedPagingFields(EmailKey),
-        })
-        .prefault({}),
+      OptionalInput({
+        days: WindowDays.default(90),
+        client: Id.optional(),
+        ...limitedPagingFields(EmailKey),
+      }),
     )
     .output(z.array(IdleUserOutput))
     .query(({ ctx, input: { days, client, ...page } }) => {

@@ -15,6 +15,7 @@ import {
   EmailKey,
   Instant,
   InstantKey,
+  OptionalInput,
   Output,
   Text,
   UsageWindow,
@@ -210,14 +211,12 @@ export const usageRouter = router({
     problems: ['not-found'],
   })
     .input(
-      z
-        .object({
-          app_id: AppKey.optional(),
-          email: EmailKey.optional(),
-          window: UsageWindow,
-          ...pageNumberFields,
-        })
-        .prefault({}),
+      OptionalInput({
+        app_id: AppKey.optional(),
+        email: EmailKey.optional(),
+        window: UsageWindow,
+        ...pageNumberFields,
+      }),
     )
     .output(z.array(UsageDayOutput))
     .query(({ ctx, input }) => {

@@ -11,7 +11,19 @@ import { factorProcedures } from './mfa.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
 import { personProcedures } from './person-screen.ts';
 import { routesOf } from './procedure-meta.ts';
-import { AppIds, EmailKey, Extra, Id, IdKey, NewEmail, Output, PersonName, Slug } from './schemas/fields.ts';
+import {
+  AppIds,
+  ByEmail,
+  EmailKey,
+  Extra,
+  Id,
+  IdKey,
+  NewEmail,
+  OptionalInput,
+  Output,
+  PersonName,
+  Slug,
+} from './schemas/fields.ts';
 import { downloadOf, listOf, streamFormat } from './schemas/lists.ts';
 import { toPageRequest } from './schemas/paging.ts';
 import {
@@ -32,8 +44,6 @@ const route = routesOf('Users');
 const rolesRoute = routesOf('Roles');
 
 const conditions = { app: Slug.optional(), client: Id.optional(), ...userConditions };
-
-const ByEmail = z.object({ email: EmailKey });
 
 /** What `update` changes of a user. */
 const UserChanges = z
@@ -110,7 +120,7 @@ export const usersRouter = router({
     problems: ['not-found'],
     legacy: true,
   })
-    .input(z.object({ app: Slug.optional(), client: Id.optional(), ...userFilter }).prefault({}))
+    .input(OptionalInput({ app: Slug.optional(), client: Id.optional(), ...userFilter }))
     .output(listOf(UserOutput))
     .query(async ({ ctx, input }) => {
       const format = streamFormat(ctx, input);
@@ -122,14 +132,12 @@ export const usersRouter = router({
   /** A page of the console's list of people. It has no REST path, so that its columns can change with the screen. */
   people: viewerProcedure
     .input(
-      z
-        .object({
-          ...conditions,
-          sort: userSort,
-          cursor: EmailKey.optional(),
-          limit: z.int().min(1).max(200).default(100),
-        })
-        .prefault({}),
+      OptionalInput({
+        ...conditions,
+        sort: userSort,
+        cursor: EmailKey.optional(),
+        limit: z.int().min(1).max(200).default(100),
+      }),
     )
     .output(z.array(PersonOutput))
     .query(async ({ ctx, input }) => {
@@ -142,7 +150,7 @@ export const usersRouter = router({
     description: 'The exact number of users that match the filter.',
     problems: ['not-found'],
   })
-    .input(z.object(conditions).prefault({}))
+    .input(OptionalInput(conditions))
     .output(z.object({ count: z.int() }))
     .query(async ({ ctx, input }) => ({ count: await ctx.services.users.count(ctx.actor, input) })),
 
@@ -153,7 +161,7 @@ export const usersRouter = router({
     problems: ['not-found'],
     download: 'text/csv',
   })
-    .input(z.object({ ...conditions, sort: userSort, columns: TableColumns }).prefault({}))
+    .input(OptionalInput({ ...conditions, sort: userSort, columns: TableColumns }))
     .output(downloadOf<TableUser[]>())
     .query(async ({ ctx, input: { columns, ...filter } }) => {
       const users = await ctx.services.users.openTable(ctx.actor, filter);
@@ -185,7 +193,6 @@ export const usersRouter = router({
     hasSecrets: true,
     description:
       'The apps of the clients that you can see, as the user finds them after login. The audit trail records the look.',
-    problems: ['not-found', 'forbidden'],
   })
     .input(ByEmail)
     .output(HomePreviewOutput)
@@ -263,7 +270,6 @@ export const usersRouter = router({
     description:
       'Ends all sessions and tokens of the user immediately. A user who also belongs to clients that you do not administer is suspended in your clients: their apps there are revoked. Repeating it changes nothing.',
     problems: ['self-modification', 'last-superuser'],
-    status: 204,
     resourceQuery: 'users.get',
     legacy: true,
   })
@@ -300,7 +306,6 @@ const UserRolesOutput = z.object({ is_staff: z.boolean(), is_superuser: z.boolea
 export const rolesRouter = router({
   get: rolesRoute(superuserProcedure, 'GET', '/jb/users/{email}/roles/', {
     summary: 'Read the staff and superuser roles',
-    problems: ['not-found'],
   })
     .input(ByEmail)
     .output(UserRolesOutput)

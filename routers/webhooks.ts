@@ -2,16 +2,17 @@ import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../src/services/webhooks/deliveries.ts';
 import type { Attempt } from '../src/services/webhooks/standard-webhooks.ts';
 import { DISABLED_REASONS } from '../src/services/webhooks/webhooks.ts';
-import { EventType } from './events.ts';
+import { EventType } from './audit.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   AnyObject,
   BodyInstant,
+  ById,
   Id,
   IdCursor,
-  IdKey,
   Instant,
   LongIdKey,
+  OptionalInput,
   Output,
   Text,
 } from './schemas/fields.ts';
@@ -115,8 +116,6 @@ const fields = {
   description: Text(200),
 };
 
-const ById = z.object({ id: IdKey });
-
 const attemptOutput = ({ durationMs, ...attempt }: Attempt) => ({ ...attempt, duration_ms: durationMs });
 
 export const webhooksRouter = router({
@@ -125,13 +124,12 @@ export const webhooksRouter = router({
     description:
       'Of clients that you administer; for superusers, all, also those of the installation, which have no `client`. `cursor` is the id of the last webhook of the previous page.',
   })
-    .input(z.object({ client: Id.optional(), ...limitedPagingFields(IdCursor) }).prefault({}))
+    .input(OptionalInput({ client: Id.optional(), ...limitedPagingFields(IdCursor) }))
     .output(z.array(WebhookOutput))
     .query(({ ctx, input }) => ctx.services.webhooks.list(ctx.actor, input, toPageRequest(ctx, input))),
 
   get: route(adminProcedure, 'GET', '/jb/webhooks/{id}/', {
     summary: 'Get a webhook',
-    problems: ['not-found'],
   })
     .input(ById)
     .output(WebhookOutput)
@@ -141,7 +139,7 @@ export const webhooksRouter = router({
     summary: 'Create a webhook',
     description:
       'Sends what happens to `url`, in the form of Standard Webhooks: the events of a client, as `events.list` shows them to an admin of this client alone, or, for superusers, without `client` those of the whole installation. The `secret` of the response signs them.',
-    problems: ['not-found', 'forbidden', 'reauthentication-required'],
+    problems: ['not-found', 'reauthentication-required'],
     status: 201,
     example: { url: 'https://hooks.acme.test/steward', types: ['user.deactivated'], client: 1 },
   })
@@ -160,7 +158,7 @@ export const webhooksRouter = router({
     summary: 'Update a webhook',
     description:
       'An inactive one hears nothing, and what waits for it is given up: replay it later. Activate one that the service has disabled with `is_active`.',
-    problems: ['not-found', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
     example: { types: ['user.deactivated', 'membership.ended'] },
   })
     .input(ById.extend(z.object({ ...fields, is_active: z.boolean() }).partial().shape))
@@ -170,8 +168,7 @@ export const webhooksRouter = router({
   remove: route(adminProcedure, 'DELETE', '/jb/webhooks/{id}/', {
     summary: 'Remove a webhook',
     description: 'With its deliveries.',
-    problems: ['not-found', 'reauthentication-required'],
-    status: 204,
+    problems: ['reauthentication-required'],
   })
     .input(ById)
     .output(z.void())
@@ -181,7 +178,7 @@ export const webhooksRouter = router({
     summary: 'Rotate the secret of a webhook',
     description:
       'For 24 hours, deliveries have two signatures: that of the new secret and that of the one before.',
-    problems: ['not-found', 'reauthentication-required'],
+    problems: ['reauthentication-required'],
   })
     .input(ById)
     .output(RotatedSecretOutput)
@@ -191,7 +188,6 @@ export const webhooksRouter = router({
     summary: 'List the deliveries of a webhook',
     description:
       'Newest events first, for seven days after they were delivered or given up. `cursor` is the `event` of the last delivery of the previous page.',
-    problems: ['not-found'],
   })
     .input(
       ById.extend({
@@ -207,7 +203,6 @@ export const webhooksRouter = router({
   test: route(adminProcedure, 'POST', '/jb/webhooks/{id}/test/', {
     summary: 'Test a webhook',
     description: 'Sends an event `webhook.test` at once, and returns the response. It is not retried.',
-    problems: ['not-found'],
   })
     .input(ById)
     .output(AttemptOutput)
@@ -219,7 +214,6 @@ export const webhooksRouter = router({
     summary: 'Replay events',
     description:
       'Delivers an `event` again, or all events of changes since `from`, at most 10,000: those that the webhook hears, whether they were delivered or not. They have the same ids as before.',
-    problems: ['not-found'],
     example: { event: 417 },
   })
     .input(

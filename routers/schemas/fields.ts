@@ -63,6 +63,9 @@ export const Text = (maxLength: number) => storable(z.string().max(maxLength));
 const storable = (schema: z.ZodString) =>
   schema.refine(isStorableText, 'Must not contain null characters or invalid Unicode.');
 
+/** HTML that people see: it is sanitized where it is shown. */
+export const Html = Text(100_000);
+
 /** Why someone gets an app. */
 export const Reason = Text(500);
 
@@ -76,6 +79,8 @@ export const Id = z.int().min(1).max(INT4_MAX);
 
 /** An id in a path. Any integer is accepted: one that cannot be an id is not found. */
 export const IdKey = z.int().transform((id) => (id >= 1 && id <= INT4_MAX ? id : 0));
+
+export const ById = z.object({ id: IdKey });
 
 /** A bigint id in a path, of tokens, sessions, mails and audit entries. */
 export const LongIdKey = z.int().transform((id) => Math.max(0, id));
@@ -95,14 +100,21 @@ export const Login = {
 /** A code of an authenticator app, or a recovery code, with or without spaces and hyphens. */
 export const OneTimeCode = z.string().trim().min(1, 'This field is required.').max(64);
 
+/** The token of a mailed link. Any text is accepted: that of no link is not valid any more. */
+export const LinkToken = z.string().max(128);
+
 /** A new password within the limits of a login. The password policy is checked by the service. */
 export const NewPassword = z.string().min(1, 'This field is required.').max(MAX_PASSWORD_LENGTH);
 
 /** Identifies a user. Any text is accepted: an invalid address is not found. */
 export const EmailKey = Text(1024).overwrite(normalizeEmail);
 
+export const ByEmail = z.object({ email: EmailKey });
+
 /** Identifies an app. Any text is accepted: an invalid id is not found. */
 export const AppKey = Text(255);
+
+export const ByApp = z.object({ app_id: AppKey });
 
 const APP_ID = /^[A-Za-z0-9]{8}$/;
 const MAX_APP_IDS = 1000;
@@ -151,8 +163,12 @@ export const AnyObject = z
   .transform(opaque)
   .meta({ json: { type: 'object', additionalProperties: true } });
 
-/** No input: tRPC calls need no argument, REST bodies and queries are ignored. */
-export const NoInput = z.object({}).prefault({});
+/** An input of which nothing is required: tRPC calls need no argument. */
+export const OptionalInput = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.object(shape).prefault({} as never); // the type of a shape that is not known yet fits nothing
+
+/** No input: REST bodies and queries are ignored. */
+export const NoInput = OptionalInput({});
 
 /** The start or end of a time range: a `Date` over tRPC, ISO 8601 in a query. */
 export const InstantKey = z

@@ -55,14 +55,13 @@ import { createUsageReports } from './usage/usage-report.ts';
 import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
 import { createAccessRequests } from './users/access-requests.ts';
-import { createAccessScreens } from './users/access-screens.ts';
 import { createEmailChanges } from './users/email-changes.ts';
 import { createGrants } from './users/grants.ts';
 import { createGroups } from './users/groups.ts';
 import { createMemberships } from './users/memberships.ts';
 import { createOffboardingPreview } from './users/offboarding-preview.ts';
-import { createPersonScreen } from './users/person-screen.ts';
 import { createRoles } from './users/roles.ts';
+import { createScreens } from './users/screens.ts';
 import { createUserCreation } from './users/user-creation.ts';
 import { createProfiles, createUserUpdates } from './users/user-update.ts';
 import { createUsers } from './users/users.ts';
@@ -152,8 +151,7 @@ const factories = {
   bulkInvitations: createBulkInvitations,
   accessMatrix: createAccessMatrix,
   accessExplanation: createAccessExplanation,
-  accessScreens: createAccessScreens,
-  personScreen: createPersonScreen,
+  screens: createScreens,
   offboardingPreview: createOffboardingPreview,
   operations: createOperations,
   accessViews: createAccessViews,

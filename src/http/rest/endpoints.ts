@@ -47,13 +47,14 @@ export const restEndpoints = (): readonly Endpoint[] => {
 const procedureEndpoints = (): Endpoint[] => {
   const endpoints: Endpoint[] = [];
   forEachOpenApiProcedure<ProcedureMeta>(appRouter._def.procedures, ({ path, type, procedure, meta }) => {
-    const { inputParser, outputParser: output } = getInputOutputParsers(procedure);
-    // `prefault({})` makes the input optional. The package's type does not say so.
+    const { inputParser, outputParser } = getInputOutputParsers(procedure);
+    // The package's types say that both are objects. `prefault({})` makes the input optional.
     const schema: z.ZodType = inputParser;
+    const output: z.ZodType | undefined = outputParser;
     const input = schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
     if (!(input instanceof z.ZodObject)) throw new TypeError(`${path} must take an object`);
     if (!output) throw new TypeError(`${path} must declare its output`);
-    const rest = meta.rest ?? {};
+    const rest: RestMeta = { ...(output.def.type === 'void' && { status: 204 }), ...meta.rest };
     endpoints.push({
       method: meta.openapi.method,
       ...routeOf(API_PREFIX + meta.openapi.path),

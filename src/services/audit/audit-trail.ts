@@ -59,6 +59,10 @@ export const createAuditTrail = ({ em }: { em: Em }) => ({
 export const seesAuditOf = (actor: Actor, clientId: number): boolean =>
   can(actor, 'read-audit', clientId) || can(actor, 'poll-events', clientId);
 
+/** The clients of an entry, without those that the actor must not know of. */
+export const clientsSeenIn = ({ client_ids }: Pick<AuditRow, 'client_ids'>, actor: Actor): number[] =>
+  client_ids.filter((id) => seesAuditOf(actor, id));
+
 /**
  * If an entry also concerns clients of others, client admins see what was changed, but neither values, nor the reason, nor the network
  * address.

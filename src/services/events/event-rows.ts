@@ -1,6 +1,9 @@
 import { type InferResult, type Selectable, sql } from 'kysely';
 import type { Database } from '../../../entities/index.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
+import type { Actor } from '../access/actor.ts';
+import { clientsSeenIn } from '../audit/audit-trail.ts';
+import { type AuditAction, eventTypeOf } from '../audit/event-types.ts';
 import { deleteInBatches } from '../pruning.ts';
 import { enqueueDeliveries } from '../webhooks/fan-out.ts';
 
@@ -21,6 +24,22 @@ export const eventRows = (em: Em, fence = sql``) =>
     .orderBy('events.id');
 
 export type EventRow = InferResult<ReturnType<typeof eventRows>>[number];
+
+/** That of the shape of `data`. */
+const VERSION = 1;
+
+/** What a reader hears of an event, which was redacted for them. */
+export const contentOf = (row: EventRow, reader: Actor) => ({
+  id: row.id,
+  type: eventTypeOf(row.action as AuditAction),
+  version: VERSION,
+  timestamp: row.occurred_at,
+  subject: row.target,
+  actor: row.actor_email,
+  clients: clientsSeenIn(row, reader),
+  data: row.details,
+  request_id: row.request_id,
+});
 
 /** An arbitrary number that all instances share. */
 const PUBLISH_LOCK = 7_305_130_510;
