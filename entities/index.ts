@@ -1,22 +1,19 @@
 import type { InferKyselyDB } from '@mikro-orm/sql';
 import { AccessRequestSchema } from './access-request.ts';
 import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
-import { App, AppGrant, SavedFilter, Stack } from './app.ts';
-import { AuditEntry } from './audit-entry.ts';
+import { App, AppGrant, FetchedPackage, LoadedPackage, SavedFilter, Stack } from './app.ts';
+import { AuditEntry, Event, EventClient, UnpublishedEvent } from './audit.ts';
 import { BackupSchema } from './backup.ts';
 import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
 import { EmailChange } from './email-change.ts';
 import { ErasureSchema } from './erasure.ts';
-import { Event, EventClient, UnpublishedEvent } from './event.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
-import { IdempotentResponse } from './idempotent-response.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
 import { AnsweredChallenge, LoginChallenge, MfaFactor, Passkey, RecoveryCode } from './mfa.ts';
 import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
-import { FetchedPackage, LoadedPackage } from './package.ts';
-import { RateLimit } from './rate-limit.ts';
+import { IdempotentResponse, RateLimit } from './request.ts';
 import {
   ClientDomain,
   ExternalIdentity,

@@ -180,6 +180,8 @@ const openResources = async (deps: AppDeps) => {
   const { pool } = orm;
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const databaseClock = await createDatabaseClock(pool);
+  const listen = (channel: string, fallback: string) => (onHeard: () => void) =>
+    listenToDatabase({ connection, channel, onHeard, warn: (line) => logger.warn(line), fallback });
   return {
     config,
     connection,
@@ -187,6 +189,7 @@ const openResources = async (deps: AppDeps) => {
     logger,
     orm,
     pool,
+    listen,
     databaseClock,
     clock: clock ?? databaseClock,
     hasher: await createPasswordHasher(config.argon2Concurrency, hashCost),
@@ -209,14 +212,7 @@ const openResources = async (deps: AppDeps) => {
     links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
     eventHub: createEventHub({
       fork: () => orm.em.fork(),
-      listen: (onHeard) =>
-        listenToDatabase({
-          connection,
-          channel: EVENT_CHANNEL,
-          onHeard,
-          warn: (line) => logger.warn(line),
-          fallback: 'New events are found by polling, every 0.5 s.',
-        }),
+      listen: listen(EVENT_CHANNEL, 'New events are found by polling, every 0.5 s.'),
       logger,
     }),
   };
@@ -314,7 +310,7 @@ const maintenanceTasks = ({
 });
 
 /** Wires the mail components: the writer that services use, and the worker that sends. */
-const createMailModule = async ({ config, connection, orm, links, clock, logger }: Resources) => {
+const createMailModule = async ({ config, listen, orm, links, clock, logger }: Resources) => {
   const { mailServerUrl, mailFrom, mailPerMinute: perMinute, mailRetentionDays: retentionDays } = config;
   const mailWriter = createMailWriter({ links, mailFrom });
   const outbox = createOutbox({ ...config, em: orm.em, clock, writer: mailWriter, perMinute, retentionDays });
@@ -322,14 +318,7 @@ const createMailModule = async ({ config, connection, orm, links, clock, logger 
   const worker = createMailWorker({
     outbox,
     mailer: hasServer ? await openMailer({ url: mailServerUrl, concurrency: MAILS_IN_FLIGHT }) : null,
-    listen: (onHeard) =>
-      listenToDatabase({
-        connection,
-        channel: MAIL_CHANNEL,
-        onHeard,
-        warn: (line) => logger.warn(line),
-        fallback: 'New mail is found by polling, every 5 s.',
-      }),
+    listen: listen(MAIL_CHANNEL, 'New mail is found by polling, every 5 s.'),
     clock,
     logger,
   });
@@ -345,19 +334,12 @@ const createMailModule = async ({ config, connection, orm, links, clock, logger 
 const WEBHOOK_TIMEOUT_MS = 10_000;
 
 /** The worker that delivers events to webhooks. */
-const createWebhookModule = ({ connection, secretKey, orm, clock, logger, sendMessage }: Resources) => {
+const createWebhookModule = ({ listen, secretKey, orm, clock, logger, sendMessage }: Resources) => {
   const queue = createDeliveryQueue({ em: orm.em, clock, secrets: createWebhookSecrets(secretKey) });
   const worker = createWebhookWorker({
     queue,
     send: sendMessage,
-    listen: (onHeard) =>
-      listenToDatabase({
-        connection,
-        channel: EVENT_CHANNEL,
-        onHeard,
-        warn: (line) => logger.warn(line),
-        fallback: 'Events are delivered to webhooks by polling, every 5 s.',
-      }),
+    listen: listen(EVENT_CHANNEL, 'Events are delivered to webhooks by polling, every 5 s.'),
     clock,
     logger,
   });

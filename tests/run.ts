@@ -14,8 +14,7 @@ import {
   PGBOUNCER,
   PREVIOUS,
 } from './support/environment.ts';
-import { makeScratchFolder } from './support/files.ts';
-import { SHARED_FOLDER_VARIABLE } from './support/once-per-run.ts';
+import { makeScratchFolder, SHARED_FOLDER_VARIABLE } from './support/files.ts';
 import {
   judge,
   startTestProcess,

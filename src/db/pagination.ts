@@ -9,17 +9,17 @@ export type PageRequest = {
   page?: { number: number; size: number; tellCount: (count: number) => void } | undefined;
 };
 
-/** A part that starts after the row with this id. */
+/** Starts after the row with this id. */
 export type CursorPageRequest = PageRequest & { cursor?: number | undefined };
 
-/** Reads a part of a list. `key` is its unique column. */
+/** Reads what is requested of a list. `key` is its unique column. */
 export const readPage = async <DB, TB extends keyof DB, O>(
   rows: SelectQueryBuilder<DB, TB, O>,
   key: string,
-  part: PageRequest,
+  request: PageRequest,
 ) => {
-  await reportCount(rows, part);
-  return pageOfRows(rows, key, part).execute();
+  await reportCount(rows, request);
+  return pageOfRows(rows, key, request).execute();
 };
 
 /** Reports the number of all rows, if a page is requested. */
@@ -44,7 +44,7 @@ export const countRows = async <DB, TB extends keyof DB, O>(
 };
 
 /**
- * The rows of the part. The page is selected by keys only: PostgreSQL would compute the columns of all skipped rows, which
+ * The requested rows. A page is selected by keys only: PostgreSQL would compute the columns of all skipped rows, which
  * takes seconds if a column is a subquery.
  */
 export const pageOfRows = <DB, TB extends keyof DB, O>(

@@ -1,11 +1,14 @@
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { openMailer } from '../adapters/mail/mailer.ts';
+import { probePackageStore } from '../adapters/package-store/package-store.ts';
 import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
+import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { Settings } from '../config/settings.ts';
-import { reasonOf } from '../lib/errno.ts';
+import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPublicUrl } from './check-public-url.ts';
 import { checkSettings } from './check-settings.ts';
-import { checkDataDir, checkPackageStore } from './check-storage.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 /** Runs all checks at the same time. With invalid settings, nothing else can be checked. */
@@ -59,4 +62,85 @@ const checkMail = async ({ mailServerUrl }: Config): Promise<Finding> => {
   } finally {
     mailer.close();
   }
+};
+
+const MIB = 1024 * 1024;
+/** PostgreSQL's `max_wal_size` is 1 GiB, and migrations copy tables. */
+const LOW_BYTES = 2048 * MIB;
+/** A few WAL segments of 16 MiB: PostgreSQL stops when it cannot create another. */
+const FULL_BYTES = 256 * MIB;
+
+/** DATA_DIR: access, free space and the secret key. */
+const checkDataDir = async ({ dataDir, secretKey, database }: Config): Promise<Finding[]> => {
+  const findings = [await checkFolder('data folder', 'DATA_DIR', dataDir)];
+  if (secretKey === undefined && !database) findings.push(await checkSecretKey(dataDir));
+  return findings;
+};
+
+/** Reports one finding for a folder that the service writes to, and creates if it is missing. */
+const checkFolder = async (check: string, setting: string, folder: string): Promise<Finding> => {
+  const { ok, warning, failure } = findingsOf(check);
+  const existing = await closestExisting(folder);
+  try {
+    await access(existing, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const what = existing === folder ? folder : `${folder} cannot be created in ${existing}, which`;
+    return failure(
+      `${what} is not writable for uid ${process.getuid?.()} (${reasonOf(error)}).`,
+      `Change the owner of ${existing}, or set another ${setting}.`,
+    );
+  }
+  const { bavail, bsize } = await statfs(existing);
+  const free = bavail * bsize;
+  const message = `${folder} has ${formatBytes(free)} of free disk space.`;
+  const action =
+    'Free space or enlarge the disk: without space, writes fail and the embedded database stops.';
+  if (free < FULL_BYTES) return failure(message, action);
+  return free < LOW_BYTES ? warning(message, action) : ok(message);
+};
+
+const closestExisting = async (path: string): Promise<string> =>
+  (await nullIfMissing(stat(path))) === null && dirname(path) !== path
+    ? closestExisting(dirname(path))
+    : path;
+
+const formatBytes = (bytes: number): string =>
+  bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / (1024 * MIB)).toFixed(1)} GiB`;
+
+const checkSecretKey = async (dataDir: string): Promise<Finding> => {
+  const { ok, warning, failure } = findingsOf('secret key');
+  const path = join(dataDir, 'secret-key');
+  try {
+    const key = await readSecretFile(path, 'Restore it from a backup.');
+    const isFirst = (await nullIfMissing(stat(join(dataDir, 'postgres')))) === null;
+    if (key !== null) return ok(`${path} is only accessible to its owner.`);
+    if (isFirst) return ok(`The first start creates ${path}.`);
+    return warning(
+      `${path} is missing: the next start creates another key, and links in mails that were sent stop working.`,
+      'Restore the file from a backup.',
+    );
+  } catch (error) {
+    if (!(error instanceof SecretFileError)) throw error;
+    return failure(error.message, 'The service does not start until then.');
+  }
+};
+
+/** Whether packages can be read from the store and published to it. */
+const checkPackageStore = async ({ appStore, dataDir }: Config) => {
+  const check = 'package store';
+  const { ok, warning, failure } = findingsOf(check);
+  const location = appStore.kind === 's3' ? `s3://${appStore.bucket}/${appStore.prefix}` : appStore.dir;
+  const { readError, writeError } = await probePackageStore(appStore);
+  if (readError !== null)
+    return failure(
+      `${location} cannot be read (${reasonOf(readError)}).`,
+      'Check APP_STORE and its credentials.',
+    );
+  const hasOwnDisk = appStore.kind === 'folder' && !appStore.dir.startsWith(dataDir);
+  const space = hasOwnDisk ? [await checkFolder(check, 'APP_STORE', appStore.dir)] : [];
+  if (writeError === null) return [ok(`${location} can be read and written.`), ...space];
+  return warning(
+    `${location} can be read, but not written (${reasonOf(writeError)}).`,
+    'Use other credentials for `steward apps publish`; the service itself only reads.',
+  );
 };

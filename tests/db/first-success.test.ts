@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { firstSuccess } from '../../src/db/servers.ts';
+import { firstSuccess } from '../../src/db/client.ts';
 
 const NEVER = 1_000_000;
 

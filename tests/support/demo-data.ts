@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { makeScratchFolder } from './files.ts';
-import { makeOncePerRun } from './once-per-run.ts';
+import { makeOncePerRun, makeScratchFolder } from './files.ts';
 import { startService } from './service-process.ts';
 import { initializeDataDir } from './test-server.ts';
 

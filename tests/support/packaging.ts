@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { makeScratchFolder } from './files.ts';
-import { makeOncePerRun } from './once-per-run.ts';
+import { makeOncePerRun, makeScratchFolder } from './files.ts';
 
 export const TSC = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc');
 

@@ -13,7 +13,7 @@ const REQUEST_HEADERS =
   If-Unmodified-Since, Prefer, X-CSRFToken, X-Request-Id, traceparent, tracestate, trpc-accept`.split(/,\s+/);
 
 /** Response headers that scripts of other sites may read, beyond those that browsers always expose. */
-const EXPOSED_HEADERS = 'Allow, Deprecation, Preference-Applied, WWW-Authenticate'
+const EXPOSED_HEADERS = 'Allow, Preference-Applied, WWW-Authenticate'
   .split(', ')
   .concat(Object.keys(HEADERS));
 

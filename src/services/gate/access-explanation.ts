@@ -94,7 +94,7 @@ export const createAccessExplanation = ({
       .where(userVisibleTo(actor))
       .executeTakeFirst();
     if (!opening || !isVisible(actor, opening)) throw notFound('app or user');
-    const given = await readGiven(em, actor, opening);
+    const given = await readGrantAndGroups(em, actor, opening);
     const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired).map(pathOf)];
     const decision = decideAccess(opening, clock.now());
     return {
@@ -184,17 +184,21 @@ const rolePaths = ({ roles }: Opening): AccessPath[] =>
     ...{ kind: 'role', role, group: null, since: null, granted_by: null, expires_at: null, reason: '' },
   }));
 
-type Given = Omit<AccessPath, 'kind' | 'role' | 'group'> & {
+type GrantOrGroup = Omit<AccessPath, 'kind' | 'role' | 'group'> & {
   group_id: number | null;
   group_name: string | null;
   is_expired: boolean;
 };
 
 /** The grant of the app, also one that has expired, and the groups that give it. */
-const readGiven = async (em: Em, actor: Actor, { user_id, app_id }: Opening): Promise<Given[]> => {
+const readGrantAndGroups = async (
+  em: Em,
+  actor: Actor,
+  { user_id, app_id }: Opening,
+): Promise<GrantOrGroup[]> => {
   const adderId = sql`case when gm.added_at >= ga.added_at then gm.added_by else ga.added_by end`;
   const adder = addressOf(actor, adderId, sql`greatest(gm.added_at, ga.added_at)`);
-  const { rows } = await sql<Given>`
+  const { rows } = await sql<GrantOrGroup>`
     select null::int as group_id, null as group_name, g.granted_at as since,
       ${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)} as granted_by,
       g.expires_at, g.reason, coalesce(g.expires_at <= now(), false) as is_expired
@@ -208,7 +212,7 @@ const readGiven = async (em: Em, actor: Actor, { user_id, app_id }: Opening): Pr
   return rows;
 };
 
-const pathOf = ({ group_id, group_name, is_expired: _, ...given }: Given): AccessPath => ({
+const pathOf = ({ group_id, group_name, is_expired: _, ...given }: GrantOrGroup): AccessPath => ({
   kind: group_id === null ? 'grant' : 'group',
   role: null,
   group: group_id === null ? null : { id: group_id, name: group_name ?? '' },

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import semver from 'semver';
-import { FetchedPackage, LoadedPackage } from '../../../entities/package.ts';
+import { FetchedPackage, LoadedPackage } from '../../../entities/app.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import type { PackageName } from '../../lib/package-name.ts';
 import { notFound, Problem } from '../../lib/problems.ts';

@@ -1,6 +1,5 @@
 import type { InferEntity } from '@mikro-orm/core';
-import { App } from '../../../entities/app.ts';
-import { type FetchedPackage, LoadedPackage } from '../../../entities/package.ts';
+import { App, type FetchedPackage, LoadedPackage } from '../../../entities/app.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { newAppId, newStackId } from '../../lib/ids.ts';
 import type { Actor } from '../access/actor.ts';

@@ -238,7 +238,7 @@ const requestsOfMembers = (groupId: number) =>
 
 type Contents = Awaited<ReturnType<typeof findContents>>;
 
-type Terms = { groupId: number; by: number; now: Date };
+type GroupChange = { groupId: number; by: number; now: Date };
 type Replaced = { added: string[]; removed: string[] };
 
 const isNoneOf = (ids: number[]) => condition`user_id <> all(${ids}::int[])`;
@@ -249,7 +249,7 @@ const isUserOf = (emails: string[]) =>
 /** @param isRemoved the condition on members who leave, none of whom is added */
 const setMembers = async (
   tx: Em,
-  { groupId, by, now }: Terms,
+  { groupId, by, now }: GroupChange,
   ids: number[],
   isRemoved: RawBuilder<boolean>,
 ): Promise<Replaced> => {
@@ -271,7 +271,7 @@ const setMembers = async (
 
 const replaceApps = async (
   tx: Em,
-  { groupId, by, now }: Terms,
+  { groupId, by, now }: GroupChange,
   ids: readonly string[],
 ): Promise<Replaced> => {
   const { rows } = await sql<{ app_id: string; is_added: boolean }>`
