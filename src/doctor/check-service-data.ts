@@ -6,11 +6,10 @@ import { PUBLISHED_DEMO_PASSWORD } from '../config/settings.ts';
 import { type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { formatCount } from '../lib/operator-text.ts';
-import { countUnreadableFactors } from '../services/auth/totp.ts';
+import { countUnreadableFactors } from '../services/auth/one-time-codes.ts';
 import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
 import { readOperationalState } from '../services/operational-state.ts';
 import { countUnreadableConnections } from '../services/sso/connections.ts';
-import { createWebhookSecrets } from '../services/webhooks/standard-webhooks.ts';
 import { countUnreadableWebhooks } from '../services/webhooks/webhooks.ts';
 import { judgeStoredTimes } from './database-findings.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -58,34 +57,31 @@ const checkSecrets = async (em: Em, config: Config, now: Date): Promise<Finding[
   const secretKey = config.secretKey ?? (await readSecretKey(config.dataDir));
   if (secretKey === null) return [];
   const keys = rateKeys(await readSigningKeys(em, secretKey), now);
-  const unreadableFactors = await countUnreadableFactors(em, secretKey);
-  const unreadableConnections = await countUnreadableConnections(em, secretKey);
-  const unreadableWebhooks = await countUnreadableWebhooks(em, createWebhookSecrets(secretKey));
-  return [
-    judgeSigningKeys(keys, now, config.signingKeyDays),
-    ...(unreadableFactors > 0 ? [judgeSecondFactors(unreadableFactors)] : []),
-    ...(unreadableConnections > 0 ? [judgeConnections(unreadableConnections)] : []),
-    ...(unreadableWebhooks > 0 ? [judgeWebhooks(unreadableWebhooks)] : []),
-  ];
+  const findings = [judgeSigningKeys(keys, now, config.signingKeyDays)];
+  for (const [check, what, count, otherwise] of SEALED) {
+    const unreadable = await count(em, secretKey);
+    if (unreadable > 0)
+      findings.push(
+        findingsOf(check).warning(
+          `${what} that SECRET_KEY does not decrypt: ${unreadable}.`,
+          `Restore the SECRET_KEY that they were stored with${otherwise}`,
+        ),
+      );
+  }
+  return findings;
 };
 
-const judgeSecondFactors = (unreadable: number): Finding =>
-  findingsOf('second factors').warning(
-    `Second factors that SECRET_KEY does not decrypt: ${unreadable}.`,
-    'Restore the SECRET_KEY that they were stored with. If it is lost, their owners log in with a recovery code, or an admin resets them.',
-  );
-
-const judgeConnections = (unreadable: number): Finding =>
-  findingsOf('single sign-on').warning(
-    `Connections whose secret SECRET_KEY does not decrypt: ${unreadable}.`,
-    'Restore the SECRET_KEY that they were stored with, or enter their secrets again.',
-  );
-
-const judgeWebhooks = (unreadable: number): Finding =>
-  findingsOf('webhooks').warning(
-    `Webhooks whose secret SECRET_KEY does not decrypt: ${unreadable}.`,
-    'Restore the SECRET_KEY that they were stored with, or rotate their secrets.',
-  );
+const SEALED = [
+  [
+    ...(['second factors', 'Second factors', countUnreadableFactors] as const),
+    '. If it is lost, their owners log in with a recovery code, or an admin resets them.',
+  ],
+  [
+    ...(['single sign-on', 'Connections whose secret', countUnreadableConnections] as const),
+    ', or enter their secrets again.',
+  ],
+  ['webhooks', 'Webhooks whose secret', countUnreadableWebhooks, ', or rotate their secrets.'],
+] as const;
 
 /** Null if it is missing or cannot be used, which the check of the secret key reports. */
 const readSecretKey = async (dataDir: string): Promise<string | null> => {

@@ -33,3 +33,26 @@ export const createSealedBox = (key: Buffer) => ({
     return opened;
   },
 });
+
+export type SealedSecrets = ReturnType<typeof createSealedSecrets>;
+
+/** Encrypts the secrets of records, each of which opens for its record only. @param what is encrypted, such as `secret of webhook` */
+export const createSealedSecrets = (secretKey: string, purpose: string, what: string) => {
+  const box = createSealedBox(deriveKey(secretKey, purpose));
+  /** Null without a secret, or if it was sealed with another secret key. */
+  const open = (id: number, sealed: Uint8Array | null): string | null => {
+    if (sealed === null) return null;
+    try {
+      return box.open(sealed, `${what} ${id}`).toString();
+    } catch (_sealedWithAnotherKey) {
+      return null;
+    }
+  };
+  return {
+    seal: (id: number, secret: string): Buffer => box.seal(Buffer.from(secret), `${what} ${id}`),
+    open,
+    /** How many of these were sealed with another secret key. */
+    countUnreadable: (rows: readonly { id: number; sealed_secret: Uint8Array | null }[]): number =>
+      rows.filter(({ id, sealed_secret: sealed }) => sealed && open(id, sealed) === null).length,
+  };
+};

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/clock.ts';
-import { countUnreadableFactors } from '../../src/services/auth/totp.ts';
+import { countUnreadableFactors } from '../../src/services/auth/one-time-codes.ts';
 import { whileLocked } from '../support/database-sessions.ts';
 import { createScript } from '../support/http-clients.ts';
 import { mailedPasswordPath } from '../support/mails.ts';

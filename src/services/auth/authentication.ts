@@ -3,6 +3,7 @@ import { compileOnce, type Read } from '../../db/batched-reads.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { createBatchLoader } from '../../lib/batch-loader.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { isSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { lockAccess } from '../access/locks.ts';
@@ -13,7 +14,6 @@ import { CREDENTIAL_TABLES, isTokenUnexpired, tokenDigest } from './credentials.
 import { isUnexpired, SESSION_IDLE_DAYS } from './sessions.ts';
 
 const TOKEN_PATTERN = /^[0-9a-f]{40}$/;
-const SESSION_PATTERN = /^[\w-]{43}$/;
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'origin' | 'tokenIdleDays' | 'lookUpCredential'>;
 
@@ -48,7 +48,7 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
       TOKEN_PATTERN.test(token) && (await findValid('token', token, tokenIdleDays)) !== null,
 
     findBySession: async (secret: string): Promise<Actor | null> =>
-      SESSION_PATTERN.test(secret) ? findOwner('session', secret, SESSION_IDLE_DAYS) : null,
+      isSecret(secret) ? findOwner('session', secret, SESSION_IDLE_DAYS) : null,
   };
 };
 

@@ -14,7 +14,7 @@ import { hasSecondFactor, recordProof, renewSession } from './credentials.ts';
 import { strengthOf } from './factor-policy.ts';
 import type { CodeOwner } from './factor-proofs.ts';
 import type { AuthMethod } from './methods.ts';
-import { replaceRecoveryCodes } from './recovery-codes.ts';
+import { replaceRecoveryCodes } from './one-time-codes.ts';
 
 export { FACTOR_KINDS };
 

@@ -4,10 +4,9 @@ import { enqueueFactorNotice, enqueueFailedCodesNotice } from '../mail/enqueue-m
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { FACTOR_SINCE } from './factor-policy.ts';
 import { type AuthMethod, BY_CODE } from './methods.ts';
+import { consumeRecoveryCode, isTotpCode, matchTotpStep } from './one-time-codes.ts';
 import { CopiedPasskey, type PasskeyAnswer } from './passkeys.ts';
 import { type PasswordEntry, sourceOf } from './password-verification.ts';
-import { consumeRecoveryCode } from './recovery-codes.ts';
-import { isTotpCode, matchTotpStep } from './totp.ts';
 import { invalidPasskey } from './webauthn.ts';
 
 /** Who proves their second factor. `lastPasswordSet`: device cookies are bound to it. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { FactorKind } from '../../../entities/mfa.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
-import { newSecret } from '../../lib/ids.ts';
+import { isSecret, newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { REQUIRES_SSO } from '../sso/requirement.ts';
@@ -21,8 +21,6 @@ export const ENROLMENT_MINUTES = 30;
  * its browser knows the secret, and a passkey that is added proves nothing about the person.
  */
 const ATTEMPTS: Record<LoginStep, number> = { code: 5, enrol: 30, passkey: 30 };
-
-const TOKEN_PATTERN = /^[\w-]{43}$/;
 
 /** `sealedSecret`: of an app that is set up; `methods`: proven so far; `provider`: of single sign-on. */
 type NewChallenge = {
@@ -72,7 +70,7 @@ export const MINUTES: Record<LoginStep, number> = {
  * @throws Problem `invalid-challenge`
  */
 export const readEnrolment = async (em: Em, token: string, now: Date) => {
-  if (!TOKEN_PATTERN.test(token)) throw new Problem('invalid-challenge');
+  if (!isSecret(token)) throw new Problem('invalid-challenge');
   return kysely(em)
     .selectFrom('login_challenges')
     .innerJoin('users', 'users.id', 'login_challenges.user_id')
@@ -90,7 +88,7 @@ export const readEnrolment = async (em: Em, token: string, now: Date) => {
  * @throws Problem `invalid-challenge`
  */
 export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: Date) => {
-  if (!TOKEN_PATTERN.test(token)) throw new Problem('invalid-challenge');
+  if (!isSecret(token)) throw new Problem('invalid-challenge');
   const taken = await kysely(em)
     .updateTable('login_challenges')
     .set((row) => ({ attempts: row('attempts', '+', 1) }))
@@ -120,7 +118,7 @@ export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: D
  * @throws Problem `invalid-challenge`
  */
 export const findChallengeUser = async (em: Em, token: string, now: Date) => {
-  if (!TOKEN_PATTERN.test(token)) throw new Problem('invalid-challenge');
+  if (!isSecret(token)) throw new Problem('invalid-challenge');
   const kinds = sql<FactorKind[]>`array(select distinct kind from mfa_factors
     where mfa_factors.user_id = login_challenges.user_id and confirmed_at is not null order by kind)`;
   return kysely(em)

@@ -6,7 +6,7 @@ import { addSession, type ProviderSession } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
 import type { CodeOwner } from './factor-proofs.ts';
 import { addChallenge } from './login-challenges.ts';
-import { newTotpSecret } from './totp.ts';
+import { newTotpSecret } from './one-time-codes.ts';
 
 /** What a browser gets for what was proven so far: the secret of a session, or the token of a challenge and what it waits for. */
 export type OpenedLogin = { session: string } | { challenge: string; step: LoginStep };

@@ -1,5 +1,4 @@
 import { type Em, kysely } from '../../db/kysely.ts';
-import { MINUTE_MS } from '../../lib/clock.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { describeUserAgent } from '../../lib/user-agent.ts';
@@ -17,7 +16,7 @@ import {
 import { strengthOf } from './factor-policy.ts';
 import type { CodeOwner } from './factor-proofs.ts';
 import { type AuthMethod, byPasskey } from './methods.ts';
-import { PASSKEY_MINUTES, readDescriptors } from './passkeys.ts';
+import { PASSKEY_MS, readDescriptors } from './passkeys.ts';
 import {
   creationOptions,
   invalidPasskey,
@@ -25,8 +24,6 @@ import {
   relyingPartyOf,
   verifyCreation,
 } from './webauthn.ts';
-
-const LIFETIME_MS = PASSKEY_MINUTES * MINUTE_MS;
 
 const NOT_STARTED = {
   detail:
@@ -55,7 +52,7 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
         const challenge = newSecret();
         const factor = { user_id: actor.id, kind: 'passkey', name: '', challenge, created_at: now } as const;
         await startEnrolment(tx, factor);
-        return readCreationOptions(unit, tx, { ...{ user: actor, challenge, host }, timeoutMs: LIFETIME_MS });
+        return readCreationOptions(unit, tx, { ...{ user: actor, challenge, host }, timeoutMs: PASSKEY_MS });
       }),
 
     /**
@@ -67,7 +64,7 @@ export const createPasskeyEnrolment = (unit: UnitOfWork) => {
     add: (actor: Actor, { credential, name, userAgent }: NewPasskey) =>
       changeOwnFactors(unit, actor, async (tx, change) => {
         const now = change.now;
-        const started = await findEnrolment(tx, actor.id, 'passkey', new Date(now.getTime() - LIFETIME_MS));
+        const started = await findEnrolment(tx, actor.id, 'passkey', new Date(now.getTime() - PASSKEY_MS));
         if (!started?.challenge) throw new Problem('not-found', NOT_STARTED);
         const created = await verifyCreation(relyingPartyOf(baseUrl), started.challenge, credential);
         await addPasskey(unit, tx, { userId: actor.id, factorId: started.id, created });

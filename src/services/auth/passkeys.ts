@@ -20,7 +20,7 @@ import {
 
 /** Minutes in which a passkey can answer. */
 export const PASSKEY_MINUTES = 5;
-const LIFETIME_MS = PASSKEY_MINUTES * MINUTE_MS;
+export const PASSKEY_MS = PASSKEY_MINUTES * MINUTE_MS;
 
 /**
  * What a signature is for. `login`: a login by the passkey alone; `challenge`: one that waits for the second factor; `confirmation`: a
@@ -198,9 +198,9 @@ export const createPasskeyChallenges = (secretKey: string) => {
     /** A token for a browser: the present one if it lasts for a while, because another tab may be waiting for its passkey. */
     issue: (present: string | null, now: Date): string => {
       const shared = present === null ? null : read(present, now);
-      if (present !== null && shared && shared.expiresAt.getTime() - now.getTime() > LIFETIME_MS / 2)
+      if (present !== null && shared && shared.expiresAt.getTime() - now.getTime() > PASSKEY_MS / 2)
         return present;
-      const signed = `${newSecret()}.${(now.getTime() + LIFETIME_MS).toString(36)}`;
+      const signed = `${newSecret()}.${(now.getTime() + PASSKEY_MS).toString(36)}`;
       return `${signed}.${sign(signed).toString('base64url')}`;
     },
 

@@ -17,7 +17,7 @@ import { hasSecondFactor } from './credentials.ts';
 import { changeOwnFactors, FACTOR_MAILS, recordOwn } from './factor-enrolment.ts';
 import { lackOf, readFactorState } from './factor-policy.ts';
 import { deleteChallenges } from './login-challenges.ts';
-import { deleteRecoveryCodes, replaceRecoveryCodes } from './recovery-codes.ts';
+import { deleteRecoveryCodes, replaceRecoveryCodes } from './one-time-codes.ts';
 
 const OWN_FACTORS = { detail: 'Remove your own second factors with DELETE /api/v1/mfa/{id}/.' };
 

@@ -15,7 +15,7 @@ import {
 } from './factor-enrolment.ts';
 import type { CodeOwner } from './factor-proofs.ts';
 import { BY_CODE } from './methods.ts';
-import { matchTotpStep, newTotpSecret, otpauthUrl } from './totp.ts';
+import { matchTotpStep, newTotpSecret, otpauthUrl } from './one-time-codes.ts';
 
 /** Time to scan the QR code and to enter the first code. */
 export const ENROLMENT_MS = HOUR_MS;

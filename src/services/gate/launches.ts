@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { newSecret } from '../../lib/ids.ts';
+import { isSecret, newSecret } from '../../lib/ids.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import { telemetry } from '../../lib/telemetry.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
@@ -10,7 +10,6 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { createTickets, type IssuedTicket, type TicketSubject } from './tickets.ts';
 
 const LAUNCH_CODE_SECONDS = 60;
-const PATTERN = /^[\w-]{43}$/;
 
 /** Opens apps for users who are logged in: with a code, which the app exchanges for a ticket. */
 export const createLaunches = (unit: UnitOfWork) => {
@@ -41,7 +40,7 @@ export const createLaunches = (unit: UnitOfWork) => {
      * @throws Problem `invalid-launch-code`, `app-in-maintenance`, `throttled`
      */
     exchange: async (code: string, appSlug: string): Promise<IssuedTicket> => {
-      const used = PATTERN.test(code) ? await redeemCode(em, code) : undefined;
+      const used = isSecret(code) ? await redeemCode(em, code) : undefined;
       if (!used?.is_unexpired || used.slug !== appSlug) {
         telemetry.ticket.publish(() => ({ outcome: 'invalid-launch-code' }));
         // Only wrong codes are limited: visitors of the app must not be able to block its launches.

@@ -3,13 +3,13 @@ import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { SsoConnection } from '../../../entities/sso.ts';
 import type { Registration } from '../../adapters/identity-provider/identity-provider.ts';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { arrayOf, condition, countIn, type Em, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
-import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
+import { createSealedSecrets } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
-import type { ActionOn } from '../audit/audit.ts';
+import { type ActionOn, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { domainOf, isProved } from './domains.ts';
@@ -112,7 +112,7 @@ export const createConnections = (unit: UnitOfWork) => {
         const connection = await lock(tx, actor, clientId, id);
         const before = await readConnection(tx, clientId, id);
         const { client_secret: secret, default_groups: _, group_mapping: __, ...fields } = changes;
-        Object.assign(connection, columnsOf({ ...before, ...definedIn(fields) }));
+        Object.assign(connection, columnsOf({ ...before, ...pickDefined(fields) }));
         if (connection.issuer !== before.issuer || connection.registeredAs !== before.client_id) {
           connection.testedAt = null;
           connection.isActive = false;
@@ -132,9 +132,9 @@ export const createConnections = (unit: UnitOfWork) => {
         if (secret !== undefined || isMoved) await setSecret(tx, id, secret ?? null);
         await setGroups(tx, clientId, id, changes);
         const after = await readConnection(tx, clientId, id);
-        const changed = changedFields(before, after);
+        const changed = diffColumns(before, after, Object.keys(after) as (keyof ConnectionRow)[]); // its own keys
         if (secret !== undefined) changed.client_secret = { from: null, to: null };
-        if (Object.keys(changed).length > 0) await record(tx, 'connection.update', actor, after, changed);
+        if (!isEmpty(changed)) await record(tx, 'connection.update', actor, after, changed);
         return after;
       }),
 
@@ -174,20 +174,6 @@ const columnsOf = (input: Omit<ConnectionInput, 'client_secret' | 'default_group
   groupsClaim: input.groups_claim,
   provisions: input.provisions,
 });
-
-const definedIn = <T extends object>(values: T) =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  }; // its own entries
-
-const changedFields = (before: ConnectionRow, after: ConnectionRow) => {
-  const changes: Record<string, { from: unknown; to: unknown }> = {};
-  for (const field of Object.keys(after) as (keyof ConnectionRow)[]) {
-    const [from, to] = [before[field], after[field]];
-    if (JSON.stringify(from) !== JSON.stringify(to)) changes[field] = { from, to };
-  }
-  return changes;
-};
 
 /** @throws Problem `invalid-input` on `is_active` */
 const requireActivatable = async (tx: Em, connection: SsoConnectionRecord): Promise<void> => {
@@ -294,17 +280,15 @@ const connectionRows = (em: Em) =>
     .select(['c.is_active', 'c.is_required', 'c.provisions', 'c.created_at', 'c.tested_at'])
     .select([
       condition`c.sealed_secret is not null`.as('has_secret'),
-      sql<
-        number[]
-      >`array(select group_id from sso_groups g where g.connection_id = c.id and g.claim_value = ''
-        order by group_id)`.as('default_groups'),
       sql<MappedGroup[]>`coalesce((select json_agg(json_build_object('claim', claim_value, 'group', group_id)
         order by claim_value, group_id) from sso_groups g
         where g.connection_id = c.id and g.claim_value <> ''), '[]')`.as('group_mapping'),
-      sql<number>`(select count(*)::int from external_identities i where i.connection_id = c.id)`.as(
-        'people',
-      ),
+      countIn('external_identities', condition`connection_id = c.id`).as('people'),
     ])
+    .select((connection) => {
+      const groups = connection.selectFrom('sso_groups').select('group_id').where('claim_value', '=', '');
+      return arrayOf(groups.whereRef('connection_id', '=', 'c.id').orderBy('group_id')).as('default_groups');
+    })
     .orderBy('c.id');
 
 export type ConnectionRow = InferResult<ReturnType<typeof connectionRows>>[number];
@@ -361,7 +345,7 @@ export const openConnection = async (
   const row = await connectionRows(em).select('c.sealed_secret').where('c.id', '=', id).executeTakeFirst();
   if (!row || !(row.is_active || isForTest)) throw new SsoFailure('inactive');
   const { sealed_secret: sealed, ...connection } = row;
-  const clientSecret = sealed && connectionSecrets.open(id, sealed);
+  const clientSecret = connectionSecrets.open(id, sealed);
   if (sealed && clientSecret === null) throw new SsoFailure('unreadable-secret');
   const registration: Registration = {
     issuer: connection.issuer,
@@ -371,27 +355,12 @@ export const openConnection = async (
   return { connection, registration };
 };
 
-/** Encrypts the secrets with which the service logs in to providers. A secret opens for its connection only. */
-export const createConnectionSecrets = (secretKey: string) => {
-  const box = createSealedBox(deriveKey(secretKey, 'steward single sign-on'));
-  const contextOf = (id: number): string => `secret of connection ${id}`;
-  return {
-    seal: (id: number, secret: string): Buffer => box.seal(Buffer.from(secret), contextOf(id)),
-
-    /** Null if it was sealed with another secret key. */
-    open: (id: number, sealed: Uint8Array): string | null => {
-      try {
-        return box.open(sealed, contextOf(id)).toString();
-      } catch (_sealedWithAnotherKey) {
-        return null;
-      }
-    },
-  };
-};
+/** The secrets with which the service logs in to providers. */
+export const createConnectionSecrets = (secretKey: string) =>
+  createSealedSecrets(secretKey, 'steward single sign-on', 'secret of connection');
 
 /** How many connections cannot be used, because their secrets were stored with another secret key. */
 export const countUnreadableConnections = async (em: Em, secretKey: string): Promise<number> => {
-  const { open } = createConnectionSecrets(secretKey);
-  const rows = await kysely(em).selectFrom('sso_connections').select(['id', 'sealed_secret']).execute();
-  return rows.filter(({ id, sealed_secret: sealed }) => sealed && open(id, sealed) === null).length;
+  const rows = kysely(em).selectFrom('sso_connections').select(['id', 'sealed_secret']);
+  return createConnectionSecrets(secretKey).countUnreadable(await rows.execute());
 };

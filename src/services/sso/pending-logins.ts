@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Assertion, LoginSecrets } from '../../adapters/identity-provider/identity-provider.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
-import { newSecret } from '../../lib/ids.ts';
+import { isSecret, newSecret } from '../../lib/ids.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import { SsoFailure } from './failures.ts';
 import type { Stated } from './login-decision.ts';
@@ -22,11 +22,9 @@ const LOGIN_MINUTES = 15;
 /** Minutes to show that an account is theirs. */
 const LINK_MINUTES = 10;
 
-const SECRET = /^[\w-]{43}$/;
-
 /** The secret of the browser: the one that its cookie has, or a new one. Logins in several tabs share it. */
 export const browserSecret = (cookie: string | null): string =>
-  cookie !== null && SECRET.test(cookie) ? cookie : newSecret();
+  cookie !== null && isSecret(cookie) ? cookie : newSecret();
 
 /**
  * What protects a login. The nonce and the PKCE verifier are made from the secret of the browser, so that the database does not hold

@@ -19,7 +19,7 @@ import {
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
-import { deleteRecoveryCodes } from '../auth/recovery-codes.ts';
+import { deleteRecoveryCodes } from '../auth/one-time-codes.ts';
 import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
 import { enqueueEmailMail, newMail } from '../mail/enqueue-mails.ts';
 import { supersedeRoles } from '../operations/operation-log.ts';

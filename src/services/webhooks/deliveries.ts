@@ -6,10 +6,9 @@ import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { publishEvents } from '../events/event-rows.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { nameOfWebhook } from './disabling.ts';
 import { enqueueDeliveries, isWaiting } from './fan-out.ts';
 import { type Attempt, UNREADABLE } from './standard-webhooks.ts';
-import { readWebhook, type WebhookRow } from './webhooks.ts';
+import { nameOfWebhook, readWebhook, type WebhookRow } from './webhooks.ts';
 
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -91,8 +90,8 @@ export const createWebhookDeliveries = ({ em, clock, audit, webhookSecrets, send
         .select('sealed_secret')
         .where('id', '=', webhookId)
         .executeTakeFirstOrThrow();
-      const secret = sealed && webhookSecrets.open(webhookId, sealed);
-      if (!secret) return UNREADABLE;
+      const secret = webhookSecrets.open(webhookId, sealed);
+      if (secret === null) return UNREADABLE;
       await em.transactional((tx) =>
         audit.record(tx, [
           { action: 'webhook.test', ...eventOf(actor, webhook), details: { id: webhookId } },

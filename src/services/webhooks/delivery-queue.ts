@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import type { Actor } from '../access/actor.ts';
 import { MEMBER } from '../access/permissions.ts';
 import { createAudit, NO_ORIGIN } from '../audit/audit.ts';
@@ -8,9 +9,9 @@ import { redactFor } from '../audit/audit-trail.ts';
 import { contentOf, eventRows, publishEvents } from '../events/event-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
-import { disableWebhook, failWaiting } from './disabling.ts';
 import { isHeardBy, isWaiting } from './fan-out.ts';
-import { type Attempt, isSuccess, type WebhookSecrets } from './standard-webhooks.ts';
+import { type Attempt, isSuccess } from './standard-webhooks.ts';
+import { disableWebhook, failWaiting } from './webhooks.ts';
 
 /** Longer than an attempt plus clock differences: a delivery that is being sent must not be claimed again. */
 const LEASE_MS = MINUTE_MS;
@@ -30,7 +31,7 @@ type Deps = {
   /** Forked for each operation. */
   em: Em;
   clock: Clock;
-  secrets: WebhookSecrets;
+  secrets: SealedSecrets;
   leaseMs?: number | undefined;
   backoffMs?: number | undefined;
 };
@@ -62,7 +63,7 @@ export const createDeliveryQueue = (deps: Deps) => {
           ...delivery,
           attempts: delivery.attempts + 1,
           next_attempt_at,
-          secrets: sealed.flatMap((secret) => (secret && secrets.open(delivery.webhook_id, secret)) ?? []),
+          secrets: sealed.flatMap((secret) => secrets.open(delivery.webhook_id, secret) ?? []),
         }));
         await storeClaims(tx, claimed, now, next_attempt_at);
         await failUnheard(tx, due, claimed, now);

@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { auditEntryOf } from '../access/visibility.ts';
 import { AUDIT_ACTIONS, eventTypeOf } from '../audit/event-types.ts';
 
 /** SQL over a row of `webhook_deliveries`, or of this alias: whether it was neither delivered nor given up. */
 export const isWaiting = (deliveries = 'd') =>
-  sql<boolean>`(${sql.ref(`${deliveries}.delivered_at`)} is null and ${sql.ref(`${deliveries}.failed_at`)} is null)`;
+  condition`(${sql.ref(`${deliveries}.delivered_at`)} is null and ${sql.ref(`${deliveries}.failed_at`)} is null)`;
 
 /** SQL over a row of `audit_entries`, and `w` of `webhooks`: whether an admin of this client alone sees it, or a superuser. */
-export const isHeardBy = sql<boolean>`(w.client_id is null or ${auditEntryOf(sql`array[w.client_id]`)})`;
+export const isHeardBy = condition`(w.client_id is null or ${auditEntryOf(sql`array[w.client_id]`)})`;
 
 const TYPES = AUDIT_ACTIONS.map(eventTypeOf);
 

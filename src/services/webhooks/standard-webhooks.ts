@@ -2,32 +2,16 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { reasonOf } from '../../lib/errno.ts';
 import { FetchError, type GuardedFetch } from '../../lib/guarded-fetch.ts';
 import { isStorableText } from '../../lib/json-value.ts';
-import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
+import { createSealedSecrets } from '../../lib/sealed-box.ts';
 
 const SECRET_BYTES = 32;
 const PREFIX = 'whsec_';
 
 export const newSecret = (): string => PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 
-export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
-
-/** Encrypts the secrets of webhooks. A secret opens for its webhook only. */
-export const createWebhookSecrets = (secretKey: string) => {
-  const box = createSealedBox(deriveKey(secretKey, 'steward webhooks'));
-  const contextOf = (id: number): string => `secret of webhook ${id}`;
-  return {
-    seal: (id: number, secret: string): Buffer => box.seal(Buffer.from(secret), contextOf(id)),
-
-    /** Null if it was sealed with another secret key. */
-    open: (id: number, sealed: Uint8Array): string | null => {
-      try {
-        return box.open(sealed, contextOf(id)).toString();
-      } catch (_sealedWithAnotherKey) {
-        return null;
-      }
-    },
-  };
-};
+/** The secrets of webhooks. */
+export const createWebhookSecrets = (secretKey: string) =>
+  createSealedSecrets(secretKey, 'steward webhooks', 'secret of webhook');
 
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
 const signatureOf = (secret: string, signed: string): string =>

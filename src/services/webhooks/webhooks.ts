@@ -1,22 +1,24 @@
 import { isIP } from 'node:net';
 import { LockMode } from '@mikro-orm/postgresql';
-import { type InferResult, sql } from 'kysely';
+import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
-import { DISABLED_REASONS, Webhook } from '../../../entities/webhook.ts';
+import { DISABLED_REASONS, type DisabledReason, Webhook } from '../../../entities/webhook.ts';
 import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { isPublic } from '../../lib/guarded-fetch.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
+import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import { type ActionOn, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { publishEvents } from '../events/event-rows.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
-import { failAllWaiting, nameOfWebhook } from './disabling.ts';
-import { newSecret, type WebhookSecrets } from './standard-webhooks.ts';
+import { NEW_MAIL, newMailValues } from '../mail/enqueue-mails.ts';
+import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
+import { isWaiting } from './fan-out.ts';
+import { createWebhookSecrets, newSecret } from './standard-webhooks.ts';
 
 export { DISABLED_REASONS };
 
@@ -159,7 +161,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
 };
 
 /** Bound by Kysely, because MikroORM writes values into the text of its statements. */
-const storeSecret = (tx: Em, secrets: WebhookSecrets, id: number, secret: string) =>
+const storeSecret = (tx: Em, secrets: SealedSecrets, id: number, secret: string) =>
   kysely(tx)
     .updateTable('webhooks')
     .set({ sealed_secret: secrets.seal(id, secret) })
@@ -171,7 +173,9 @@ const webhookRows = (em: Em, actor: Actor) =>
     .selectFrom('webhooks as w')
     .select(['w.id', 'w.client_id as client', 'w.url', 'w.types', 'w.description', 'w.is_active'])
     .select(['w.disabled_at', 'w.disabled_reason', 'w.failing_since', 'w.created_at'])
-    .select(sql<string | null>`(select email from users where users.id = w.created_by)`.as('created_by'))
+    .select((webhook) =>
+      webhook.selectFrom('users').select('email').whereRef('users.id', '=', 'w.created_by').as('created_by'),
+    )
     .where(clientManagedBy(actor, sql`w.client_id`))
     .orderBy('w.id');
 
@@ -183,8 +187,51 @@ export const readWebhook = (em: Em, actor: Actor, id: number): Promise<WebhookRo
     .where('w.id', '=', id)
     .executeTakeFirstOrThrow(() => notFound('webhook'));
 
+/** Gives up on waiting deliveries. @param which SQL over `d` */
+export const failWaiting = (tx: Em, which: RawBuilder<unknown>, error: string, now: Date) =>
+  sql`
+    update webhook_deliveries d set failed_at = ${now}::timestamptz, error = ${error}, next_attempt_at = null,
+      claimed_until = null
+    where ${which} and ${isWaiting()}`.execute(kysely(tx));
+
+/** Deliveries of a webhook that is not active any more are given up; they can be replayed. Its row is locked for update. */
+const failAllWaiting = (tx: Em, webhookId: number, now: Date) =>
+  failWaiting(tx, sql`d.webhook_id = ${webhookId}::int`, 'The webhook was deactivated.', now);
+
+/** What the audit trail calls a webhook: the host of its URL, whose path may contain a secret. */
+export const nameOfWebhook = (url: string): string => new URL(url).host.slice(0, 255);
+
+type Disabled = { id: number; client_id: number | null; url: string };
+
+/** Disables a locked webhook, and informs those who administer it. */
+export const disableWebhook = async (
+  { tx, now, audit }: Transaction,
+  { id, client_id: clientId, url }: Disabled,
+  reason: DisabledReason,
+): Promise<void> => {
+  await kysely(tx)
+    .updateTable('webhooks')
+    .set({ is_active: false, disabled_at: now, disabled_reason: reason })
+    .where('id', '=', id)
+    .execute();
+  await failAllWaiting(tx, id, now);
+  const clients = clientId === null ? [] : [clientId];
+  await audit.record(tx, [
+    { action: 'webhook.disable', actor: null, target: nameOfWebhook(url), clients, details: { id, reason } },
+  ]);
+  const admins =
+    clientId === null
+      ? sql`users u where u.is_superuser`
+      : sql`memberships m join users u on u.id = m.user_id
+          where m.client_id = ${clientId}::int and m.is_admin and m.is_active_member`;
+  await sql`
+    insert into outbox_mails (kind, recipient, client_id, user_id, webhook_id, ${NEW_MAIL})
+    select 'webhook-disabled', u.email, ${clientId}::int, u.id, ${id}::int, ${newMailValues(now)}
+    from ${admins} and u.is_active order by u.id`.execute(kysely(tx));
+};
+
 /** How many webhooks cannot sign, because their secrets were stored with another secret key. */
-export const countUnreadableWebhooks = async (em: Em, { open }: WebhookSecrets): Promise<number> => {
-  const rows = await kysely(em).selectFrom('webhooks').select(['id', 'sealed_secret']).execute();
-  return rows.filter(({ id, sealed_secret: sealed }) => sealed && open(id, sealed) === null).length;
+export const countUnreadableWebhooks = async (em: Em, secretKey: string): Promise<number> => {
+  const rows = kysely(em).selectFrom('webhooks').select(['id', 'sealed_secret']);
+  return createWebhookSecrets(secretKey).countUnreadable(await rows.execute());
 };

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { MINUTE_MS } from '../../../src/lib/clock.ts';
 import { tokenDigest } from '../../../src/services/auth/credentials.ts';
-import { createFactorSecrets } from '../../../src/services/auth/totp.ts';
+import { createFactorSecrets } from '../../../src/services/auth/one-time-codes.ts';
 import { createLaunchCode } from '../../../src/services/gate/launches.ts';
 import { startProviderMetadata } from '../../support/identity-provider.ts';
 import { mailedEmailToken } from '../../support/mails.ts';

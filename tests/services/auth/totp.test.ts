@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { matchTotpStep, newTotpSecret, otpauthUrl } from '../../../src/services/auth/totp.ts';
+import { matchTotpStep, newTotpSecret, otpauthUrl } from '../../../src/services/auth/one-time-codes.ts';
 import { codeAt } from '../../support/second-factors.ts';
 
 const totp = suite('codes of authenticator apps');
