@@ -6,7 +6,6 @@ import { AuditEntry, Event, EventClient, UnpublishedEvent } from './audit.ts';
 import { BackupSchema } from './backup.ts';
 import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
-import { EmailChange } from './email-change.ts';
 import { ErasureSchema } from './erasure.ts';
 import { Group, GroupApp, GroupMember } from './group.ts';
 import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.ts';
@@ -25,7 +24,7 @@ import {
 } from './sso.ts';
 import { LaunchCode, SigningKey, TicketRevocation } from './ticket.ts';
 import { UsageAppDay, UsageDay, UsageEntry, UsageStackDay, UsageWindow } from './usage.ts';
-import { UserSchema } from './user.ts';
+import { EmailChange, UserSchema } from './user.ts';
 import { WebhookDelivery, WebhookSchema } from './webhook.ts';
 
 /**

@@ -3,9 +3,8 @@ import { AccessRequestSchema } from './access-request.ts';
 import { Client } from './client.ts';
 import { index, instant, uniqueIndex } from './columns.ts';
 import { PasswordLink } from './credentials.ts';
-import { EmailChange } from './email-change.ts';
 import { Invitation } from './invitation.ts';
-import { User } from './user.ts';
+import { EmailChange, User } from './user.ts';
 import { WebhookSchema } from './webhook.ts';
 
 export const MAIL_KINDS = [

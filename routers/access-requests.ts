@@ -15,7 +15,7 @@ import {
   Output,
   Reason,
 } from './schemas/fields.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Access requests');

@@ -19,8 +19,15 @@ import {
   Slug,
   Text,
 } from './schemas/fields.ts';
-import { createRowEncoder, type ListFormat, listOf, streamFormat } from './schemas/lists.ts';
-import { pageNumberFields, pagingFields, toPageRequest } from './schemas/paging.ts';
+import {
+  createRowEncoder,
+  type ListFormat,
+  listOf,
+  pageNumberFields,
+  pagingFields,
+  streamFormat,
+  toPageRequest,
+} from './schemas/lists.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const AccessViewOutput = Output('AccessView', {

@@ -19,8 +19,16 @@ import {
   Text,
   WindowDays,
 } from './schemas/fields.ts';
-import { createRowEncoder, type ListFormat, listOf, streamFormat } from './schemas/lists.ts';
-import { limitedPagingFields, pagingFields, Search, toPageRequest } from './schemas/paging.ts';
+import {
+  createRowEncoder,
+  type ListFormat,
+  limitedPagingFields,
+  listOf,
+  pagingFields,
+  Search,
+  streamFormat,
+  toPageRequest,
+} from './schemas/lists.ts';
 import { TicketOutput } from './tickets.ts';
 import { adminProcedure, protectedProcedure, router, staffProcedure, viewerProcedure } from './trpc.ts';
 

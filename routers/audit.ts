@@ -21,8 +21,7 @@ import {
   Output,
   Text,
 } from './schemas/fields.ts';
-import { streamOf } from './schemas/lists.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, streamOf, toPageRequest } from './schemas/lists.ts';
 import { allowedTo, router } from './trpc.ts';
 
 const READERS = ['read-audit', 'poll-events'] as const;

@@ -29,8 +29,7 @@ import {
   invitationOutput,
   inviteeNames,
 } from './schemas/invitations.ts';
-import { listOf, streamFormat } from './schemas/lists.ts';
-import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { listOf, pagingFields, streamFormat, toPageRequest } from './schemas/lists.ts';
 import { ClientUserOutput, clientUserEncoder, userFilter, userOutput } from './schemas/users.ts';
 import { SiteOutput } from './sites.ts';
 import {

@@ -11,7 +11,7 @@ import {
   Output,
   Reason,
 } from './schemas/fields.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Grants');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { AppIds, ById, EmailKey, IdCursor, IdKey, Instant, Name, Output } from './schemas/fields.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Groups');

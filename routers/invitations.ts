@@ -33,8 +33,7 @@ import {
   invitationPageOutput,
   inviteeNames,
 } from './schemas/invitations.ts';
-import { listOf } from './schemas/lists.ts';
-import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, listOf, Search, toPageRequest } from './schemas/lists.ts';
 import { userOutput } from './schemas/users.ts';
 import { adminProcedure, publicProcedure, router, viewerProcedure } from './trpc.ts';
 

@@ -14,7 +14,7 @@ import {
   Text,
 } from './schemas/fields.ts';
 import { InvitationMailOutput, InvitationStatus } from './schemas/invitations.ts';
-import { limitedPagingFields, Search, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, Search, toPageRequest } from './schemas/lists.ts';
 import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Mails', { hasSecrets: true });

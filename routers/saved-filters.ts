@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { Instant, Name, OptionalInput, Output, Text } from './schemas/fields.ts';
-import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { protectedProcedure, router } from './trpc.ts';
 
 const route = routesOf('Saved global filters');

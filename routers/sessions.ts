@@ -14,7 +14,7 @@ import {
   OptionalInput,
   Output,
 } from './schemas/fields.ts';
-import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { UserOutput, userOutput } from './schemas/users.ts';
 import { adminProcedure, protectedProcedure, router } from './trpc.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { routesOf } from './procedure-meta.ts';
 import { ById, IdCursor, Name, NoInput, OptionalInput, Output, Text } from './schemas/fields.ts';
-import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { adminProcedure, protectedProcedure, router, superuserProcedure } from './trpc.ts';
 
 const route = routesOf('Sites');

@@ -16,7 +16,7 @@ import {
   Output,
   Text,
 } from './schemas/fields.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { adminProcedure, router, superuserProcedure, viewerProcedure } from './trpc.ts';
 
 const route = routesOf('Single sign-on');

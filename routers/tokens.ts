@@ -10,7 +10,7 @@ import {
   OptionalInput,
   Output,
 } from './schemas/fields.ts';
-import { pagingFields, toPageRequest } from './schemas/paging.ts';
+import { pagingFields, toPageRequest } from './schemas/lists.ts';
 import { adminProcedure, protectedProcedure, publicProcedure, router } from './trpc.ts';
 
 const route = routesOf('Token', { hasSecrets: true });

@@ -15,7 +15,7 @@ import {
   UsageWindow,
   WindowDays,
 } from './schemas/fields.ts';
-import { limitedPagingFields, pageNumberFields, Search, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, pageNumberFields, Search, toPageRequest } from './schemas/lists.ts';
 import { viewerProcedure } from './trpc.ts';
 
 const MAX_PERIODS = 366;

@@ -21,8 +21,15 @@ import {
   UsageWindow,
   WindowDays,
 } from './schemas/fields.ts';
-import { createRowEncoder, type ListFormat, pagesOf, parsePages } from './schemas/lists.ts';
-import { type PagingInput, pageNumberFields, toPageRequest } from './schemas/paging.ts';
+import {
+  createRowEncoder,
+  type ListFormat,
+  type PagingInput,
+  pageNumberFields,
+  pagesOf,
+  parsePages,
+  toPageRequest,
+} from './schemas/lists.ts';
 import { router, viewerProcedure } from './trpc.ts';
 import { usageReportProcedures } from './usage-reports.ts';
 

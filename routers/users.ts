@@ -6,10 +6,9 @@ import { opaque } from '../src/lib/json-value.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
 import { appIdentity } from './apps.ts';
-import { dataRightsProcedures } from './data-rights.ts';
 import { factorProcedures } from './mfa.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
-import { personProcedures } from './person-screen.ts';
+import { dataRightsProcedures, personProcedures } from './person.ts';
 import { routesOf } from './procedure-meta.ts';
 import {
   AppIds,
@@ -24,8 +23,7 @@ import {
   PersonName,
   Slug,
 } from './schemas/fields.ts';
-import { downloadOf, listOf, streamFormat } from './schemas/lists.ts';
-import { toPageRequest } from './schemas/paging.ts';
+import { downloadOf, listOf, streamFormat, toPageRequest } from './schemas/lists.ts';
 import {
   PersonOutput,
   UserDetailOutput,

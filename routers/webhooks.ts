@@ -16,7 +16,7 @@ import {
   Output,
   Text,
 } from './schemas/fields.ts';
-import { limitedPagingFields, toPageRequest } from './schemas/paging.ts';
+import { limitedPagingFields, toPageRequest } from './schemas/lists.ts';
 import { adminProcedure, router } from './trpc.ts';
 
 /** Also the URL of a webhook may contain one. */

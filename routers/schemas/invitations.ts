@@ -8,7 +8,7 @@ import { INVITATION_STATUSES } from '../../src/services/invitations/invitations.
 import { MAIL_STATUSES } from '../../src/services/mail/mail-context.ts';
 import { startUrl } from '../../src/services/sso/connections.ts';
 import { AnyObject, IdCursor, Instant, Output, PersonName } from './fields.ts';
-import { pagingFields, Search } from './paging.ts';
+import { pagingFields, Search } from './lists.ts';
 import { UserOutput, userOutput } from './users.ts';
 
 export const InvitationStatus = z.enum(INVITATION_STATUSES);

@@ -4,8 +4,7 @@ import { USER_ROLES, USER_SORTS } from '../../src/services/users/user-filter.ts'
 import type { UserRow } from '../../src/services/users/user-rows.ts';
 import type { UserEncoder } from '../../src/services/users/users.ts';
 import { AnyObject, BodyInstant, EmailKey, Id, Instant, InstantKey, Output } from './fields.ts';
-import { createRowEncoder, type ListFormat } from './lists.ts';
-import { pagingFields, Search } from './paging.ts';
+import { createRowEncoder, type ListFormat, pagingFields, Search } from './lists.ts';
 
 export const UserOutput = Output('User', {
   email: z.string(),

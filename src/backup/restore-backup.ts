@@ -5,17 +5,79 @@ import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { type ZodType, z } from 'zod';
+import { migrations } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
-import { openUnlimitedSession } from '../db/client.ts';
+import { openUnlimitedSession, tryAdvisoryLock } from '../db/client.ts';
 import { openDatabase } from '../db/database.ts';
-import { migrateDatabase } from '../db/migrate.ts';
+import { MIGRATION_LOCK, migrateDatabase, RESTORE_TABLE, readSchemaState } from '../db/migrate.ts';
+import { BackupStoreError } from '../lib/errno.ts';
+import { invalidInput } from '../lib/problems.ts';
 import { RESTART_SEARCHES } from '../services/data-rights/erasure-work.ts';
 import { ensureMonths } from '../services/usage/usage-months.ts';
 import { readArchive } from './archive.ts';
-import { type BackupHeader, PACKAGES_FOLDER, tableOf } from './backup-format.ts';
-import { advanceSequences, quoted, readTables, summarizeTable, TEXT_SETTINGS } from './backup-tables.ts';
-import type { CheckedBackup } from './check-backup.ts';
-import { claimTarget, lockTarget, RELEASE_TARGET } from './restore-target.ts';
+import {
+  BackupHeader,
+  BackupManifest,
+  HEADER_FILE,
+  isIntact,
+  KEY_FILE,
+  openKey,
+  PACKAGES_FOLDER,
+  tableOf,
+} from './backup-format.ts';
+import {
+  advanceSequences,
+  isEmptyDatabase,
+  quoted,
+  readTables,
+  summarizeTable,
+  TEXT_SETTINGS,
+} from './backup-tables.ts';
+
+export type CheckedBackup = { header: BackupHeader; manifest: BackupManifest; secretKey: string | null };
+
+/**
+ * Reads a whole backup and compares all checksums, before anything is written.
+ * @param passphrase null: a key in the backup stays sealed
+ * @throws Problem `invalid-input` if it is no backup, damaged or incomplete, or if the passphrase is wrong
+ */
+export const checkBackup = async (source: Readable, passphrase: string | null): Promise<CheckedBackup> => {
+  let header: BackupHeader | null = null;
+  let sealedKey: Buffer | null = null;
+  const { manifest: text, checksums } = await readArchive(source, async (path, content) => {
+    if (path === HEADER_FILE) header = parse(BackupHeader, await buffer(content));
+    else if (path === KEY_FILE) sealedKey = await buffer(content);
+  }).catch((cause: Error) => {
+    if (cause instanceof BackupStoreError) throw cause;
+    throw invalidInput(`This is not a complete backup (${cause.message}).`, cause);
+  });
+  const manifest = BackupManifest.safeParse(text);
+  if (!header || !manifest.success) throw invalidInput('This is not a complete backup: it ends too early.');
+  if (!isIntact(manifest.data))
+    throw invalidInput('The backup is damaged: its manifest does not match its checksum.');
+  const paths = new Set([...Object.keys(checksums), ...Object.keys(manifest.data.files)]);
+  for (const path of paths)
+    if (checksums[path] !== manifest.data.files[path])
+      throw invalidInput(`The backup is damaged: ${path} does not match its checksum.`);
+  requireKnownMigrations(header);
+  const secretKey = sealedKey && passphrase !== null ? await openKey(sealedKey, passphrase) : null;
+  return { header, manifest: manifest.data, secretKey };
+};
+
+const parse = <T>(schema: ZodType<T>, bytes: Buffer): T => {
+  const parsed = schema.safeParse(JSON.parse(bytes.toString('utf8')));
+  if (parsed.success) return parsed.data;
+  throw new Error(z.prettifyError(parsed.error).split('\n')[0]);
+};
+
+const requireKnownMigrations = ({ version, migrations: applied }: BackupHeader): void => {
+  const unknown = applied.find((name) => !migrations.some((known) => known.name === name));
+  if (unknown === undefined) return;
+  throw invalidInput(
+    `The backup is of Steward ${version}, which is newer: it has the migration ${unknown}. Restore it with that version.`,
+  );
+};
 
 const decompress = promisify<Buffer, Buffer>(zstdDecompress);
 
@@ -103,3 +165,72 @@ const loadRows = async (
     throw error;
   }
 };
+
+/** An arbitrary number. */
+const RESTORE_LOCK = 7_305_130_504;
+
+/**
+ * Keeps other restores out of the database until it is disposed of, or the process ends.
+ * @throws Problem `invalid-input` if another restore is running
+ */
+const lockTarget = async (connection: Connection): Promise<AsyncDisposable> => {
+  const lock = await tryAdvisoryLock(connection, 'restore', RESTORE_LOCK);
+  if (!lock) throw invalidInput('Another restore into this database is running.');
+  return lock;
+};
+
+/**
+ * Marks an empty database as being restored, so that no service uses it before all rows are there. An interrupted restore
+ * of the same migrations is continued: it has created tables, but committed no rows.
+ * @param header null before the backup was read
+ * @returns whether it was not marked before
+ * @throws Problem `invalid-input` if the database is not empty
+ */
+const claimTarget = async (client: pg.Client, header: BackupHeader | null): Promise<boolean> => {
+  await client.query('begin');
+  try {
+    // A service that starts at the same time migrates before or after this, and is noticed or refuses to start.
+    await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    const { isRestoring, applied } = await readSchemaState(client);
+    if (isRestoring && header) requireSameMigrations(applied ?? [], header);
+    if (!isRestoring) {
+      if (!(await isEmptyDatabase(client)))
+        throw invalidInput('The database is not empty: a backup is restored into an empty one.');
+      await client.query(`create table ${RESTORE_TABLE} ()`);
+    }
+    await client.query('commit');
+    return !isRestoring;
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+};
+
+const requireSameMigrations = (applied: readonly string[], { migrations }: BackupHeader): void => {
+  if (applied.every((name, index) => name === migrations[index])) return;
+  throw invalidInput(
+    'The restore of a backup with other migrations was interrupted here. Use another empty database or DATA_DIR.',
+  );
+};
+
+/**
+ * Claims a database before the backup is read.
+ * @returns whether it was not claimed before
+ * @throws Problem `invalid-input` if the database is not empty, or another restore is running
+ */
+export const reserveTarget = (connection: Connection): Promise<boolean> =>
+  withTarget(connection, (client) => claimTarget(client, null));
+
+/** Removes the mark of `reserveTarget`, before anything was restored. */
+export const releaseTarget = async (connection: Connection): Promise<void> => {
+  await withTarget(connection, (client) => client.query(RELEASE_TARGET));
+};
+
+const withTarget = async <T>(connection: Connection, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+  await using _lock = await lockTarget(connection);
+  await using client = await openUnlimitedSession(connection);
+  return await work(client);
+};
+
+/** To be run in the transaction that commits the rows. */
+const RELEASE_TARGET = `drop table ${RESTORE_TABLE}`;

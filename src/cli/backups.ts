@@ -8,10 +8,14 @@ import type { BackupStore } from '../adapters/backup-store/backup-store.ts';
 import { openBackupStore } from '../adapters/backup-store/backup-store.ts';
 import { hasCluster } from '../adapters/embedded-postgres/index.ts';
 import { openPackageStore } from '../adapters/package-store/package-store.ts';
-import { type CheckedBackup, checkBackup } from '../backup/check-backup.ts';
-import { restoreBackup } from '../backup/restore-backup.ts';
+import {
+  type CheckedBackup,
+  checkBackup,
+  releaseTarget,
+  reserveTarget,
+  restoreBackup,
+} from '../backup/restore-backup.ts';
 import { markFolder, unmarkFolder } from '../backup/restore-mark.ts';
-import { releaseTarget, reserveTarget } from '../backup/restore-target.ts';
 import { newBackupName, newestBackup, writeBackup } from '../backup/write-backup.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import type { Connection } from '../config/connection.ts';
@@ -24,7 +28,7 @@ import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { parsePackageFileName } from '../lib/package-name.ts';
 import { invalidInput } from '../lib/problems.ts';
 import { openDatabaseHost, withDatabaseHost } from '../server/database-host.ts';
-import { createProgress, type Progress } from './progress.ts';
+import { createProgress, type Progress } from './reports.ts';
 
 const PRIVATE_FILE = 0o600;
 

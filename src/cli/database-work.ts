@@ -14,7 +14,7 @@ import { resetFactors } from '../services/auth/second-factors.ts';
 import { createKeyRotation, createSigningKeys } from '../services/gate/signing-keys.ts';
 import { rebuildUsage } from '../services/usage/usage-writes.ts';
 import { type AdminPassword, createAdmin } from '../services/users/bootstrap.ts';
-import { createProgress } from './progress.ts';
+import { createProgress } from './reports.ts';
 
 /** Applies pending migrations. @returns lines for the operator */
 export const migrate = async (config: Config): Promise<string[]> => {

@@ -11,8 +11,14 @@ import { invalid } from '../lib/problems.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { withDatabase } from './database-work.ts';
 import type { ImportArguments } from './people.ts';
-import { createProgress, type Progress } from './progress.ts';
-import { checkFiles, createErrorList, createReportFile, type ImportReport } from './reports.ts';
+import {
+  checkFiles,
+  createErrorList,
+  createProgress,
+  createReportFile,
+  type ImportReport,
+  type Progress,
+} from './reports.ts';
 
 /** Imports a dump and prints a summary. @returns whether the file was accepted */
 export const importDjango = async (config: Config, file: string, options: ImportArguments) => {

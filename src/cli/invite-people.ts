@@ -17,8 +17,7 @@ import { type CsvFault, type CsvRow, readInvitationCsv } from '../services/invit
 import type { InvitationRow } from '../services/invitations/invitation-rows.ts';
 import { type InvitationElement, invite } from '../services/invitations/invite.ts';
 import { withDatabase } from './database-work.ts';
-import { createProgress } from './progress.ts';
-import { checkFiles, shown, sortByLine, summarizeErrors, writeReport } from './reports.ts';
+import { checkFiles, createProgress, shown, sortByLine, summarizeErrors, writeReport } from './reports.ts';
 
 type InviteOptions = {
   clientId: number;

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import * as assert from 'uvu/assert';
-import { checkBackup } from '../../src/backup/check-backup.ts';
+import { checkBackup } from '../../src/backup/restore-backup.ts';
 import { createBackup } from '../../src/backup/write-backup.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/database.ts';

@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
-import { checkBackup } from '../../src/backup/check-backup.ts';
+import { checkBackup } from '../../src/backup/restore-backup.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { parseDatabaseUrl } from '../../src/config/database-url.ts';
 import { resolveTlsMode } from '../../src/db/client.ts';

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createFolderBackupStore } from '../../src/adapters/backup-store/backup-store.ts';
-import { checkBackup } from '../../src/backup/check-backup.ts';
+import { checkBackup } from '../../src/backup/restore-backup.ts';
 import { runScheduledBackup } from '../../src/backup/scheduled-backup.ts';
 import { type Orm, openDatabase } from '../../src/db/database.ts';
 import { kysely } from '../../src/db/kysely.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createProgress } from '../../src/cli/progress.ts';
+import { createProgress } from '../../src/cli/reports.ts';
 
 const screen = (isTTY: boolean) => {
   const stream = Object.assign(new PassThrough(), { isTTY });

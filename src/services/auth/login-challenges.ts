@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret, newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import { REQUIRES_SSO } from '../sso/requirement.ts';
+import { REQUIRES_SSO } from '../sso/domains.ts';
 import { type ProviderSession, tokenDigest } from './credentials.ts';
 import type { LoginStep } from './factor-policy.ts';
 import { BY_PASSWORD } from './methods.ts';

@@ -5,7 +5,7 @@ import { newSecret } from '../../lib/ids.ts';
 import { notFound } from '../../lib/problems.ts';
 import { deriveKey } from '../../lib/sealed-box.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
-import { REQUIRES_SSO } from '../sso/requirement.ts';
+import { REQUIRES_SSO } from '../sso/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { type AuthMethod, byPasskey } from './methods.ts';
 import {

@@ -12,7 +12,7 @@ import type { AuditEvent } from '../audit/audit.ts';
 import { enqueueFailedLoginsNotice } from '../mail/enqueue-mails.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { networkOf } from '../rate-limits/counters.ts';
-import { REQUIRES_SSO } from '../sso/requirement.ts';
+import { REQUIRES_SSO } from '../sso/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { FACTOR_SINCE, type FactorState, factorState, type StaffPolicy } from './factor-policy.ts';
 import type { AdmittedLogin, LoginSource } from './login-limits.ts';

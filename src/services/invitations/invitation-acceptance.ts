@@ -19,7 +19,7 @@ import { supersedeEnded } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import { findConnectionFor } from '../sso/connections.ts';
-import { REQUIRES_SSO } from '../sso/requirement.ts';
+import { REQUIRES_SSO } from '../sso/domains.ts';
 import { isInvitedElsewhere } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';

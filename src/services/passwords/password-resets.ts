@@ -5,7 +5,7 @@ import { Problem } from '../../lib/problems.ts';
 import { hasSecondFactor, setPassword } from '../auth/credentials.ts';
 import { parseLinkToken, type SignedLinks } from '../auth/signed-links.ts';
 import { enqueuePasswordNotice, newMail } from '../mail/enqueue-mails.ts';
-import { IS_CONNECTED, REQUIRES_SSO } from '../sso/requirement.ts';
+import { IS_CONNECTED, REQUIRES_SSO } from '../sso/domains.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { type PasswordPolicy, readPolicyOfUser, rejectWeakPassword } from './password-rules.ts';

@@ -12,10 +12,9 @@ import { type Actor, requireRecentPassword } from '../access/actor.ts';
 import { type ActionOn, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { domainOf, isProved } from './domains.ts';
+import { domainOf, isProved, REQUIRES_SSO } from './domains.ts';
 import { failureOf, SsoFailure } from './failures.ts';
 import { endConnectionSessions } from './identities.ts';
-import { REQUIRES_SSO } from './requirement.ts';
 
 /** A group for those whose groups claim has the value. */
 type MappedGroup = { claim: string; group: number };

@@ -1,5 +1,5 @@
-import { EmailChange } from '../../../entities/email-change.ts';
 import type { User } from '../../../entities/user.ts';
+import { EmailChange } from '../../../entities/user.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
 import { enqueueEmailMail } from '../mail/enqueue-mails.ts';

@@ -1,8 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { EmailChange } from '../../../entities/email-change.ts';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
-import { User } from '../../../entities/user.ts';
+import { EmailChange, User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
