@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import type { Pool } from 'pg';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { type Em, kysely } from '../../db/kysely.ts';
 import { HOUR_MS } from '../../lib/clock.ts';
 import { Problem } from '../../lib/problems.ts';
 
@@ -70,7 +70,7 @@ type HourlyLimit = {
 export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: HourlyLimit) => {
   const counter = createWindowCounter(pool, HOUR_MS);
   const keyOf = (userId: number): string => `${prefix}:${userId}`;
-  const refusalOf = (count: Pick<WindowCount, 'msLeft'>): Problem =>
+  const refusalOf = (count: WindowCount): Problem =>
     new Problem('throttled', { detail: detailOf(count.msLeft), retryAfterSeconds: secondsLeft(count) });
   return {
     /**
@@ -84,11 +84,8 @@ export const createHourlyLimit = (pool: Pool, { prefix, perHour, detailOf }: Hou
 
     /** Reads on the connection of the caller. @throws Problem `throttled` if the limit is reached */
     check: async (em: Em, userId: number): Promise<void> => {
-      const now = sql.raw(NOW_MS);
-      const { rows } = await sql<{ msLeft: number }>`
-        select least(expire - ${now}, ${HOUR_MS}::bigint)::int as "msLeft" from rate_limits
-        where key = ${keyOf(userId)} and points >= ${perHour} and expire > ${now}`.execute(kysely(em));
-      if (rows[0]) throw refusalOf(rows[0]);
+      const count = await readHour(em, keyOf(userId));
+      if (count && count.points >= perHour) throw refusalOf(count);
     },
   };
 };
@@ -97,22 +94,15 @@ export type HourlyLimiter = ReturnType<typeof createHourlyLimit>;
 
 /** Counts something for a key in an hour, in a transaction: what is rolled back does not count. Concurrent ones of the key wait. */
 export const countInHour = async (tx: Em, key: string): Promise<void> => {
-  const now = sql.raw(NOW_MS);
-  await sql`
-    insert into rate_limits as current (key, points, expire) values (${key}, 1, ${now} + ${HOUR_MS}::bigint)
-    on conflict (key) do update set
-      points = case when current.expire > ${now} then current.points else 0 end + 1,
-      expire = case when current.expire > ${now} then current.expire else excluded.expire end`.execute(
-    kysely(tx),
-  );
+  await kysely(tx).executeQuery(CompiledQuery.raw(ADD, [key, HOUR_MS, 1]));
 };
 
 /** How many times `countInHour` has counted in the present hour of a key. */
-export const readCountOfHour = async (tx: Em, key: string): Promise<number> => {
-  const counts = kysely(tx).selectFrom('rate_limits').select('points').where('key', '=', key);
-  const current = await counts.where(condition`expire > ${sql.raw(NOW_MS)}`).executeTakeFirst();
-  return current?.points ?? 0;
-};
+export const readCountOfHour = async (tx: Em, key: string): Promise<number> =>
+  (await readHour(tx, key))?.points ?? 0;
+
+const readHour = async (em: Em, key: string): Promise<WindowCount | undefined> =>
+  (await kysely(em).executeQuery<WindowCount>(CompiledQuery.raw(READ, [[key], HOUR_MS]))).rows[0];
 
 /** Hashes text of any length that callers send, so that it is not stored. */
 export const hashKey = (text: string): string => createHash('sha256').update(text).digest('hex');
