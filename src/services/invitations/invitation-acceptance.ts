@@ -15,7 +15,6 @@ import { setPassword } from '../auth/credentials.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import { BY_PASSWORD } from '../auth/methods.ts';
 import type { SignedLinks } from '../auth/signed-links.ts';
-import { supersedeEnded } from '../operations/operation-log.ts';
 import { enqueueJoinNotices } from '../passwords/password-expiry.ts';
 import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-rules.ts';
 import { findConnectionFor } from '../sso/connections.ts';
@@ -24,6 +23,7 @@ import { isInvitedElsewhere } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
+import { addToGroups } from '../users/group-joining.ts';
 import { closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
 import { usersWithRoles } from '../users/user-locks.ts';
@@ -398,16 +398,13 @@ const joinInvited = async (tx: Em, invitation: InvitationByLink, userId: number,
   };
   const granted = end && end <= now ? [] : apps.map((app) => ({ ...app, terms }));
   await changeAccess(tx, { by: inviter_id, now }, [{ userId, granted, revoked: [], joined }]);
-  await sql`
-    insert into group_members (group_id, user_id, added_by, added_at)
-    select group_id, ${userId}::int, ${inviter_id}::int, ${now}::timestamptz
-    from invitation_groups where invitation_id = ${id} on conflict do nothing`.execute(kysely(tx));
-  const groups = kysely(tx)
+  const groups = await kysely(tx)
     .selectFrom('invitation_groups')
     .select('group_id')
-    .where('invitation_id', '=', id);
-  const ids = (await groups.execute()).map(({ group_id }) => group_id);
-  await supersedeEnded(tx, [userId], 'group', ids);
+    .where('invitation_id', '=', id)
+    .execute();
+  const groupIds = groups.map(({ group_id }) => group_id);
+  await addToGroups(tx, { userId, by: inviter_id, now }, groupIds);
   await closeObsoleteRequests(
     tx,
     requestsIn([userId], (clientId) => condition`${clientId} = any(${joined}::int[])`),

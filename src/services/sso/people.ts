@@ -7,8 +7,8 @@ import type { Audit } from '../audit/audit.ts';
 import type { CodeOwner } from '../auth/factor-proofs.ts';
 import { acceptWithProvider, lockInvitation } from '../invitations/invitation-acceptance.ts';
 import { enqueueLinkedNotice } from '../mail/enqueue-mails.ts';
-import { supersedeEnded } from '../operations/operation-log.ts';
 import { changeAccess } from '../users/app-grants.ts';
+import { addToGroups } from '../users/group-joining.ts';
 import { closeEvents, closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
 import type { ConnectionRow } from './connections.ts';
@@ -120,7 +120,7 @@ const createPerson = async (
   });
   const joining = { userId: user.id, granted: [], revoked: [], joined: [client] };
   await changeAccess(tx, { by: user.id, now }, [joining]);
-  await addToGroups(tx, user.id, groups, now);
+  await addToGroups(tx, { userId: user.id, by: null, now }, groups);
   const details = { connection: id, name };
   await audit.record(tx, [{ action: 'user.create', actor: null, target: email, clients: [client], details }]);
   return { id: user.id, email };
@@ -178,7 +178,7 @@ const syncGroups = async (
     ...new Set(mapping.filter(({ claim }) => stated.includes(claim)).map(({ group }) => group)),
   ];
   const unwanted = mapped.filter((id) => !wanted.includes(id));
-  const added = await addToGroups(tx, user.id, wanted, now);
+  const added = await addToGroups(tx, { userId: user.id, by: null, now }, wanted);
   const left = await kysely(tx)
     .deleteFrom('group_members')
     .where('user_id', '=', user.id)
@@ -209,18 +209,4 @@ const syncGroups = async (
     })),
     ...closeEvents(user, closed),
   ]);
-};
-
-/** Returns the ids of the groups in which the person was not. */
-const addToGroups = async (tx: Em, userId: number, ids: readonly number[], now: Date): Promise<number[]> => {
-  if (ids.length === 0) return [];
-  const added = await kysely(tx)
-    .insertInto('group_members')
-    .values(ids.map((id) => ({ group_id: id, user_id: userId, added_by: null, added_at: now })))
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('group_id')
-    .execute();
-  const groups = added.map(({ group_id }) => group_id);
-  await supersedeEnded(tx, [userId], 'group', groups);
-  return groups;
 };

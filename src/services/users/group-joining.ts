@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type FieldErrors, invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -34,18 +34,38 @@ export const joinGroups = async (
   const foreign = groups.filter(({ client }) => !user.clientIds.includes(client));
   const errors: FieldErrors = { groups: foreign.map(({ name }) => `Not a member of the client of ${name}.`) };
   if (foreign.length > 0) throw invalid(errors);
-  const joined = await changedIds(
-    tx,
-    sql`insert into group_members (group_id, user_id, added_by, added_at)
-      select unnest(${groups.map(({ id }) => id)}::int[]), ${user.id}::int, ${actor.id}::int, ${now}::timestamptz
-      on conflict do nothing returning group_id`,
-  );
-  await supersedeEnded(tx, [user.id], 'group', joined);
+  const ids = groups.map(({ id }) => id);
+  const joined = await addToGroups(tx, { userId: user.id, by: actor.id, now }, ids);
   const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, now);
   await audit.record(tx, [
     ...groupEvents(actor, groupsOf(groups, joined), { added: [user.email], removed: [] }),
     ...closeEvents(actor, closed),
   ]);
+  return joined;
+};
+
+type Joining = {
+  userId: number;
+  /** Null for a login with a provider. */
+  by: number | null;
+  now: Date;
+};
+
+/** Adds a locked user to groups. Returns the ids of those that the user was not in. */
+export const addToGroups = async (
+  tx: Em,
+  { userId, by, now }: Joining,
+  ids: readonly number[],
+): Promise<number[]> => {
+  if (ids.length === 0) return [];
+  const rows = await kysely(tx)
+    .insertInto('group_members')
+    .values(ids.map((id) => ({ group_id: id, user_id: userId, added_by: by, added_at: now })))
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('group_id')
+    .execute();
+  const joined = rows.map(({ group_id }) => group_id);
+  await supersedeEnded(tx, [userId], 'group', joined);
   return joined;
 };
 
@@ -56,11 +76,15 @@ export const leaveGroups = async (
   user: Person,
   groups: readonly Group[],
 ): Promise<number[]> => {
-  const left = await changedIds(
-    tx,
-    sql`delete from group_members where user_id = ${user.id} and added_at = ${joinedAt}::timestamptz
-      and group_id = any(${groups.map(({ id }) => id)}::int[]) returning group_id`,
-  );
+  const ids = groups.map(({ id }) => id);
+  const rows = await kysely(tx)
+    .deleteFrom('group_members')
+    .where('user_id', '=', user.id)
+    .where('added_at', '=', joinedAt)
+    .where(isAnyOf('group_id', ids, 'int'))
+    .returning('group_id')
+    .execute();
+  const left = rows.map(({ group_id }) => group_id);
   await audit.record(tx, groupEvents(actor, groupsOf(groups, left), { added: [], removed: [user.email] }));
   return left;
 };
@@ -71,11 +95,6 @@ const managedGroups = (em: Em, actor: Actor, ids: readonly number[]) =>
     .select(['id', 'client_id as client', 'name'])
     .where(isAnyOf('id', ids, 'int'))
     .where(clientManagedBy(actor, sql`client_id`));
-
-const changedIds = async (tx: Em, change: RawBuilder<unknown>): Promise<number[]> => {
-  const { rows } = await (change as RawBuilder<{ group_id: number }>).execute(kysely(tx));
-  return rows.map(({ group_id }) => group_id);
-};
 
 const groupsOf = (groups: readonly Group[], ids: readonly number[]) =>
   groups.filter(({ id }) => ids.includes(id));
