@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
-import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import { type Clock, DAY_MS, HOUR_MS, latestPossible } from '../../lib/clock.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import type { Actor } from '../access/actor.ts';
 import { MEMBER } from '../access/permissions.ts';
@@ -13,8 +13,8 @@ import { isHeardBy, isWaiting } from './fan-out.ts';
 import { type Attempt, isSuccess } from './standard-webhooks.ts';
 import { disableWebhook, failWaiting } from './webhooks.ts';
 
-/** Longer than an attempt plus clock differences: a delivery that is being sent must not be claimed again. */
-const LEASE_MS = MINUTE_MS;
+/** Longer than an attempt plus clock differences: a delivery that is being sent must not be claimed again. Those of a killed worker wait so long. */
+const LEASE_MS = 20_000;
 /** Attempts end a day after the event. */
 const MAX_AGE_MS = DAY_MS;
 const MAX_BACKOFF_MS = 2 * HOUR_MS;
@@ -32,8 +32,6 @@ type Deps = {
   em: Em;
   clock: Clock;
   secrets: SealedSecrets;
-  leaseMs?: number | undefined;
-  backoffMs?: number | undefined;
 };
 
 export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>;
@@ -47,7 +45,7 @@ export type ClaimedDelivery = Omit<Contents, 'sealed'> & {
 
 /** Queue of the deliveries to webhooks, for any number of workers in any number of instances. */
 export const createDeliveryQueue = (deps: Deps) => {
-  const { em, clock, secrets, leaseMs = LEASE_MS, backoffMs = BACKOFF_MS } = deps;
+  const { em, clock, secrets } = deps;
 
   return {
     /** Claims up to `limit` deliveries, of each webhook a few. `found` also counts those of events that are gone. */
@@ -58,7 +56,7 @@ export const createDeliveryQueue = (deps: Deps) => {
         const now = clock.now();
         const due = await readDue(tx, now, limit);
         const contents = await readContents(tx, due, now);
-        const next_attempt_at = new Date(now.getTime() + leaseMs);
+        const next_attempt_at = new Date(now.getTime() + LEASE_MS);
         const claimed: ClaimedDelivery[] = contents.map(({ sealed, ...delivery }) => ({
           ...delivery,
           attempts: delivery.attempts + 1,
@@ -86,7 +84,7 @@ export const createDeliveryQueue = (deps: Deps) => {
         // Before any delivery is locked: the transaction that enqueues others must be able to wait for this one.
         if (reason && webhook.is_active) await lockForDisabling(tx, webhook.id);
         const isLast = reason !== null || now.getTime() - delivery.queued_at.getTime() >= MAX_AGE_MS;
-        const nextAt = new Date(now.getTime() + backoffOf(delivery.attempts, backoffMs, MAX_BACKOFF_MS));
+        const nextAt = new Date(now.getTime() + backoffOf(delivery.attempts, BACKOFF_MS, MAX_BACKOFF_MS));
         const { numAffectedRows } = await sql`
           update webhook_deliveries d set claimed_until = null, status = ${attempt.status}, duration_ms = ${attempt.durationMs},
             response = ${attempt.response}, error = ${attempt.error},
