@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { FactorKind } from '../../../entities/mfa.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { arrayOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret, newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
@@ -119,11 +118,19 @@ export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: D
  */
 export const findChallengeUser = async (em: Em, token: string, now: Date) => {
   if (!isSecret(token)) throw new Problem('invalid-challenge');
-  const kinds = sql<FactorKind[]>`array(select distinct kind from mfa_factors
-    where mfa_factors.user_id = login_challenges.user_id and confirmed_at is not null order by kind)`;
   return kysely(em)
     .selectFrom('login_challenges')
-    .select(['user_id', kinds.as('kinds')])
+    .select(({ selectFrom }) => [
+      'user_id',
+      arrayOf(
+        selectFrom('mfa_factors')
+          .select('kind')
+          .distinct()
+          .whereRef('mfa_factors.user_id', '=', 'login_challenges.user_id')
+          .where('confirmed_at', 'is not', null)
+          .orderBy('kind'),
+      ).as('kinds'),
+    ])
     .where('digest', '=', tokenDigest(token))
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)

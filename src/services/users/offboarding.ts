@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
 import type { EndedPart } from '../../../entities/operation.ts';
 import type { User } from '../../../entities/user.ts';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, administersClient, requireAccessAdmin } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, GLOBAL_ROLES } from '../access/permissions.ts';
@@ -81,15 +81,22 @@ const endGroups = async (tx: Em, actor: Actor, { id, email }: User): Promise<End
   };
 };
 
-type View = { id: number; app: string; client: number; is_listed: boolean };
-
 const endViews = async ({ tx, now }: Transaction, actor: Actor, { id, email }: User): Promise<Ending> => {
-  const { rows } = await sql<View>`
-    update access_views set is_active = false, modified_at = ${now}::timestamptz from apps a
-    where a.id = access_views.app_id and access_views.user_id = ${id} and access_views.is_active
-      and ${clientManagedBy(actor, sql`a.client_id`)}
-    returning access_views.id, a.slug as app, a.client_id as client,
-      ${isListedView(now)} as is_listed`.execute(kysely(tx));
+  const rows = await kysely(tx)
+    .updateTable('access_views')
+    .from('apps as a')
+    .set({ is_active: false, modified_at: now })
+    .whereRef('a.id', '=', 'access_views.app_id')
+    .where('access_views.user_id', '=', id)
+    .where('access_views.is_active', '=', true)
+    .where(clientManagedBy(actor, sql`a.client_id`))
+    .returning([
+      'access_views.id',
+      'a.slug as app',
+      'a.client_id as client',
+      isListedView(now).as('is_listed'),
+    ])
+    .execute();
   const listed = rows.filter((view) => view.is_listed);
   return {
     parts: listed.map((view) => ({ kind: 'access-view', key: String(view.id) })),
@@ -100,7 +107,7 @@ const endViews = async ({ tx, now }: Transaction, actor: Actor, { id, email }: U
 const viewEvents = (
   action: 'access-view.deactivate' | 'access-view.update',
   actor: Actor,
-  views: readonly Pick<View, 'id' | 'app' | 'client'>[],
+  views: readonly { id: number; app: string; client: number }[],
   user: string,
 ): AuditEvent[] =>
   views.map(({ id, app, client }) => ({
@@ -247,11 +254,18 @@ const reopenViews = async (
 ): Promise<Ending> => {
   const views = ofKind(parts, 'access-view');
   const ids = views.map(({ key }) => Number(key));
-  const { rows } = await sql<Pick<View, 'id' | 'app' | 'client'>>`
-    update access_views v set is_active = true, modified_at = ${now}::timestamptz from apps a
-    where a.id = v.app_id and v.id = any(${ids}::bigint[]) and v.user_id = ${user.id} and not v.is_active
-      and v.modified_at = ${endedAt}::timestamptz and ${clientManagedBy(actor, sql`a.client_id`)}
-    returning v.id, a.slug as app, a.client_id as client`.execute(kysely(tx));
+  const rows = await kysely(tx)
+    .updateTable('access_views as v')
+    .from('apps as a')
+    .set({ is_active: true, modified_at: now })
+    .whereRef('a.id', '=', 'v.app_id')
+    .where(isAnyOf('v.id', ids, 'bigint'))
+    .where('v.user_id', '=', user.id)
+    .where('v.is_active', '=', false)
+    .where('v.modified_at', '=', endedAt)
+    .where(clientManagedBy(actor, sql`a.client_id`))
+    .returning(['v.id', 'a.slug as app', 'a.client_id as client'])
+    .execute();
   return {
     parts: withKeys(views, idsOf(rows)),
     events: viewEvents('access-view.update', actor, rows, user.email),
