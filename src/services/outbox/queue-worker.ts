@@ -54,6 +54,22 @@ const JITTER = 0.25;
 export const backoffOf = (attempts: number, baseMs: number, maxMs: number): number =>
   Math.min(maxMs, baseMs * 2 ** (attempts - 1) * (1 + JITTER * Math.random()));
 
+/** Events of this time are delivered together. */
+const GATHER_MS = 50;
+
+/** Calls a function once for all calls within a short time. */
+export const gather = (onHeard: () => void) => {
+  let isPlanned = false;
+  return (): void => {
+    if (isPlanned) return;
+    isPlanned = true;
+    setTimeout(() => {
+      isPlanned = false;
+      onHeard();
+    }, GATHER_MS).unref();
+  };
+};
+
 /** Delivers the items of a queue. Every instance runs one worker for each; they share the queue through the database. */
 export const createQueueWorker = <T extends Claimed>(
   queue: Queue<T>,

@@ -2,11 +2,9 @@ import { sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, latestPossible } from '../../lib/clock.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
-import type { Actor } from '../access/actor.ts';
-import { MEMBER } from '../access/permissions.ts';
 import { createAudit, NO_ORIGIN } from '../audit/audit.ts';
 import { redactFor } from '../audit/audit-trail.ts';
-import { contentOf, eventRows, publishEvents } from '../events/event-rows.ts';
+import { contentOf, eventRows, publishEvents, readerOf } from '../events/event-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
 import { isHeardBy, isWaiting } from './fan-out.ts';
@@ -188,15 +186,6 @@ const readDue = async (tx: Em, now: Date, limit: number) => {
     limit ${limit}::int`.execute(kysely(tx));
   return rows;
 };
-
-/** Whose view a webhook has: that of an admin of its client alone, or of a superuser. */
-const readerOf = (clientId: number | null): Actor => ({
-  ...MEMBER,
-  ...(clientId === null ? { isSuperuser: true } : { adminOf: [clientId] }),
-  id: 0,
-  email: '',
-  credential: null,
-});
 
 type Contents = Awaited<ReturnType<typeof readContents>>[number];
 

@@ -1,6 +1,6 @@
 import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import { createQueueWorker, type WorkerOptions } from '../outbox/queue-worker.ts';
+import { createQueueWorker, gather, type WorkerOptions } from '../outbox/queue-worker.ts';
 import type { ClaimedDelivery, DeliveryQueue } from './delivery-queue.ts';
 import { type Attempt, isSuccess, type SendMessage, UNREADABLE } from './standard-webhooks.ts';
 
@@ -11,22 +11,6 @@ type Deps = WorkerOptions & {
   queue: DeliveryQueue;
   send: SendMessage;
   logger: Pick<Logger, 'info' | 'warn'>;
-};
-
-/** Events of this time are enqueued together. */
-const GATHER_MS = 50;
-
-/** Calls a function once for all calls within a short time. */
-const gather = (onHeard: () => void) => {
-  let isPlanned = false;
-  return (): void => {
-    if (isPlanned) return;
-    isPlanned = true;
-    setTimeout(() => {
-      isPlanned = false;
-      onHeard();
-    }, GATHER_MS).unref();
-  };
 };
 
 /** The id of an event in the headers of its deliveries. */
