@@ -93,3 +93,23 @@ export const UnpublishedEvent = defineEntity({
   tableName: 'unpublished_events',
   properties: { entryId: p.bigint('number').primary().autoincrement(false) },
 });
+
+/** How far a place that the settings name has received the events of the installation. */
+export const EventSinkPosition = defineEntity({
+  name: 'EventSinkPosition',
+  tableName: 'event_sinks',
+  properties: {
+    /** `file`, `syslog` or `http`. */
+    name: p.string().length(16).primary(),
+    /** The id of the last event that it has received. */
+    position: p.bigint('number'),
+    /** Since the last success. */
+    attempts: p.integer().default(0),
+    /** While a worker sends to it, the end of its lease. */
+    nextAttemptAt: instant(),
+    failingSince: instant().nullable(),
+    lastError: p.string().length(500).nullable(),
+    /** When an instance last had it set, up to an hour earlier. */
+    servedAt: instant(),
+  },
+});

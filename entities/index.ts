@@ -2,7 +2,7 @@ import type { InferKyselyDB } from '@mikro-orm/sql';
 import { AccessRequestSchema } from './access-request.ts';
 import { AccessView, AccessViewUse, EmbedSession } from './access-view.ts';
 import { App, AppGrant, FetchedPackage, LoadedPackage, SavedFilter, Stack } from './app.ts';
-import { AuditEntry, Event, EventClient, UnpublishedEvent } from './audit.ts';
+import { AuditEntry, Event, EventClient, EventSinkPosition, UnpublishedEvent } from './audit.ts';
 import { BackupSchema } from './backup.ts';
 import { Client, MembershipSchema, Site } from './client.ts';
 import { ApiToken, PasswordLink, Session } from './credentials.ts';
@@ -66,6 +66,7 @@ export const entities = [
   Event,
   EventClient,
   UnpublishedEvent,
+  EventSinkPosition,
   BackupSchema,
   ErasureSchema,
   Operation,

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import manifest from '../package.json' with { type: 'json' };
 import type { ConfirmBeforeCommit } from '../routers/context.ts';
 import { openBackupStore } from './adapters/backup-store/backup-store.ts';
+import { createEventSinks } from './adapters/event-sinks/event-sink.ts';
 import { loadCommonPasswords } from './adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from './adapters/hashing/password-hasher.ts';
 import type { Argon2Cost } from './adapters/hashing/password-hashes.ts';
@@ -52,6 +53,8 @@ import {
   pruneResponses,
 } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
+import { createSinkQueue, isAwaitedBySinks } from './services/sinks/sink-queue.ts';
+import { createSinkWorker } from './services/sinks/sink-worker.ts';
 import { recheckDomains } from './services/sso/domains.ts';
 import { createSharedParts, type ServiceDeps } from './services/unit-of-work.ts';
 import { maintainUsage } from './services/usage/usage-months.ts';
@@ -96,6 +99,7 @@ export const createApp = async (deps: AppDeps) => {
   const { orm, pool, databaseClock, hasher, store, links, clock, signingKeys, eventHub } = resources;
   const mail = await createMailModule(resources);
   const webhooks = createWebhookModule(resources);
+  const sinkWorker = openSinkWorker(resources);
   const tasks = { mails: mail.prune, webhooks: webhooks.prune, ...maintenanceTasks(resources) };
   const scheduler = createScheduler({ logger, tasks, limits: { erasures: ERASURES_LIMIT_MS } });
   const { openServices, openAuthentication, inTransaction } = createServiceFactories(resources, {
@@ -147,12 +151,14 @@ export const createApp = async (deps: AppDeps) => {
     mailWorker: mail.worker,
     webhookWorker: webhooks.worker,
     pruneWebhooks: webhooks.prune,
+    sinkWorker,
     /** Null: none are scheduled. */
     backupIntervalSeconds: config.backup.target ? (config.backup.intervalHours * HOUR_MS) / 1000 : null,
     /** Starts sending mails and events, and the scheduled tasks. */
     startBackgroundWork: (): void => {
       mail.worker.start();
       webhooks.worker.start();
+      sinkWorker?.start();
       scheduler.start();
       backups?.start();
     },
@@ -163,8 +169,8 @@ export const createApp = async (deps: AppDeps) => {
     },
     /** Finishes running requests, then closes the database connections. */
     close: async (): Promise<void> => {
-      const workers = [mail.worker.stop(), webhooks.worker.stop(), scheduler.stop(), backups?.stop()];
-      await Promise.all([eventHub.close(), drain.close(), ...workers]);
+      const workers = [mail.worker, webhooks.worker, sinkWorker, scheduler, backups];
+      await Promise.all([eventHub.close(), drain.close(), ...workers.map((worker) => worker?.stop())]);
       databaseClock.stop();
       await orm.close(true);
     },
@@ -209,6 +215,7 @@ const openResources = async (deps: AppDeps) => {
         ...{ maxBytes: MAX_RESPONSE_BYTES, truncates: true },
       }),
     ),
+    sinks: createEventSinks(config.sinks, config.baseUrl),
     links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
     eventHub: createEventHub({
       fork: () => orm.em.fork(),
@@ -275,6 +282,7 @@ const maintenanceTasks = ({
   clock,
   signingKeys,
   readTxtRecords,
+  sinks,
   logger,
 }: Resources) => ({
   erasures: (signal: AbortSignal) => resumeErasures(orm.em.fork(), clock.now, signal),
@@ -298,7 +306,14 @@ const maintenanceTasks = ({
   embeds: () => pruneEmbeds(orm.em.fork()),
   responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
   events: () => maintainEvents(orm.em.fork()),
-  audit: () => pruneAudit(orm.em.fork(), clock.now(), config.auditRetentionDays),
+  audit: () => {
+    const now = clock.now();
+    const isKept = isAwaitedBySinks(
+      now,
+      sinks.map(({ name }) => name),
+    );
+    return pruneAudit(orm.em.fork(), now, config.auditRetentionDays, isKept);
+  },
   operations: () => {
     const { auditRetentionDays: auditDays, idempotencyHours } = config;
     return pruneOperations(orm.em.fork(), clock.now(), { auditDays, idempotencyHours });
@@ -344,6 +359,25 @@ const createWebhookModule = ({ listen, secretKey, orm, clock, logger, sendMessag
     logger,
   });
   return { worker, prune: queue.prune };
+};
+
+/** The worker that sends events to sinks; null without any. */
+const openSinkWorker = ({ config, connection, orm, clock, logger, sinks }: Resources) => {
+  if (sinks.length === 0) return null;
+  return createSinkWorker({
+    queue: createSinkQueue({ em: orm.em, clock, startsAt: config.sinks.startsAt }),
+    sinks,
+    listen: (onHeard) =>
+      listenToDatabase({
+        connection,
+        channel: EVENT_CHANNEL,
+        onHeard,
+        warn: (line) => logger.warn(line),
+        fallback: 'Events are sent to sinks by polling, every 5 s.',
+      }),
+    clock,
+    logger,
+  });
 };
 
 /** How often to look whether a backup is due. */

@@ -23,6 +23,8 @@ const DUPLICATE_SIGNAL_MS = 1_000;
 export const serve = async (settings: Config): Promise<void> => {
   // First of all: process 1 of a container ignores signals without a handler.
   const signal = stopSignal();
+  // logrotate sends it to programs that keep their files open; without a handler it would end the process.
+  if (settings.sinks.file !== undefined) process.on('SIGHUP', () => {});
   if (cluster.isWorker) return runWorker(signal, settings);
   const { logLevel, logFormat: format } = settings;
   const logger = createLogger(logLevel, { format, hasTraces: settings.tracing !== null });

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { hasPasskeys } from '../lib/urls.ts';
 import { PUBLISHED_DEMO_PASSWORD, Settings } from './settings.ts';
+import { sinkConfigOf } from './sink-config.ts';
 import { appStoreOf, backupConfigOf } from './store-config.ts';
 import { tracingConfigOf, withoutUnusedTracing } from './tracing-config.ts';
 
@@ -32,6 +33,11 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
   // No superuser could log in.
   if (settings.data?.STAFF_SECOND_FACTOR === 'passkey' && !hasPasskeys(new URL(baseUrlOf(settings.data))))
     lines.push('STAFF_SECOND_FACTOR: passkey needs a BASE_URL with https and a host name, or localhost');
+  if (
+    settings.data &&
+    Boolean(settings.data.EVENT_CERTIFICATE_FILE) !== Boolean(settings.data.EVENT_KEY_FILE)
+  )
+    lines.push('EVENT_CERTIFICATE_FILE: needs EVENT_KEY_FILE, and the other way round');
   if (!settings.success || lines.length > 0) throw new InvalidSettings(lines);
 
   const read = settings.data;
@@ -92,6 +98,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     /** Of all instances together; 0 means no limit. */
     mailPerMinute: read.MAIL_PER_MINUTE,
     argon2Concurrency: read.ARGON2_CONCURRENCY,
+    sinks: sinkConfigOf(read),
     appStore: appStoreOf(read, dataDir),
     backup: backupConfigOf(read),
     environment: read.ENVIRONMENT,

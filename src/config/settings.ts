@@ -13,6 +13,7 @@ import {
   trustedProxies,
   wholeNumber,
 } from './setting-types.ts';
+import { sinkSettings } from './sink-config.ts';
 import { backupSettings, storeSettings } from './store-config.ts';
 import { tracingSettings } from './tracing-config.ts';
 
@@ -169,6 +170,7 @@ export const Settings = z.object({
     description: 'Passwords hashed at the same time',
     defaultText: 'number of cores',
   }),
+  ...sinkSettings,
   ...storeSettings,
   ...backupSettings,
   ENVIRONMENT: z

@@ -8,7 +8,7 @@ import { DAY_MS } from '../lib/clock.ts';
 import { formatCount } from '../lib/operator-text.ts';
 import { countUnreadableFactors } from '../services/auth/one-time-codes.ts';
 import { type RatedKey, rateKeys, readSigningKeys } from '../services/gate/signing-keys.ts';
-import { readOperationalState } from '../services/operational-state.ts';
+import { type OperationalState, readOperationalState } from '../services/operational-state.ts';
 import { countUnreadableConnections } from '../services/sso/connections.ts';
 import { countUnreadableWebhooks } from '../services/webhooks/webhooks.ts';
 import { judgeStoredTimes } from './database-findings.ts';
@@ -29,7 +29,7 @@ const MAX_MAIL_AGE_S = 60 * 60;
 
 const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Finding[]> => {
   const state = await readOperationalState(em, now);
-  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, futureTimes } = state;
+  const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, futureTimes, sinks } = state;
   const mails = findingsOf('unsent mails');
   const log = findingsOf('usage log');
   return [
@@ -48,8 +48,28 @@ const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Find
           `The usage log has partitions for the next ${usageMonthsAhead === 1 ? 'month' : `${usageMonthsAhead} months`}.`,
         ),
     judgeBackups(state, backup.target && backup.intervalHours),
+    ...sinks.map(judgeSink),
     ...judgeStoredTimes(futureTimes),
   ];
+};
+
+/** As in the alert of `deploy/prometheus/alerts.yml`. */
+const MAX_SINK_LAG_S = 15 * 60;
+
+type SinkLag = Pick<
+  OperationalState['sinks'][number],
+  'name' | 'eventsBehind' | 'secondsBehind' | 'lastError'
+>;
+
+export const judgeSink = ({ name, eventsBehind, secondsBehind, lastError }: SinkLag): Finding => {
+  const { ok, warning } = findingsOf('event sinks');
+  const message = `${formatCount(eventsBehind, 'event waits', 'events wait')} for the sink ${name}`;
+  if (secondsBehind <= MAX_SINK_LAG_S) return ok(`${message}.`);
+  const cause = lastError === null ? '' : ` (${lastError})`;
+  return warning(
+    `${message}, the oldest for ${formatCount(Math.floor(secondsBehind / 60), 'minute')}${cause}.`,
+    'Start the service where the sink is set. If it runs, check the receiver: see docs/sinks.md.',
+  );
 };
 
 /** What is encrypted with the secret key. */

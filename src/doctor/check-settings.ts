@@ -78,7 +78,7 @@ const addressRules = (config: Config, env: Environment): Rule[] => {
 };
 
 const deploymentRules = (
-  { demo, database, environment, mailServerUrl, workers }: Config,
+  { demo, database, environment, mailServerUrl, workers, sinks }: Config,
   env: Environment,
 ): Rule[] => [
   {
@@ -92,6 +92,11 @@ const deploymentRules = (
     action: 'Set MAIL_FROM.',
   },
   {
+    applies: sinks.syslog !== undefined && !sinks.syslog.isEncrypted && !isLoopback(sinks.syslog.host),
+    message: 'EVENT_SYSLOG_URL is syslog+tcp: events travel in clear text.',
+    action: 'Use syslog+tls, and set EVENT_CA_FILE if your own authority issued the certificate.',
+  },
+  {
     applies: workers > availableParallelism(),
     message: `WORKERS=${workers} is more than the ${availableParallelism()} cores of this machine.`,
     action: 'Lower WORKERS: see docs/workers.md.',
@@ -100,8 +105,9 @@ const deploymentRules = (
 
 /** Settings that have no effect together with the others. */
 const uselessSettings = (config: Config, env: Environment): Rule[] => {
-  const { mailServerUrl, metricsPort, demo, appStore, port, metricsHost, host } = config;
-  const without = (name: string, isUsed: boolean, needed: string): Rule => ({
+  const { mailServerUrl, metricsPort, demo, appStore, port, metricsHost, host, sinks } = config;
+  const hasSinks = [sinks.file, sinks.syslog, sinks.http].some(Boolean);
+  const without = (name: string, isUsed: boolean | undefined, needed: string): Rule => ({
     applies: !!env[name] && !isUsed,
     message: `${name} has no effect without ${needed}.`,
     action: `Set ${needed}, or remove ${name}.`,
@@ -112,6 +118,11 @@ const uselessSettings = (config: Config, env: Environment): Rule[] => {
     without('METRICS_HOST', metricsPort > 0, 'METRICS_PORT'),
     without('METRICS_TOKEN', metricsPort > 0, 'METRICS_PORT'),
     without('DEMO_PASSWORD', demo, 'DEMO=1'),
+    without('EVENT_START', hasSinks, 'EVENT_FILE, EVENT_SYSLOG_URL or EVENT_HTTP_URL'),
+    without('EVENT_HTTP_AUTHORIZATION_FILE', sinks.http !== undefined, 'EVENT_HTTP_URL'),
+    ...['EVENT_CA_FILE', 'EVENT_CERTIFICATE_FILE'].map((name) =>
+      without(name, sinks.syslog?.isEncrypted || /^https:/.test(sinks.http ?? ''), 'a sink with TLS'),
+    ),
     ...['APP_STORE_ENDPOINT', 'APP_STORE_REGION', 'APP_STORE_PATH_STYLE'].map((name) =>
       without(name, isBucket, 'a bucket as APP_STORE'),
     ),

@@ -9,6 +9,7 @@ import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPublicUrl } from './check-public-url.ts';
 import { checkSettings } from './check-settings.ts';
+import { checkSinks } from './check-sinks.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 /** Runs all checks at the same time. With invalid settings, nothing else can be checked. */
@@ -21,6 +22,7 @@ export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
     database: checkDatabase(config),
     'package store': checkPackageStore(config),
     mail: checkMail(config),
+    'event sinks': checkSinks(config),
     'public URL': checkPublicUrl(config, Boolean(env.BASE_URL)),
   };
   const findings = Object.entries(checks).map(([check, running]) =>

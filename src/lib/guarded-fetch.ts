@@ -2,6 +2,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { reasonOf } from './errno.ts';
 
@@ -20,6 +21,8 @@ type Init = {
   headers?: Headers | Record<string, string>;
   body?: unknown;
   signal?: AbortSignal | null | undefined;
+  /** Trusted authorities, and the certificate of the client. */
+  tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
 };
 
 /** No answer: not allowed, not reachable, too late or too long. */
@@ -37,7 +40,10 @@ export type GuardedFetch = ReturnType<typeof createGuardedFetch>;
  */
 export const createGuardedFetch =
   ({ allowsPrivate, timeoutMs, maxBytes, truncates = false }: Options) =>
-  async (input: string | URL, { method = 'GET', headers, body, signal }: Init = {}): Promise<Response> => {
+  async (
+    input: string | URL,
+    { method = 'GET', headers, body, signal, tls }: Init = {},
+  ): Promise<Response> => {
     const url = new URL(input);
     if (url.protocol !== 'https:' && !(allowsPrivate && url.protocol === 'http:'))
       throw new FetchError(`${url.origin} is no https:// address.`);
@@ -56,6 +62,7 @@ export const createGuardedFetch =
         },
         // Without a pool, whose connections were checked for another request.
         agent: false,
+        ...tls,
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
         ...(!allowsPrivate && { lookup: lookupPublic }),
       });

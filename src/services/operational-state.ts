@@ -3,6 +3,7 @@ import { condition, countIn, type Em, kysely } from '../db/kysely.ts';
 import { latestPossible } from '../lib/clock.ts';
 import { findLastGood } from './backups/backup-history.ts';
 import { isDueTooLate } from './mail/outbox-claims.ts';
+import { readSinkLags } from './sinks/sink-queue.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
 import { dayOf, isFutureWindow } from './usage/usage-windows.ts';
 import { isWaiting } from './webhooks/fan-out.ts';
@@ -37,6 +38,8 @@ const countFutureTimes = async (em: Em, now: Date): Promise<number> => {
   return windows + mails + backups;
 };
 
+export type OperationalState = Awaited<ReturnType<typeof readOperationalState>>;
+
 /** Reads what operators watch besides requests. Partial indexes keep it fast with any number of mails. */
 export const readOperationalState = async (em: Em, now: Date) => {
   const isUnsent = condition`sent_at is null and failed_at is null`;
@@ -66,6 +69,7 @@ export const readOperationalState = async (em: Em, now: Date) => {
     ...(await readBackups(em, now)),
     usageMonthsAhead: months.filter((month) => month >= nextMonth).length,
     futureTimes: await countFutureTimes(em, now),
+    sinks: await readSinkLags(em, now),
   };
 };
 

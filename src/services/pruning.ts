@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../../entities/index.ts';
-import { condition, type Em, kysely } from '../db/kysely.ts';
+import { type Condition, condition, type Em, kysely } from '../db/kysely.ts';
 import { DAY_MS, HOUR_MS } from '../lib/clock.ts';
 import { isTokenUnexpired } from './auth/credentials.ts';
 import { isUnexpired, SESSION_IDLE_DAYS } from './auth/sessions.ts';
@@ -42,12 +42,20 @@ export const pruneCounts = (em: Em): Promise<void> =>
 export const pruneResponses = (em: Em, now: Date, retentionHours: number): Promise<void> =>
   deleteInBatches(em, 'idempotent_responses', sql`created_at <= ${before(now, retentionHours * HOUR_MS)}`);
 
-/** Deletes old entries of the audit trail, which its trigger allows before this cutoff only. 0 days keep all. */
-export const pruneAudit = async (em: Em, now: Date, retentionDays: number): Promise<void> => {
+/**
+ * Deletes old entries of the audit trail, which its trigger allows before this cutoff only. 0 days keep all.
+ * @param isKept entries that stay longer
+ */
+export const pruneAudit = async (
+  em: Em,
+  now: Date,
+  retentionDays: number,
+  isKept: Condition = condition`false`,
+): Promise<void> => {
   if (retentionDays === 0) return;
   const cutoff = before(now, retentionDays * DAY_MS);
   const allow = sql`select set_config('steward.audit_cutoff', ${cutoff}::text, true)`;
-  await deleteInBatches(em, 'audit_entries', sql`occurred_at < ${cutoff}`, allow);
+  await deleteInBatches(em, 'audit_entries', sql`occurred_at < ${cutoff} and not ${isKept}`, allow);
 };
 
 type OperationRetention = { auditDays: number; idempotencyHours: number };

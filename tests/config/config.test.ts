@@ -64,6 +64,34 @@ config('requires an address with passkeys if staff need one', () => {
     ]);
 });
 
+config('names sinks of events without credentials in their URLs', () => {
+  const { sinks } = readConfig({
+    EVENT_FILE: '/var/log/events.jsonl',
+    EVENT_SYSLOG_URL: 'syslog+tls://[2001:db8::1]',
+    EVENT_HTTP_URL: 'https://logs.test/ingest?x=1',
+  });
+
+  assert.is(sinks.file, '/var/log/events.jsonl');
+  assert.equal(sinks.syslog, { host: '2001:db8::1', port: 6514, isEncrypted: true });
+  assert.is(sinks.http, 'https://logs.test/ingest?x=1');
+  assert.equal(readConfig({ EVENT_SYSLOG_URL: 'syslog+tcp://logs.test:10514' }).sinks.syslog, {
+    ...{ host: 'logs.test', port: 10_514, isEncrypted: false },
+  });
+  assert.is(readConfig({ EVENT_HTTP_URL: 'http://127.0.0.1:8080/' }).sinks.http, 'http://127.0.0.1:8080/');
+  const login = 'must not hold a user or a password';
+  for (const [name, value, fault] of [
+    ['EVENT_SYSLOG_URL', 'syslog+tls://me:hunter2@logs.test', `${login}: syslog has none`],
+    ['EVENT_SYSLOG_URL', 'syslog+tls://', 'must be syslog+tls://HOST:PORT or syslog+tcp://HOST:PORT'],
+    ['EVENT_SYSLOG_URL', 'udp://logs.test', 'must be syslog+tls://HOST:PORT or syslog+tcp://HOST:PORT'],
+    ['EVENT_SYSLOG_URL', 'syslog+tls://logs.test/?token=hunter2', 'must end after the host and the port'],
+    ['EVENT_HTTP_URL', 'https://hunter2@logs.test/', `${login}: set EVENT_HTTP_AUTHORIZATION_FILE to a file`],
+    ['EVENT_HTTP_URL', 'http://logs.test/', 'must be an https:// URL; http:// is for this machine only'],
+    ['EVENT_HTTP_URL', 'logs.test', 'must be an https:// URL'],
+    ['EVENT_CERTIFICATE_FILE', '/client.pem', 'needs EVENT_KEY_FILE, and the other way round'],
+  ] as const)
+    assert.equal(settingsFaults({ [name]: value }), [`${name}: ${fault}`]);
+});
+
 config('requires a secret key with an external database', () => {
   assert.equal(settingsFaults({ DATABASE_URL: 'postgres://u:p@h/db' }), [
     'SECRET_KEY: is required with DATABASE_URL',

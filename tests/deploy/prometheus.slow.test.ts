@@ -46,6 +46,7 @@ prometheus(
       METRICS_PORT: String(metricsPort),
       DEMO: '1',
       BACKUP_TARGET: `file:${folder.join('backups')}`,
+      EVENT_FILE: folder.join('events.jsonl'),
     };
     await using service = await startService('serve', settings);
     const { query, stop } = await startPrometheus(folder.path, metricsPort);

@@ -56,6 +56,10 @@ for (const [contradiction, env, expected] of [
   ['mail from localhost', { SMTP_URL: 'smtp://mail.example' }, /refuse\. Set MAIL_FROM/],
   ['more workers than cores', { WORKERS: '64' }, /^WORKERS=64 .* Lower WORKERS/],
   ['a limit of mails without a mail server', { MAIL_PER_MINUTE: '5' }, /no effect without SMTP_URL/],
+  ['events in clear text', { EVENT_SYSLOG_URL: 'syslog+tcp://logs.example' }, /clear text\. Use syslog\+tls/],
+  ['a start of no sink', { EVENT_START: 'newest' }, /no effect without EVENT_FILE/],
+  ['a secret for no URL', { EVENT_HTTP_AUTHORIZATION_FILE: '/x' }, /no effect without EVENT_HTTP_URL/],
+  ['authorities for no TLS', { EVENT_CA_FILE: '/x', EVENT_FILE: '/y' }, /no effect without a sink with TLS/],
   ['a region without a bucket', { APP_STORE_REGION: 'eu' }, /no effect without a bucket/],
   ['a password of no demo users', { DEMO_PASSWORD: 'long-enough' }, /no effect without DEMO=1/],
   [

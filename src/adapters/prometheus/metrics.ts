@@ -202,7 +202,28 @@ const STATE_GAUGES = [
   ],
 ] as const;
 
-type OperationalState = Record<(typeof STATE_GAUGES)[number][1], number | null>;
+type SinkLag = { name: string; eventsBehind: number; secondsBehind: number; failingSince: Date | null };
+
+/** Name, value, and help. */
+const SINK_GAUGES = [
+  [
+    'steward_sink_events_behind',
+    ({ eventsBehind }: SinkLag) => eventsBehind,
+    'Events that a sink has not received, counted up to 100,000.',
+  ],
+  [
+    'steward_sink_seconds_behind',
+    ({ secondsBehind }: SinkLag) => secondsBehind,
+    'Age of the oldest event that a sink has not received.',
+  ],
+  [
+    'steward_sink_failing',
+    ({ failingSince }: SinkLag) => (failingSince ? 1 : 0),
+    'Whether the last attempt to send events to a sink has failed: 1 or 0.',
+  ],
+] as const;
+
+type OperationalState = Record<(typeof STATE_GAUGES)[number][1], number | null> & { sinks: SinkLag[] };
 
 type StateSources = {
   readOperationalState: () => Promise<OperationalState>;
@@ -234,6 +255,15 @@ const describeService = (registry: Registry, sources: StateSources): void => {
         // Without a value there is no series. Workers send theirs as JSON, which turns NaN into 0.
         if (value === null) this.remove();
         else this.set(value);
+      },
+    });
+  }
+  for (const [name, readValue, help] of SINK_GAUGES) {
+    new Gauge({
+      ...{ name, help, labelNames: ['sink'], aggregator: 'max', registers },
+      async collect() {
+        this.reset();
+        for (const sink of (await state())?.sinks ?? []) this.set({ sink: sink.name }, readValue(sink));
       },
     });
   }

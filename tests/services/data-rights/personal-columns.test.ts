@@ -87,6 +87,7 @@ const KEPT: Partial<Record<Table | 'mikro_orm_migrations', Record<string, string
     step: 'one of a fixed list',
     methods: 'fixed words',
   },
+  event_sinks: { name: 'one of a fixed list', last_error: 'a failure of a file or the network' },
   mfa_factors: { kind: 'one of a fixed list' },
   mikro_orm_migrations: { name: 'the name of a migration' },
   operations: { id: 'random', change: 'an action and random ids of apps' },

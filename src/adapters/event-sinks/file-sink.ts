@@ -1,0 +1,88 @@
+import { access, constants, type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { nullIfMissing } from '../../lib/errno.ts';
+import { syncDirectory } from '../../lib/files.ts';
+import { type EventSink, jsonLinesOf } from './event-sink.ts';
+
+/** Readable for the group, which is often that of log shippers. */
+const MODE = 0o640;
+/** Reading is for the half line, and opens a named pipe without waiting for its other end. */
+const APPEND = constants.O_RDWR | constants.O_APPEND;
+
+/**
+ * Appends lines of JSON to a file. It is opened for each batch, so that a file that logrotate has renamed is followed by a new one
+ * without a signal.
+ */
+export const createFileSink = (path: string): EventSink => ({
+  name: 'file',
+
+  write: async (events) => {
+    await using file = await open(path, APPEND | constants.O_CREAT, MODE);
+    await requireFile(file, path);
+    const end = await cutHalfLine(file, path);
+    try {
+      await writeAll(file, Buffer.from(jsonLinesOf(events)));
+      await file.sync();
+    } catch (error) {
+      // What a full disk has taken of the batch. If this fails too, the next batch cuts the half line.
+      await file.truncate(end).catch(() => {});
+      throw error;
+    }
+    if (end === 0) await syncDirectory(dirname(path));
+  },
+
+  verify: async () => {
+    // Creates nothing: the command may run as another user than the service.
+    await using file = await nullIfMissing(open(path, APPEND));
+    if (file) await requireFile(file, path);
+    else await access(dirname(path), constants.W_OK | constants.X_OK);
+    return { place: path };
+  },
+});
+
+/** Pipes and devices keep nothing. */
+const requireFile = async (file: FileHandle, path: string): Promise<void> => {
+  if (!(await file.stat()).isFile()) throw new Error(`${path} is not a file`);
+};
+
+/** One call, unless the disk is full or a limit is reached: then the next one says why. */
+const writeAll = async (file: FileHandle, bytes: Buffer): Promise<void> => {
+  for (let written = 0; written < bytes.length; )
+    written += (await file.write(bytes, written, bytes.length - written)).bytesWritten;
+};
+
+const BLOCK_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+/** How each line begins. */
+const HEAD = Buffer.from('{"id":');
+
+/**
+ * Removes the half line that a crash has left at the end: its event was not acknowledged, so it follows whole.
+ * @returns the size of the file
+ * @throws Error if the rest is not of an event, because the file belongs to something else
+ */
+const cutHalfLine = async (file: FileHandle, path: string): Promise<number> => {
+  const { size } = await file.stat();
+  const end = await findEndOfLines(file, size);
+  if (end === size) return size;
+  const head = await readAt(file, end, Math.min(HEAD.length, size - end));
+  if (!HEAD.subarray(0, head.length).equals(head))
+    throw new Error(`${path} ends in the middle of a line that is not an event: move the file away`);
+  await file.truncate(end);
+  return end;
+};
+
+const findEndOfLines = async (file: FileHandle, size: number): Promise<number> => {
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - BLOCK_BYTES);
+    const newline = (await readAt(file, start, end - start)).lastIndexOf(NEWLINE);
+    if (newline !== -1) return start + newline + 1;
+    end = start;
+  }
+  return 0;
+};
+
+const readAt = async (file: FileHandle, position: number, length: number): Promise<Buffer> => {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
+  return buffer.subarray(0, bytesRead);
+};

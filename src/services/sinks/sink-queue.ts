@@ -1,0 +1,228 @@
+import { sql } from 'kysely';
+import type { EventSink } from '../../adapters/event-sinks/event-sink.ts';
+import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import { redactFor } from '../audit/audit-trail.ts';
+import { contentOf, newestEventId, publishEvents, readerOf } from '../events/event-rows.ts';
+import { visibleEvents } from '../events/events.ts';
+import { backoffOf } from '../outbox/queue-worker.ts';
+
+/** Longer than a delivery plus clock differences: a batch that is being sent must not be claimed again. */
+const LEASE_MS = MINUTE_MS;
+/** Wait after the first failure. */
+const BACKOFF_MS = 1_000;
+/** A server that is back is noticed within this time. */
+const MAX_BACKOFF_MS = MINUTE_MS;
+
+/** Events of a batch; half as many after each failure, because the receiver may refuse what is too large. */
+const BATCH = 1_000;
+/** Their data in bytes, unless the first has more. */
+const BATCH_BYTES = 512 * 1024;
+
+const MAX_ERROR_LENGTH = 500;
+
+/** How exactly `served_at` is kept. */
+const SERVED_MS = HOUR_MS;
+/** A sink that no instance has had set for so long was removed: nothing waits for it. */
+const REMOVED_MS = DAY_MS;
+
+export type SinkName = EventSink['name'];
+
+type Deps = {
+  /** Forked for each operation. */
+  em: Em;
+  clock: Clock;
+  /** Where a sink begins that has no position yet. */
+  startsAt: 'oldest' | 'newest';
+  leaseMs?: number | undefined;
+  backoffMs?: number | undefined;
+};
+
+/** The events after a position of a sink. */
+export type ClaimedBatch = {
+  name: SinkName;
+  /** The end of the lease. */
+  next_attempt_at: Date;
+  attempts: number;
+  failing_since: Date | null;
+  position: number;
+  events: ReturnType<typeof contentOf>[];
+};
+
+export type SinkQueue = ReturnType<typeof createSinkQueue>;
+
+/** What sinks receive is what `events.list` shows to superusers. */
+const READER = readerOf(null);
+
+/** The positions of sinks, for any number of workers in any number of instances: one at a time sends to a sink. */
+export const createSinkQueue = (deps: Deps) => {
+  const { em, clock, startsAt, leaseMs = LEASE_MS, backoffMs = BACKOFF_MS } = deps;
+
+  /** Creates the missing positions, and keeps `served_at`. */
+  const register = async (names: readonly SinkName[], now: Date): Promise<void> => {
+    const db = kysely(em.fork());
+    const known = await db
+      .selectFrom('event_sinks')
+      .select('name')
+      .where(isNamed(names))
+      .where('served_at', '>', new Date(now.getTime() - SERVED_MS))
+      .where('served_at', '<=', latestPossible(now))
+      .execute();
+    const unknown = names.filter((name) => !known.some((row) => row.name === name));
+    if (unknown.length === 0) return;
+    const position = startsAt === 'oldest' ? 0 : await newestEventId(em.fork());
+    await db
+      .insertInto('event_sinks')
+      .values(unknown.map((name) => ({ name, position, next_attempt_at: now, served_at: now })))
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ served_at: now }))
+      .execute();
+  };
+
+  return {
+    /** Claims a batch for each of these sinks that is due. `found` also counts those whose events are gone. */
+    claim: async (names: readonly SinkName[]) => {
+      if (names.length === 0) return { claimed: [], found: 0 };
+      await publishEvents(em.fork());
+      await register(names, clock.now());
+      return em.fork().transactional(async (tx) => {
+        const now = clock.now();
+        const next_attempt_at = new Date(now.getTime() + leaseMs);
+        const due = await lockDue(tx, names, now);
+        const claimed: ClaimedBatch[] = [];
+        for (const sink of due) {
+          const newest = await newestEventId(tx);
+          const events = await readBatch(tx, sink);
+          const attempts = sink.attempts + 1;
+          if (events.length > 0) claimed.push({ ...sink, attempts, next_attempt_at, events });
+          await kysely(tx)
+            .updateTable('event_sinks')
+            // Without entries, the audit trail does not keep what was published up to the newest.
+            .set(events.length > 0 ? { attempts, next_attempt_at } : { position: newest })
+            .where('name', '=', sink.name)
+            .execute();
+        }
+        return { claimed, found: due.length };
+      });
+    },
+
+    /** Moves the position, or schedules the next attempt. @param failure why the batch may not have been received; null if it was */
+    record: async (batch: ClaimedBatch, failure: string | null): Promise<void> => {
+      const now = clock.now();
+      const changes =
+        failure === null
+          ? {
+              position: batch.events.at(-1)?.id ?? batch.position,
+              ...{ attempts: 0, next_attempt_at: now, failing_since: null, last_error: null },
+            }
+          : {
+              next_attempt_at: new Date(now.getTime() + backoffOf(batch.attempts, backoffMs, MAX_BACKOFF_MS)),
+              failing_since: batch.failing_since ?? now,
+              last_error: failure.slice(0, MAX_ERROR_LENGTH).toWellFormed(),
+            };
+      let update = isOf(em.fork(), batch).set(changes);
+      // Another worker has claimed the batch since: then only a success counts.
+      if (failure !== null) update = update.where('attempts', '=', batch.attempts);
+      await update.execute();
+    },
+
+    /** Of batches that were claimed, but not sent. */
+    release: async (batches: readonly ClaimedBatch[]): Promise<void> => {
+      for (const batch of batches)
+        await isOf(em.fork(), batch)
+          .set({ attempts: batch.attempts - 1, next_attempt_at: clock.now() })
+          .where('attempts', '=', batch.attempts)
+          .execute();
+    },
+
+    /** Milliseconds until one of these sinks can be claimed; null if none has events to receive. */
+    msUntilDue: async (names: readonly SinkName[]): Promise<number | null> => {
+      const { due } = await kysely(em.fork())
+        .selectFrom('event_sinks as s')
+        .select(({ fn }) => fn.min('s.next_attempt_at').as('due'))
+        .where(isNamed(names))
+        .where(HAS_EVENTS)
+        .executeTakeFirstOrThrow();
+      return due ? due.getTime() - clock.now().getTime() : null;
+    },
+  };
+};
+
+const isNamed = (names: readonly SinkName[]): Condition => isAnyOf('name', names, 'varchar');
+
+/** Over `s`. */
+const HAS_EVENTS = condition`exists (select from events where id > s.position)`;
+
+/** Unless the position was set by hand meanwhile. */
+const isOf = (em: Em, { name, position }: ClaimedBatch) =>
+  kysely(em).updateTable('event_sinks').where('name', '=', name).where('position', '=', position);
+
+const lockDue = async (tx: Em, names: readonly SinkName[], now: Date) => {
+  // Later than any lease or wait: the clock was ahead when it was stored.
+  const impossible = new Date(latestPossible(now).getTime() + 2 * MAX_BACKOFF_MS);
+  const rows = await kysely(tx)
+    .selectFrom('event_sinks as s')
+    .select(['name', 'position', 'attempts', 'failing_since'])
+    .where(isNamed(names))
+    .where(({ or, eb }) => or([eb('next_attempt_at', '<=', now), eb('next_attempt_at', '>', impossible)]))
+    .where(HAS_EVENTS)
+    .orderBy('name')
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute();
+  return rows.flatMap((row) => {
+    const name = names.find((each) => each === row.name);
+    return name ? [{ ...row, name }] : [];
+  });
+};
+
+const readBatch = async (tx: Em, { position, attempts }: { position: number; attempts: number }) => {
+  const limit = Math.max(1, Math.floor(BATCH / 2 ** attempts));
+  const rows = visibleEvents(tx, READER, { cursor: position, limit });
+  const size = sql<number>`octet_length(details::text)`;
+  const sized = kysely(tx)
+    .selectFrom(rows.as('event'))
+    .selectAll()
+    .select(sql<number>`sum(${size}) over (order by id) - ${size}`.as('bytes_before'));
+  const batch = await kysely(tx)
+    .selectFrom(sized.as('event'))
+    .selectAll()
+    .where('bytes_before', '<', BATCH_BYTES)
+    .orderBy('id')
+    .execute();
+  return batch.map((row) => contentOf(redactFor(READER, row), READER));
+};
+
+/** Of sinks that an instance has set, or that `names` lists. */
+const isServed = (now: Date, names: readonly SinkName[] = []) =>
+  condition`(${isNamed(names)} or served_at > ${new Date(now.getTime() - REMOVED_MS)}::timestamptz)`;
+
+/** Whether an entry of the audit trail has an event that a sink has yet to receive. @param names of the sinks of this instance */
+export const isAwaitedBySinks = (now: Date, names: readonly SinkName[]): Condition => condition`(
+  exists (select from unpublished_events u where u.entry_id = audit_entries.id and exists (
+    select from event_sinks where ${isServed(now, names)}))
+  or exists (select from events e where e.entry_id = audit_entries.id and e.id > (
+    select min(position) from event_sinks where ${isServed(now, names)})))`;
+
+/** More are not counted. */
+const MAX_COUNTED = 100_000;
+
+/** How far sinks are behind. */
+export const readSinkLags = async (em: Em, now: Date) => {
+  const { rows } = await sql<{
+    name: string;
+    eventsBehind: number;
+    oldest: Date | null;
+    failingSince: Date | null;
+    lastError: string | null;
+  }>`
+    select name, failing_since as "failingSince", last_error as "lastError",
+      (select count(*)::int from (select from events where id > s.position limit ${MAX_COUNTED}::int) e)
+        as "eventsBehind",
+      (select occurred_at from events e join audit_entries a on a.id = e.entry_id where e.id > s.position
+        order by e.id limit 1) as oldest
+    from event_sinks s where ${isServed(now)} order by name`.execute(kysely(em));
+  return rows.map(({ oldest, ...row }) => ({
+    ...row,
+    secondsBehind: oldest ? Math.max(0, now.getTime() - oldest.getTime()) / 1000 : 0,
+  }));
+};
