@@ -202,7 +202,10 @@ export const webhooksRouter = router({
 
   test: route(adminProcedure, 'POST', '/jb/webhooks/{id}/test/', {
     summary: 'Test a webhook',
-    description: 'Sends an event `webhook.test` at once, and returns the response. It is not retried.',
+    description:
+      'Sends an event `webhook.test` at once, and returns the response, for which it waits four seconds. It is not retried, and an `Idempotency-Key` has no effect.',
+    // A transaction must not wait for the receiver.
+    handlesIdempotency: true,
   })
     .input(ById)
     .output(AttemptOutput)

@@ -66,7 +66,15 @@ export const createGuardedFetch =
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
         ...(!allowsPrivate && { lookup: lookupPublic }),
       });
-      sent.once('response', resolve).once('error', reject).end(text);
+      sent
+        .once('response', resolve)
+        .once('error', reject)
+        // Neither a response nor the end of the signal follows.
+        .once('upgrade', (_response, socket) => {
+          socket.destroy();
+          reject(new FetchError('The response switches to another protocol.'));
+        })
+        .end(text);
     }).catch(rethrow);
     const status = response.statusCode ?? 0;
     const content = await readBody(response, maxBytes, truncates).catch(rethrow);

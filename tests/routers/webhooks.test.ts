@@ -89,6 +89,28 @@ webhooks('are tested at once, and say what their receiver answered', async ({ ap
   assert.match(gone.error ?? '', 'ECONNREFUSED');
 });
 
+webhooks('are tested one at a time by a client, in no transaction', async ({ app }) => {
+  const receiver = await startReceiver();
+  const { id } = await app.as(ACME).webhooks.create({ url: receiver.url, client: 1 });
+  receiver.answer = async () => {
+    const { rows } = await sql`
+      select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`.execute(
+      app.db(),
+    );
+    return rows.length === 0 ? 204 : 500;
+  };
+  const test = () =>
+    app.send(`POST /jb/webhooks/${id}/test/`, { as: ACME, headers: { 'idempotency-key': 'a-test' } });
+  const answers = await Promise.all([test(), test(), test()]);
+  receiver.close();
+
+  assert.equal(
+    answers.map((answer) => answer.json().status),
+    [204, 204, 204],
+  );
+  assert.is(receiver.mostAtOnce, 1);
+});
+
 webhooks('replay nothing while they are inactive, nor events that they do not hear', async ({ app }) => {
   const { id } = await app.as(ACME).webhooks.create({ url: URL, client: 1 });
   await rejectsWith(app.as(ACME).webhooks.replay({ id, event: 999_999 }), 'invalid-input');

@@ -24,6 +24,8 @@ export const startReceiver = async () => {
     received,
     /** The status of the response; null: none. */
     answer: (_got: Received): number | null | Promise<number | null> => 204,
+    /** Text of the response. */
+    echo: '',
     /** The most requests at the same time. */
     mostAtOnce: 0,
     types: () => received.map(({ type }) => type),
@@ -49,7 +51,8 @@ export const startReceiver = async () => {
     };
     received.push(got);
     const status = await receiver.answer(got);
-    if (status !== null) response.writeHead(status).end(status === 204 ? undefined : `answer ${status}`);
+    if (status !== null)
+      response.writeHead(status).end(status === 204 ? undefined : receiver.echo || `answer ${status}`);
   };
   const server = createServer((request, response) => void respond(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -71,8 +71,9 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
   let reading: Promise<void> | null = null;
   let alarm = new AbortController();
 
-  const readNew = async (): Promise<void> => {
-    await publishEvents(em);
+  /** Returns whether more may wait. */
+  const readNew = async (): Promise<boolean> => {
+    const isMore = await publishEvents(em);
     if (position === null) {
       position = await newestEventId(em);
       // They join after they have listed once more.
@@ -85,6 +86,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
       await deliver(listeners, rows);
       isFull = rows.length === BATCH;
     }
+    return isMore;
   };
 
   const readUntilIdle = async (): Promise<void> => {
@@ -92,7 +94,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
     let [checkedAt, heardAt, isFailing] = [performance.now(), performance.now(), false];
     const readOnce = async (): Promise<number> => {
       try {
-        await readNew();
+        while ((await readNew()) && !closing.signal.aborted);
         isFailing = false;
       } catch (err) {
         if (!isFailing) logger.warn({ err }, 'new events cannot be read; retrying');

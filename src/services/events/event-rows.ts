@@ -54,12 +54,16 @@ export const contentOf = (row: EventRow, reader: Actor) => ({
 /** An arbitrary number that all instances share. */
 const PUBLISH_LOCK = 7_305_130_510;
 
+/** So that no one waits long for the lock after a change of many people, which many webhooks hear. */
+const BATCH = 500;
+
 /**
  * Numbers the entries that were committed since the last call, in the order in which they were written, and enqueues them for webhooks. One
  * transaction at a time, so that no id becomes visible after a higher one. Without webhooks one statement, because it runs after each change
  * while there is a listener: entries that are committed while it waits for the lock are left to the next call.
+ * @returns whether there may be more: with webhooks, a call publishes a batch
  */
-export const publishEvents = async (em: Em): Promise<void> => {
+export const publishEvents = async (em: Em): Promise<boolean> => {
   const { rows } = await sql<{ isHeard: boolean }>`
     with waiting as materialized (
       select exists (select from webhooks where is_active) as "isHeard"
@@ -68,18 +72,23 @@ export const publishEvents = async (em: Em): Promise<void> => {
     taken as (delete from unpublished_events where exists (select from locked) returning entry_id),
     published as (insert into events (entry_id) select entry_id from taken order by entry_id)
     select "isHeard" from waiting`.execute(kysely(em));
-  if (rows[0]?.isHeard) await em.transactional(publishToWebhooks);
+  return rows[0]?.isHeard === true && em.transactional(publishToWebhooks);
 };
 
 /** The second statement follows the lock: it must see what the transaction before has enqueued. */
-const publishToWebhooks = async (tx: Em): Promise<void> => {
+const publishToWebhooks = async (tx: Em): Promise<boolean> => {
   await sql`select pg_advisory_xact_lock(${PUBLISH_LOCK})`.execute(kysely(tx));
-  const { rows } = await sql<{ first: number | null }>`
-    with taken as (delete from unpublished_events returning entry_id),
+  const { rows } = await sql<{ first: number | null; count: number }>`
+    with taken as (
+      delete from unpublished_events
+      where entry_id in (select entry_id from unpublished_events order by entry_id limit ${BATCH}::int)
+      returning entry_id),
     published as (insert into events (entry_id) select entry_id from taken order by entry_id returning id)
-    select min(id)::float8 as first from published`.execute(kysely(tx));
-  const first = rows[0]?.first;
-  if (first != null) await enqueueDeliveries(tx, sql`events.id >= ${first}::bigint`);
+    select min(id)::float8 as first, count(*)::int as count from published`.execute(kysely(tx));
+  const [published] = rows;
+  if (published?.first == null) return false;
+  await enqueueDeliveries(tx, sql`events.id >= ${published.first}::bigint`);
+  return published.count === BATCH;
 };
 
 /** The id of the last event of what was committed before the call. */
@@ -96,7 +105,7 @@ export const newestEventId = async (em: Em): Promise<number> => {
 
 /** Publishes what no one has read yet, and deletes the events whose entries the audit trail no longer has. */
 export const maintainEvents = async (em: Em): Promise<void> => {
-  await publishEvents(em);
+  while (await publishEvents(em));
   const oldest = sql`(select min(id) from audit_entries)`;
   await deleteInBatches(em, 'events', sql`entry_id < ${oldest}`);
   await deleteInBatches(em, 'event_clients', sql`event_id < (select min(id) from events)`);

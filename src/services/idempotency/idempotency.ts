@@ -35,7 +35,8 @@ export const createKeyedMutex = () =>
       ms: MAX_WAIT_SECONDS * 1_000,
       failure: () =>
         new Problem('overloaded', {
-          detail: 'Another request with this Idempotency-Key is still running. Repeat the request later.',
+          detail:
+            'Another request with this key, or of this kind, is still running. Repeat the request later.',
           retryAfterSeconds: MAX_WAIT_SECONDS,
         }),
     },

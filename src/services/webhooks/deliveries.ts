@@ -19,10 +19,11 @@ export type ReplayInput = { event?: number | undefined; from?: Date | undefined 
 /** Events that one call may replay. */
 const MAX_REPLAYED = 10_000;
 /** Below the time limit of a call. */
-const TEST_TIMEOUT_MS = 8_000;
+const TEST_TIMEOUT_MS = 4_000;
 
 /** What was sent to webhooks, and what is sent on demand. */
-export const createWebhookDeliveries = ({ em, clock, audit, webhookSecrets, sendMessage }: UnitOfWork) => {
+export const createWebhookDeliveries = (unit: UnitOfWork) => {
+  const { em, clock, audit, webhookSecrets, sendMessage, keyedMutex } = unit;
   const eventOf = (actor: Actor, { client, url }: WebhookRow) => ({
     ...{ actor, target: nameOfWebhook(url), clients: client === null ? [] : [client] },
   });
@@ -82,7 +83,10 @@ export const createWebhookDeliveries = ({ em, clock, audit, webhookSecrets, send
       });
     },
 
-    /** Sends an event `webhook.test` at once, once. @throws Problem `not-found` */
+    /**
+     * Sends an event `webhook.test` at once, once. One at a time for the webhooks of a client, so that it cannot be used to flood a site.
+     * @throws Problem `not-found`, `overloaded`
+     */
     test: async (actor: Actor, webhookId: number): Promise<Attempt> => {
       const webhook = await readWebhook(em, actor, webhookId);
       const { sealed_secret: sealed } = await kysely(em)
@@ -99,12 +103,12 @@ export const createWebhookDeliveries = ({ em, clock, audit, webhookSecrets, send
       );
       const at = clock.now();
       const data = { webhook: webhookId };
-      return sendMessage(
-        {
-          ...{ id: `evt_test_${randomUUID()}`, url: webhook.url, secrets: [secret], at },
-          body: JSON.stringify({ type: 'webhook.test', timestamp: at, data }),
-        },
-        AbortSignal.timeout(TEST_TIMEOUT_MS),
+      const message = {
+        ...{ id: `evt_test_${randomUUID()}`, url: webhook.url, secrets: [secret], at },
+        body: JSON.stringify({ type: 'webhook.test', timestamp: at, data }),
+      };
+      return keyedMutex(`webhook tests of ${webhook.client}`, () =>
+        sendMessage(message, AbortSignal.timeout(TEST_TIMEOUT_MS)),
       );
     },
   };

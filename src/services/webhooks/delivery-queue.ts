@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, latestPossible } from '../../lib/clock.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
@@ -24,6 +24,8 @@ const KEPT_MS = 7 * DAY_MS;
 
 /** Deliveries of a webhook at the same time, by all instances; of one that fails, 1. */
 const AT_ONCE = 5;
+/** Of all webhooks of a client, or of the installation: slow receivers of some leave room for those of others. */
+const AT_ONCE_BY_CLIENT = 20;
 
 type Deps = {
   /** Forked for each operation. */
@@ -46,10 +48,10 @@ export const createDeliveryQueue = (deps: Deps) => {
   const { em, clock, secrets } = deps;
 
   return {
-    /** Claims up to `limit` deliveries, of each webhook a few. `found` also counts those of events that are gone. */
+    /** Claims up to `limit` deliveries, of each webhook a few. `found` also counts those of events that are gone, and events that wait to be enqueued. */
     claim: async (limit: number) => {
       if (!(await hasWebhooks(em.fork()))) return { claimed: [], found: 0 };
-      await publishEvents(em.fork());
+      const isMore = await publishEvents(em.fork());
       return em.fork().transactional(async (tx) => {
         const now = clock.now();
         const due = await readDue(tx, now, limit);
@@ -63,7 +65,7 @@ export const createDeliveryQueue = (deps: Deps) => {
         }));
         await storeClaims(tx, claimed, now, next_attempt_at);
         await failUnheard(tx, due, claimed, now);
-        return { claimed, found: due.length };
+        return { claimed, found: due.length + Number(isMore) };
       });
     },
 
@@ -85,7 +87,7 @@ export const createDeliveryQueue = (deps: Deps) => {
         const nextAt = new Date(now.getTime() + backoffOf(delivery.attempts, BACKOFF_MS, MAX_BACKOFF_MS));
         const { numAffectedRows } = await sql`
           update webhook_deliveries d set claimed_until = null, status = ${attempt.status}, duration_ms = ${attempt.durationMs},
-            response = ${attempt.response}, error = ${attempt.error},
+            response = case when d.body::text = ${delivery.body} then ${attempt.response}::text end, error = ${attempt.error},
             delivered_at = ${isDelivered ? now : null}::timestamptz,
             failed_at = ${!isDelivered && isLast ? now : null}::timestamptz,
             next_attempt_at = ${isDelivered || isLast ? null : nextAt}::timestamptz
@@ -119,8 +121,9 @@ export const createDeliveryQueue = (deps: Deps) => {
     /** Milliseconds until a delivery can be claimed; null if none is queued. */
     msUntilDue: async (): Promise<number | null> => {
       const now = clock.now();
+      const room = roomOf(now);
       const { rows } = await sql<{ due: Date | null }>`
-        select min(case when ${roomOf(now)} > 0 then (
+        select min(case when least(${room.own}, ${room.ofClient}) > 0 then (
             select min(next_attempt_at) from webhook_deliveries d
             where d.webhook_id = w.id and next_attempt_at is not null and ${isWaiting()})
           else (select min(claimed_until) from webhook_deliveries d
@@ -164,10 +167,15 @@ type Key = { webhook_id: number; event_id: number };
 const isOf = ({ webhook_id, event_id }: Key) =>
   sql`d.webhook_id = ${webhook_id}::int and d.event_id = ${event_id}::bigint`;
 
-/** SQL over `w` of `webhooks`: how many more deliveries may be sent at the same time. */
-const roomOf = (now: Date) => sql<number>`
-  (case when w.failing_since is null then ${AT_ONCE}::int else 1 end - (select count(*)::int from webhook_deliveries c
-    where c.webhook_id = w.id and c.claimed_until > ${now}::timestamptz))`;
+const claimedOf = (webhooks: RawBuilder<unknown>, now: Date) => sql`
+  (select count(*)::int from webhook_deliveries c join webhooks o on o.id = c.webhook_id
+    where ${webhooks} and c.claimed_until > ${now}::timestamptz)`;
+
+/** SQL over `w` of `webhooks`: how many more deliveries may be sent at the same time to this one, and to those of its client. */
+const roomOf = (now: Date) => ({
+  own: sql<number>`(case when w.failing_since is null then ${AT_ONCE}::int else 1 end - ${claimedOf(sql`o.id = w.id`, now)})`,
+  ofClient: sql<number>`(${AT_ONCE_BY_CLIENT}::int - ${claimedOf(sql`o.client_id is not distinct from w.client_id`, now)})`,
+});
 
 /** Locks webhooks with due deliveries, except those that another worker has locked, and reads the next deliveries of each. */
 const readDue = async (tx: Em, now: Date, limit: number) => {
@@ -177,13 +185,20 @@ const readDue = async (tx: Em, now: Date, limit: number) => {
       select from webhook_deliveries d where d.webhook_id = w.id and ${isDue})
     order by id for no key update skip locked`.execute(kysely(tx));
   if (webhooks.length === 0) return [];
+  const room = roomOf(now);
   const { rows } = await sql<Key>`
-    select w.id as webhook_id, next.event_id::float8 as event_id from webhooks w cross join lateral (
-      select d.event_id, d.next_attempt_at from webhook_deliveries d where d.webhook_id = w.id and ${isDue}
-      order by d.next_attempt_at, d.event_id limit greatest(0, ${roomOf(now)})) next
-    where w.id = any(${webhooks.map(({ id }) => id)}::int[])
-    order by row_number() over (partition by w.id order by next.next_attempt_at, next.event_id), next.next_attempt_at
-    limit ${limit}::int`.execute(kysely(tx));
+    with turns as (
+      select w.id as webhook_id, w.client_id, ${room.ofClient} as room, next.*,
+        row_number() over (partition by w.id order by next.next_attempt_at, next.event_id) as turn
+      from webhooks w cross join lateral (
+        select d.event_id::float8, d.next_attempt_at from webhook_deliveries d where d.webhook_id = w.id and ${isDue}
+        order by d.next_attempt_at, d.event_id limit greatest(0, ${room.own})) next
+      where w.id = any(${webhooks.map(({ id }) => id)}::int[])),
+    places as (
+      select *, row_number() over (partition by client_id order by turn, next_attempt_at, event_id) as place from turns)
+    select webhook_id, event_id from places where place <= room order by turn, next_attempt_at limit ${limit}::int`.execute(
+    kysely(tx),
+  );
   return rows;
 };
 

@@ -5,7 +5,7 @@ import type { ClaimedDelivery, DeliveryQueue } from './delivery-queue.ts';
 import { type Attempt, isSuccess, type SendMessage, UNREADABLE } from './standard-webhooks.ts';
 
 /** Of one worker. At most this many deliveries may be repeated when it is killed. */
-const DELIVERIES_IN_FLIGHT = 50;
+const DELIVERIES_IN_FLIGHT = 200;
 
 type Deps = WorkerOptions & {
   queue: DeliveryQueue;

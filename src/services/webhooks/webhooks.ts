@@ -34,7 +34,8 @@ export type WebhookChanges = {
 /** Those that record no more than the id, and changed fields. */
 type OwnAction = Exclude<ActionOn<'webhook'>, 'webhook.disable' | 'webhook.replay'>;
 
-const MAX_WEBHOOKS = 50;
+/** Of a client, or of the installation: each event is enqueued for all of them. */
+const MAX_WEBHOOKS = 20;
 /** How long the secret before a rotation signs, too. */
 const ROTATION_MS = DAY_MS;
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
@@ -238,6 +239,58 @@ deliveries('to a slow receiver delay no other', async (context) => {
   fast.close();
   assert.is(receiver.received.length, 10);
 });
+
+deliveries('to slow receivers of a client leave room for those of others', async (context) => {
+  const { app, receiver } = context;
+  const other = await startReceiver();
+  for (let n = 0; n < 8; n++) await create(context);
+  await create(context, { url: other.url, client: null });
+  const emails = Array.from({ length: 10 }, (_, n) => `crowd${n}@acme.test`);
+  for (const email of emails) await app.as(ACME).users.create({ email });
+  const { promise: released, resolve: release } = Promise.withResolvers<number>();
+  receiver.answer = () => released;
+  for (const email of emails) await rename(app, email);
+  const drained = app.webhookWorker.drain();
+  await until('the other has all', () => other.received.length === emails.length);
+  assert.is(receiver.mostAtOnce, 20);
+
+  release(204);
+  await drained;
+  other.close();
+  assert.is(receiver.received.length, 8 * emails.length);
+});
+
+deliveries(
+  'of a change of many people are enqueued in batches, between which others may read',
+  async (context) => {
+    const { app, receiver } = context;
+    const { id } = await create(context);
+    await sql`
+    with entries as (
+      insert into audit_entries (occurred_at, action, actor_email, target, client_ids, details)
+      select ${app.clock.now()}, 'user.update', '', 'n' || n, '{1}', '{}' from generate_series(1, 1200) n returning id)
+    insert into unpublished_events (entry_id) select id from entries`.execute(app.db());
+    const left = async () =>
+      Number(
+        (
+          await app
+            .db()
+            .selectFrom('unpublished_events')
+            .select((row) => row.fn.countAll().as('count'))
+            .executeTakeFirstOrThrow()
+        ).count,
+      );
+    await app.as(ROOT).events.list({});
+    assert.is(await left(), 701);
+    await app.webhookWorker.drain();
+
+    assert.is(await left(), 0);
+    assert.is(receiver.received.length, 1200);
+    const ids = receiver.received.map(({ data }) => data.id);
+    assert.is(new Set(ids).size, 1200);
+    assert.is((await app.as(ROOT).webhooks.deliveries({ id, status: 'waiting' })).length, 0);
+  },
+);
 
 deliveries('to a receiver that never answers fail after a time', async ({ receiver }) => {
   receiver.answer = () => null;

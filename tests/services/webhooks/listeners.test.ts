@@ -129,4 +129,20 @@ listeners(
   },
 );
 
+listeners('keeps no response to what an erasure has replaced', async ({ app, receiver }) => {
+  const { id } = await app.as(ROOT).webhooks.create({ url: receiver.url, types: ['user.created'] });
+  const email = 'echoed@acme.test';
+  await app.as(ACME).users.create({ email });
+  receiver.answer = async ({ body }) => {
+    const { confirmation } = await app.as(ROOT).users.previewErasure({ email });
+    await app.as(ROOT).users.erase({ email, confirmation, confirm_email: email });
+    receiver.echo = body;
+    return 200;
+  };
+  await app.webhookWorker.drain();
+  const [kept] = await app.as(ROOT).webhooks.deliveries({ id });
+  assert.is(kept?.status, 'delivered');
+  assert.not.match(JSON.stringify(kept), email);
+});
+
 listeners.run();
