@@ -62,6 +62,9 @@ const ROLLING_TESTS = join('tests', 'upgrade', 'rolling');
 /** `pg_dump` reads no newer server, and the embedded one comes without it: the test starts Debian's. */
 const DUMP_TEST = join('tests', 'process', 'erasure-dump.slow.test.ts');
 
+const RSYSLOG_TEST = join('tests', 'process', 'sinks-rsyslog.slow.test.ts');
+const RSYSLOG = '/usr/sbin/rsyslogd';
+
 /** Packs and installs the package, and builds the image, which takes minutes: runs only if named, as in `.ci/run`. */
 const PACKAGE_TESTS = join('tests', 'package');
 
@@ -123,6 +126,7 @@ const findFiles = async (): Promise<{ files: string[]; areAnyMissing: boolean }>
     { prefix: LEMONLDAP_TESTS, what: absent(LEMONLDAP) },
     { prefix: OATHTOOL_TESTS, what: absent(OATHTOOL) },
     { prefix: FAILOVER_TESTS, what: missingPrograms() },
+    { prefix: RSYSLOG_TEST, what: absent(RSYSLOG) },
     { prefix: DUMP_TEST, what: absent(PG_DUMP) },
     { prefix: EMBEDDED_UPGRADE_TESTS, what: absent(OLD_PROGRAMS) },
     { prefix: VERSION_TESTS, what: history },
