@@ -92,7 +92,9 @@ rsyslog('are complete after stops and kills of either side beside running change
     );
     for (const event of expected) assert.equal(unique.get(event.id), event);
     assert.ok(changes > 100, `${changes} changes`);
-    console.log(`# ${changes} changes, ${expected.length} events, ${received.length - unique.size} duplicates`);
+    console.log(
+      `# ${changes} changes, ${expected.length} events, ${received.length - unique.size} duplicates`,
+    );
   } finally {
     await service.kill('SIGKILL');
   }

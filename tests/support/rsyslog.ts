@@ -57,7 +57,7 @@ ruleset(name="steward") { action(type="omfile" file="${output}" template="text")
     },
     start: async (): Promise<void> => {
       const args = ['-n', '-f', folder.join('rsyslog.conf'), '-i', folder.join('pid')];
-      child = spawn('rsyslogd', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+      child = spawn('rsyslogd', args, { stdio: 'ignore' });
       await until('rsyslog listens', answers);
     },
     /** Sends a signal, and waits for the end. */
