@@ -53,8 +53,8 @@ export class ListStream {
   }
 }
 
-/** Most lists end here. */
-const FIRST_PAGE_ROWS = 250;
+/** Until rows have been read. */
+const ASSUMED_ROW_BYTES = 1024;
 const MIN_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 2_000;
 /** Of a page, judging by the rows before. Small pages spend more on planning queries than on reading rows. */
@@ -62,7 +62,7 @@ const MAX_PAGE_BYTES = 1024 * 1024;
 /** Even beside many slow readers: smaller pages would make the lists of everyone slow. */
 const MIN_PAGE_BYTES = 64 * 1024;
 /** Shared by all lists that are being read, as each holds a page until its reader takes the next one. */
-const ALL_PAGES_BYTES = 2 * 1024 * 1024;
+const ALL_PAGES_BYTES = 8 * 1024 * 1024;
 /** How long an answer about the reader's access stays valid. */
 const REOPEN_MS = 1_000;
 /** Share of the pool's connections that may read lists at the same time: the others stay free for short requests. */
@@ -86,7 +86,7 @@ export const createListReader = (pool: pg.Pool): ReadList => {
     try {
       let list = opened;
       let openedAt = performance.now();
-      let rows = FIRST_PAGE_ROWS;
+      let rowBytes = ASSUMED_ROW_BYTES;
       let after: string[] | undefined;
       for (;;) {
         if (performance.now() - openedAt > REOPEN_MS) {
@@ -95,13 +95,14 @@ export const createListReader = (pool: pg.Pool): ReadList => {
         }
         const shareBytes = ALL_PAGES_BYTES / readers;
         const pageBytes = Math.max(MIN_PAGE_BYTES, Math.min(MAX_PAGE_BYTES, shareBytes));
+        const fitting = Math.floor(pageBytes / rowBytes);
+        const rows = Math.max(MIN_PAGE_ROWS, Math.min(MAX_PAGE_ROWS, fitting));
         const page = await limit(readChunk, pool, list, { after, rows, pageBytes });
         texts = page.texts;
         if (page.isLast) break;
         yield { texts, isLast: false };
         after = page.key;
-        const fitting = Math.floor((pageBytes / page.bytes) * page.rows);
-        rows = Math.max(MIN_PAGE_ROWS, Math.min(MAX_PAGE_ROWS, fitting));
+        rowBytes = page.bytes / page.rows;
       }
     } finally {
       readers -= 1;

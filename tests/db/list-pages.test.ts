@@ -79,7 +79,7 @@ for (const [name, lengthOf] of Object.entries({
   '64 KB': '64 * 1024',
 })) {
   lists(`returns each row once and in order: rows of ${name}`, async ({ db, readList }) => {
-    for (const total of lengthOf.startsWith('64') ? [300] : [0, 1, 250, 251, 5_000]) {
+    for (const total of lengthOf.startsWith('64') ? [300] : [0, 1, 1_024, 1_025, 5_000]) {
       const pages = await collect(open(readList, numbers(db, total, lengthOf)));
 
       assert.equal(numbersOf(pages), upTo(total));
@@ -124,7 +124,7 @@ lists('shares the bytes of pages among all lists that are being read', async ({ 
   for (let count = 0; count < 100; count += 1) await open(readList, numbers(db, 1)).next();
   const alone = await collect(open(readList, numbers(db, 5_000, '1000')));
 
-  assert.ok(sizeOf(pages[1]) < 0.1 * MEGABYTE, `${sizeOf(pages[1])} bytes beside 63 others`);
+  assert.ok(sizeOf(pages[1]) < 0.2 * MEGABYTE, `${sizeOf(pages[1])} bytes beside 63 others`);
   assert.ok(sizeOf(alone[1]) > 0.9 * MEGABYTE, `${sizeOf(alone[1])} bytes alone`);
 });
 
@@ -139,7 +139,7 @@ lists('asks for pages of as many rows as fit, and for each when it is read', asy
   const pages = open(readList, list);
 
   await pages.next();
-  assert.equal(limits, [250]);
+  assert.equal(limits, [1_024]);
   await pages.next();
   assert.is(limits.length, 2);
   assert.ok(limits[1] && limits[1] > 900 && limits[1] < 1_100, `${limits[1]}`);
