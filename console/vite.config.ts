@@ -44,6 +44,26 @@ const precompress = (): Plugin => ({
   },
 });
 
+const SUBSCRIPTION_LINK = fileURLToPath(new URL('../src/client/subscription-link.ts', import.meta.url));
+const COPY = '?subscription';
+const SHARED_FILES = /\/@trpc\/(client\/dist\/index|server\/dist\/(unstable-core|resolveResponse))/;
+
+/**
+ * The packages of tRPC have all links in one file, and a file is in one chunk: that of the first screen. Subscriptions, which are loaded
+ * later, get copies of these files, of which all but their own code is dropped.
+ */
+const splitSubscriptions = (): Plugin => ({
+  name: 'split-subscriptions',
+  apply: 'build',
+  enforce: 'pre',
+  async resolveId(source, importer) {
+    if (importer !== SUBSCRIPTION_LINK && !importer?.endsWith(COPY)) return null;
+    const resolved = await this.resolve(source, importer.replace(COPY, ''), { skipSelf: true });
+    return resolved && SHARED_FILES.test(resolved.id) ? { ...resolved, id: resolved.id + COPY } : resolved;
+  },
+  load: (id) => (id.endsWith(COPY) ? readFile(id.replace(COPY, ''), 'utf8') : null),
+});
+
 const FONT_LICENSE = fileURLToPath(
   new URL('../node_modules/@fontsource-variable/inter/LICENSE', import.meta.url),
 );
@@ -61,7 +81,7 @@ const fontLicense = (): Plugin => ({
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
-  plugins: [react(), restPaths(), fontLicense(), precompress()],
+  plugins: [react(), restPaths(), splitSubscriptions(), fontLicense(), precompress()],
   resolve: {
     alias: { '@steward/client': fileURLToPath(new URL('../src/client.ts', import.meta.url)) },
   },
@@ -69,6 +89,9 @@ export default defineConfig({
     // The Content-Security-Policy allows neither inline scripts nor fonts and images within files.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 700,
+    // What every screen needs is one file, which compresses better than many.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'start', tags: ['$initial'] }] } } },
   },
   server: { proxy: Object.fromEntries(PROXIED.map((path) => [path, SERVICE])) },
 });
