@@ -247,13 +247,17 @@ const MEASURES: Measure[] = [
 ];
 
 const openBench = async (browser: Browser, address: string): Promise<Bench> => {
-  const open = (state?: Awaited<ReturnType<ReturnType<Page['context']>['storageState']>>) =>
-    browser.newContext({
+  const open = async (state?: Awaited<ReturnType<ReturnType<Page['context']>['storageState']>>) => {
+    const context = await browser.newContext({
       baseURL: BASE_URL,
       viewport: { width: 1280, height: 800 },
       reducedMotion: 'reduce',
       ...(state && { storageState: state }),
     });
+    // A page with an open stream is never idle.
+    await context.route('**/trpc/events.stream*', (route) => route.abort());
+    return context;
+  };
   const context = await open();
   const page = await context.newPage();
   await page.goto('/console/');

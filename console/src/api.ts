@@ -3,6 +3,7 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import { reportReachable, reportUnreachable } from './connection.ts';
+import { noteOwnChange } from './live/own-changes.ts';
 import { noteServerTime } from './server-clock.ts';
 
 export type Inputs = inferRouterInputs<AppRouter>;
@@ -12,6 +13,7 @@ export const steward = createStewardClient({
   fetch: async (address, init) => {
     const response = await fetch(address, init);
     noteServerTime(response.headers);
+    noteOwnChange(init, response);
     return response;
   },
 });

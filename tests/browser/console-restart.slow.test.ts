@@ -48,6 +48,9 @@ restart('says that the service is away, and goes on without a reload when it is 
   await page.getByText('Saved.').waitFor();
   const { token } = await after.logIn(ACME, DEMO_PASSWORD);
   assert.is((await after.send(`GET /jb/users/${GRACE}/`, { token })).json.first_name, 'Amazing');
+  // The console listens to events again.
+  await after.send(`PATCH /jb/users/${GRACE}/`, { token, body: { first_name: 'Astounding' } });
+  await waitForHeading(page, 'Astounding Hopper');
   await page.getByRole('link', { name: 'Audit trail', exact: true }).click();
   await waitForHeading(page, 'Audit trail');
   assert.is(await page.evaluate('globalThis.isSamePage'), true);

@@ -59,7 +59,7 @@ const Prompt = ({ onConfirmed, onClose }: Props) => {
   const own = useQuery(trpc.mfa.list.queryOptions(undefined, { staleTime: 0 }));
   const kinds = own.data?.factors.map((factor) => factor.kind) ?? [];
   const kind = kinds.includes('totp') ? 'totp' : (kinds[0] ?? 'password');
-  const isKnown = !own.isFetching;
+  const isKnown = own.isFetchedAfterMount;
   const { sso } = useSession();
   if (isKnown && sso && kinds.length === 0) return <ProviderPrompt sso={sso} onClose={onClose} />;
   return (

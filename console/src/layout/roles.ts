@@ -32,6 +32,10 @@ export const administers = (roles: Roles, client: number): boolean => can(rolesO
 
 export const canReadAudit = mayDo('read-audit');
 
+/** Who may listen to events. */
+export const canHearEvents = (roles: Roles): boolean =>
+  canReadAudit(roles) || can(rolesOf(roles), 'poll-events');
+
 /** Who may fetch and load app packages. */
 export const canOperate = mayDo('operate');
 

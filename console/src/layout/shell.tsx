@@ -1,6 +1,7 @@
 import { Anchor, Box, Burger, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Suspense } from 'react';
+import { useLive } from '../live/use-live.ts';
 import { ClientChooser } from './client-chooser.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
 import { FactorBanner } from './factor-banner.tsx';
@@ -22,6 +23,7 @@ export const Shell = () => (
 
 const Frame = () => {
   const [isOpen, { toggle, close }] = useDisclosure();
+  useLive();
   return (
     <div className={classes.frame}>
       <Anchor href="#content" className="skip-link">

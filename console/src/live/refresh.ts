@@ -1,0 +1,99 @@
+import type { Query } from '@tanstack/react-query';
+import { type Outputs, queryClient } from '../api.ts';
+import { ownChangeAt } from './own-changes.ts';
+import { type EventType, PACES_MS, READ_ONCE, REFRESHED, type Refreshed } from './what-changes.ts';
+
+/** What is needed of an event. */
+export type Heard = Pick<Outputs['events']['list'][number], 'type' | 'request_id'>;
+
+const PACE_MS = 1_000;
+const RETRY_MS = 100;
+const ALL = new Set<Refreshed>(['audit', ...Object.values(REFRESHED).flat()]);
+
+export const keyOfHeard = ({ type, request_id: id }: Heard): string => `${type} ${id}`;
+
+export type Refresher = ReturnType<typeof createRefresher>;
+
+/**
+ * Refetches what is shown after events have made it stale; the rest is refetched when it is shown. Each noun at most once a second,
+ * counted from the end of its last refetch, and only while the tab is visible. What this tab has changed is refetched by its form: then
+ * only what was read before its response.
+ */
+export const createRefresher = () => {
+  const heard = new Map<string, Heard>();
+  /** What was read before these times is stale. */
+  const due = new Map<Refreshed, number>();
+  const freeAt = new Map<Refreshed, number>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const markStale = (noun: Refreshed, before: number): void =>
+    void due.set(noun, Math.max(due.get(noun) ?? 0, before));
+
+  const markHeard = (): void => {
+    for (const { type, request_id: id } of heard.values()) {
+      const before = ownChangeAt(id) ?? Number.POSITIVE_INFINITY;
+      // A newer service may send further types.
+      for (const noun of REFRESHED[type as EventType] ?? []) markStale(noun, before);
+      markStale('audit', before);
+    }
+    heard.clear();
+  };
+
+  const refresh = async (noun: Refreshed, before: number): Promise<void> => {
+    const queryKey = [noun.split('.')];
+    const predicate = (query: Query): boolean => query.state.dataUpdatedAt < before && !isReadOnce(query);
+    const startedAt = Date.now();
+    await queryClient.invalidateQueries({ queryKey, predicate }, { cancelRefetch: false });
+    freeAt.set(noun, Date.now() + (PACES_MS[noun] ?? PACE_MS));
+    // Loading the next page of a list ends its refetch.
+    const isCut = ({ state }: Query): boolean =>
+      Math.max(state.dataUpdatedAt, state.errorUpdatedAt) < startedAt;
+    const shown = queryClient.getQueryCache().findAll({ queryKey, predicate, type: 'active' });
+    if (shown.some(isCut)) markStale(noun, before);
+    workIn(0);
+  };
+
+  const work = (): void => {
+    if (document.hidden) return;
+    // The response to a change says which events are its own.
+    if (queryClient.isMutating() > 0) {
+      workIn(RETRY_MS);
+      return;
+    }
+    markHeard();
+    let next = Number.POSITIVE_INFINITY;
+    for (const [noun, before] of due) {
+      const isBusy = queryClient.isFetching({ queryKey: [noun.split('.')] }) > 0;
+      const waitMs = Math.max((freeAt.get(noun) ?? 0) - Date.now(), isBusy ? RETRY_MS : 0);
+      if (waitMs > 0) next = Math.min(next, waitMs);
+      else {
+        due.delete(noun);
+        void refresh(noun, before);
+      }
+    }
+    if (next < Number.POSITIVE_INFINITY) workIn(next);
+  };
+
+  const workIn = (ms: number): void => {
+    clearTimeout(timer);
+    timer = setTimeout(work, ms);
+  };
+
+  return {
+    hear: (events: Iterable<Heard>): void => {
+      for (const event of events) heard.set(keyOfHeard(event), event);
+      workIn(0);
+    },
+    /** Refreshes all that events can make stale. */
+    hearAll: (): void => {
+      for (const noun of ALL) markStale(noun, Number.POSITIVE_INFINITY);
+      workIn(0);
+    },
+    /** Goes on in a tab that is visible again. */
+    resume: (): void => workIn(0),
+    close: (): void => clearTimeout(timer),
+  };
+};
+
+const isReadOnce = ({ queryKey: [path] }: Query): boolean =>
+  Array.isArray(path) && READ_ONCE.some((procedure) => procedure === path.join('.'));
