@@ -13,7 +13,7 @@ import {
 import { usageVisibleTo } from '../apps/app-rows.ts';
 import { HAS_SECOND_FACTOR } from '../auth/credentials.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
-import { dayOf } from '../usage/usage-windows.ts';
+import { isUnseenSince, lastLoginKey } from './idleness.ts';
 import { membershipColumns, userRows } from './user-rows.ts';
 
 /** Members have none of the other roles, of which a user may have several. */
@@ -24,8 +24,7 @@ export const USER_ROLES = [
 ];
 type UserRole = (typeof USER_ROLES)[number];
 
-/** Users who never logged in have the earliest time, because an index cannot continue after a null. */
-const LAST_LOGIN_KEY = sql`coalesce(users.last_login, '-infinity'::timestamptz)`;
+const LAST_LOGIN_KEY = lastLoginKey();
 
 type Key = { column: RawBuilder<unknown>; type: RawBuilder<unknown> };
 
@@ -100,7 +99,10 @@ const conditionsOf = (viewer: Viewer, filter: UserFilter, now: Date): RawBuilder
     conditions.push(
       filter.never_logged_in ? sql`users.last_login is null` : sql`users.last_login is not null`,
     );
-  if (filter.last_seen_before !== undefined) conditions.push(isUnseenSince(viewer, filter.last_seen_before));
+  if (filter.last_seen_before !== undefined) {
+    const isVisible = canViewAll(viewer) ? sql`true` : usageVisibleTo(viewer);
+    conditions.push(isUnseenSince(sql`${filter.last_seen_before}::timestamptz`, isVisible));
+  }
   if (filter.password_expired !== undefined) {
     const hasExpired = hasExpiredPassword(viewer, now);
     conditions.push(filter.password_expired ? hasExpired : sql`not ${hasExpired}`);
@@ -127,14 +129,6 @@ const hasRole = (viewer: Viewer, role: UserRole, client: number | undefined): Ra
 const isInGroup = (viewer: Viewer, group: number): RawBuilder<boolean> => sql`
   users.id in (select gm.user_id from group_members gm join groups gr on gr.id = gm.group_id
     where gr.id = ${group} and ${clientVisibleTo(viewer, sql`gr.client_id`)})`;
-
-/** New users count as seen when they joined. Members use the index `usage_days_email_day_index`. */
-const isUnseenSince = (viewer: Viewer, since: Date): RawBuilder<boolean> => {
-  const isVisible = canViewAll(viewer) ? sql`true` : usageVisibleTo(viewer);
-  return sql`
-    (${LAST_LOGIN_KEY} < ${since} and users.date_joined < ${since} and not exists (
-      select from usage_days d where d.email = users.email and d.day >= ${dayOf(since)}::date and ${isVisible}))`;
-};
 
 /**
  * The rule of the login, limited to clients that the viewer sees. The shortest expiry of any of them bounds the age of
