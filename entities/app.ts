@@ -61,6 +61,7 @@ export const AppGrant = defineEntity({
   indexes: [
     { properties: ['app', 'user'] },
     index('app_grants_expiring', 'app_grants (expires_at) where expires_at is not null'),
+    index('app_grants_unreminded', 'app_grants (expires_at) where reminded_for is distinct from expires_at'),
   ],
   properties: {
     user: () => p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action'),
@@ -74,6 +75,8 @@ export const AppGrant = defineEntity({
     /** From then on the grant counts no more; null if it does not end. */
     expiresAt: instant().nullable(),
     reason: p.string().length(500).default(''),
+    /** The end of which the person was reminded. A grant with another end has not been. */
+    remindedFor: instant().nullable(),
   },
 });
 

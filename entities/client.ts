@@ -82,7 +82,10 @@ export type RoleFlag = (typeof ROLE_FLAGS)[number];
 export const MembershipSchema = defineEntity({
   name: 'Membership',
   tableName: 'memberships',
-  indexes: [index('memberships_admins', 'memberships (user_id, client_id) where is_admin')],
+  indexes: [
+    index('memberships_admins', 'memberships (user_id, client_id) where is_admin'),
+    index('memberships_warned', 'memberships (client_id, user_id) where inactivity_warned_at is not null'),
+  ],
   properties: {
     client: () => p.manyToOne(Client).primary().deleteRule('cascade').updateRule('no action'),
     user: () => p.manyToOne(User).primary().index().deleteRule('cascade').updateRule('no action'),
@@ -98,6 +101,8 @@ export const MembershipSchema = defineEntity({
     reactivatedAt: instant().nullable(),
     /** When it was suspended; null while it is active. */
     endedAt: instant().nullable(),
+    /** When the person was warned because they did not use the client; null once they have. */
+    inactivityWarnedAt: instant().nullable(),
     /**
      * Passwords do not expire by the policy of the client before this time: the mail that announces it was sent too late. Not
      * loaded, because it may be infinite, which no `Date` is.

@@ -12,6 +12,7 @@ import { InvitationApp, InvitationGroup, InvitationSchema } from './invitation.t
 import { AnsweredChallenge, LoginChallenge, MfaFactor, Passkey, RecoveryCode } from './mfa.ts';
 import { Operation, OperationChange } from './operation.ts';
 import { OutboxMailSchema } from './outbox-mail.ts';
+import { ClientReminders } from './reminders.ts';
 import { IdempotentResponse, RateLimit } from './request.ts';
 import {
   ClientDomain,
@@ -90,6 +91,7 @@ export const entities = [
   TicketRevocation,
   WebhookSchema,
   WebhookDelivery,
+  ClientReminders,
 ];
 
 /** The same tables for Kysely: table names and column types come from the entities. */

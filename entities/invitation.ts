@@ -41,6 +41,8 @@ export const InvitationSchema = defineEntity({
     expiresAt: instant(),
     /** When the grants of its apps end; null if they do not. */
     appsExpireAt: instant().nullable(),
+    /** When the invitee was reminded, which happens once. */
+    remindedAt: instant().nullable(),
     /** Time of acceptance or revocation. */
     closedAt: instant().nullable(),
     /** Whether someone has read the link in Steward: then its use does not show that the mailbox is the person's. */

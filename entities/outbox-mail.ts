@@ -30,6 +30,11 @@ export const MAIL_KINDS = [
   'password-renewal',
   'identity-linked',
   'webhook-disabled',
+  'access-ending',
+  'access-ending-report',
+  'invitation-reminder',
+  'inactivity-warning',
+  'weekly-digest',
 ] as const;
 export type MailKind = (typeof MAIL_KINDS)[number];
 

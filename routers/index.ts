@@ -14,6 +14,7 @@ import { mfaRouter } from './mfa.ts';
 import { operationsRouter } from './operations.ts';
 import { passwordsRouter } from './passwords.ts';
 import { profileRouter } from './profile.ts';
+import { remindersRouter } from './reminders.ts';
 import { savedFiltersRouter } from './saved-filters.ts';
 import { sessionsRouter } from './sessions.ts';
 import { environmentRouter, sitesRouter } from './sites.ts';
@@ -35,6 +36,7 @@ export const appRouter = router({
   branding: brandingRouter,
   sites: sitesRouter,
   clients: clientsRouter,
+  reminders: remindersRouter,
   users: usersRouter,
   profile: profileRouter,
   roles: rolesRouter,

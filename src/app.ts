@@ -53,6 +53,9 @@ import {
   pruneResponses,
 } from './services/pruning.ts';
 import { createRequestLimits } from './services/rate-limits/request-limits.ts';
+import { runInactivity } from './services/reminders/inactivity.ts';
+import { enqueueAccessReminders, enqueueInvitationReminders } from './services/reminders/reminder-mails.ts';
+import { enqueueDigests } from './services/reminders/weekly-digest.ts';
 import { createSinkQueue, isAwaitedBySinks } from './services/sinks/sink-queue.ts';
 import { createSinkWorker } from './services/sinks/sink-worker.ts';
 import { recheckDomains } from './services/sso/domains.ts';
@@ -298,6 +301,13 @@ const maintenanceTasks = ({
   signingKeys: () => signingKeys.maintain(createAudit(NO_ORIGIN, clock)),
   tickets: () => pruneTickets(orm.em.fork()),
   factorReminders: () => enqueuePolicyReminders(orm.em.fork(), clock.now()),
+  accessReminders: (signal: AbortSignal) =>
+    enqueueAccessReminders({ em: orm.em.fork(), now: clock.now(), signal }),
+  invitationReminders: (signal: AbortSignal) =>
+    enqueueInvitationReminders({ em: orm.em.fork(), now: clock.now(), signal }),
+  inactivity: (signal: AbortSignal) =>
+    runInactivity({ em: orm.em.fork(), clock, audit: createAudit(NO_ORIGIN, clock), signal }),
+  digests: (signal: AbortSignal) => enqueueDigests(orm.em.fork(), clock.now(), signal),
   grants: () => pruneGrants(orm.em.fork(), createAudit(NO_ORIGIN, clock)),
   domains: (signal: AbortSignal) => {
     const deps = { em: orm.em.fork(), now: clock.now(), audit: createAudit(NO_ORIGIN, clock) };

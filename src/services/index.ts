@@ -43,6 +43,7 @@ import { createOperations } from './operations/operations.ts';
 import { createAppPackages } from './packages/app-packages.ts';
 import { createPasswordResets } from './passwords/password-resets.ts';
 import { createPasswords } from './passwords/passwords.ts';
+import { createReminders } from './reminders/reminders.ts';
 import { createConnections } from './sso/connections.ts';
 import { createDomains } from './sso/domains.ts';
 import { createIdentities } from './sso/identities.ts';
@@ -112,6 +113,7 @@ const factories = {
   sites: createSites,
   clients: createClients,
   factorPolicies: createFactorPolicies,
+  reminders: createReminders,
   removals: createRemovals,
   users: createUsers,
   userCreation: createUserCreation,

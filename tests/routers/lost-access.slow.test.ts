@@ -136,6 +136,7 @@ const INPUTS: Inputs = {
   'clients.previewInvitation': () => ({ id: 1, invitation_subject: 'x', invitation_body: 'x' }),
   'clients.update': (_app, n) => ({ id: 1, login_title: `title ${n}` }),
   'clients.updateFactorPolicy': (_app, n) => ({ id: 1, factor_grace_days: n % 300 }),
+  'reminders.update': (_app, n) => ({ id: 1, access_days: n % 90 }),
   'clients.updateGate': (_app, n) => ({ id: 1, embed_origins: [`https://a${n}.test`] }),
   'grants.create': async (app, n) => ({ app_id: CHURN, email: await member(app, n) }),
   'grants.update': async (app, n) => ({ app_id: SALES, email: await member(app, n), reason: `reason ${n}` }),

@@ -422,6 +422,7 @@ const NAMES_NO_PERSON = [
   'profile.undoEmail',
   'profile.update',
   'profile.verifyEmail',
+  'reminders.update',
   'requests.create',
   'requests.withdraw',
   'savedFilters.create',

@@ -137,6 +137,7 @@ export const invitationContext = (changes: Partial<MailContext> = {}): MailConte
   kind: 'invitation',
   access_request: null,
   webhook: null,
+  reminder: null,
   recipient: 'ada@guest.test',
   client_id: 1,
   invitation_id: 3,

@@ -23,6 +23,7 @@ const LABELS: Record<Exclude<Action, RoleAction>, string> = {
   'app.rollback-package': 'Rolled back an app',
   'app.update': 'Changed an app',
   'client.change-factor-policy': 'Changed who needs a second factor',
+  'client.change-reminders': 'Changed what a client reminds of',
   'client.close': 'Closed a client',
   'client.create': 'Created a client',
   'client.remove': 'Removed a client',

@@ -53,6 +53,8 @@ export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
       lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`),
     'clients.factorPolicy': (actor: Actor, { id }: Key) =>
       lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`),
+    'reminders.get': (actor: Actor, { id }: Key) =>
+      lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`),
     'sites.get': (_actor: Actor, { id }: Key) => lock('sites', sql`id = ${Number(id)}`),
     'apps.get': (actor: Actor, { app_id: id }: Key) =>
       lock('apps', sql`id = ${String(id)} and ${appVisibleTo(actor)}`),

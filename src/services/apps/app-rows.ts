@@ -125,10 +125,13 @@ const isNeverUsedFor = (viewer: Viewer): RawBuilder<boolean> => sql`
   (${clientVisibleTo(viewer, sql`apps.client_id`)}
     and not exists (select from usage_app_days d where d.app_id = apps.id and d.actions > 0))`;
 
+/** SQL: whether a row of `apps` is older than this day and was not used since. */
+export const isUnusedSince = (day: RawBuilder<unknown>): RawBuilder<boolean> => condition`
+  (apps.created_at < ${day} at time zone 'UTC'
+    and not exists (select from usage_app_days d
+      where d.app_id = apps.id and d.day > ${day} and d.actions > 0))`;
+
 const isUnusedFor = (viewer: Viewer, days: number, today: string): RawBuilder<boolean> => {
-  const since = sql`(${today}::date - ${days}::int)`;
-  return sql`
-    (${clientVisibleTo(viewer, sql`apps.client_id`)} and apps.created_at < ${since} at time zone 'UTC'
-      and not exists (select from usage_app_days d
-        where d.app_id = apps.id and d.day > ${since} and d.actions > 0))`;
+  const isUnused = isUnusedSince(sql`(${today}::date - ${days}::int)`);
+  return sql`(${clientVisibleTo(viewer, sql`apps.client_id`)} and ${isUnused})`;
 };

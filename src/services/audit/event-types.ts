@@ -94,6 +94,7 @@ const EVENTS = {
   'app.update': event('app.updated', WithColumns({})),
   ...ROLE_EVENTS,
   'client.change-factor-policy': event('client.factor_policy_changed', WithColumns({})),
+  'client.change-reminders': event('client.reminders_changed', WithColumns({})),
   'client.close': event('client.closed', Nothing),
   'client.create': event('client.created', z.object({ id: Id.optional(), site: Id.optional() })),
   'client.remove': event('client.removed', z.looseObject({ id: Id })),

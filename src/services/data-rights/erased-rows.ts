@@ -38,6 +38,7 @@ export const replaceRows = async (
     Number((await statement.execute(kysely(tx))).numAffectedRows ?? 0);
   if (!erasure.until) await count(replaceContacts(erasure));
   await count(replaceRequestsInMails(erasure));
+  await count(replaceReportsOfGrants(erasure));
   const apps = erasure.clientIds && (await appsOf(tx, erasure.clientIds));
   const isDue = sql`${isWithin(sql`day::timestamptz`, { since: erasure.since })}
     and ${isWithin(sql`(day + 1)::timestamptz`, { until: erasure.until })}`;
@@ -145,3 +146,9 @@ const replaceRequestsInMails = ({ userId }: RunningErasure) => sql`
   update outbox_mails set variables = variables - 'access_request'
   where kind in ('access-requested', 'access-decided')
     and (variables -> 'access_request' ->> 'user_id')::int = ${userId}`;
+
+/** Mails to admins that list the grants of the person. */
+const replaceReportsOfGrants = ({ userId }: RunningErasure) => sql`
+  update outbox_mails set variables = variables - 'reminder'
+  where kind = 'access-ending-report'
+    and variables -> 'reminder' -> 'grants' @> ${JSON.stringify([{ user_id: userId }])}::jsonb`;

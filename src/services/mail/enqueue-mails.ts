@@ -15,9 +15,11 @@ export const newMail = (now: Date) => ({
 /** SQL: the columns of `newMail`. */
 export const NEW_MAIL = sql`created_at, next_attempt_at, traceparent`;
 
-/** SQL: a wait of mails to many: one a second, or all within an hour. */
-export const SPREAD = sql`(row_number() over (order by user_id) - 1)
+/** SQL: a wait of mails to many, in the order of this column: one a second, or all within an hour. */
+export const spreadBy = (column: string) => sql`(row_number() over (order by ${sql.ref(column)}) - 1)
   * least(interval '1 second', interval '1 hour' / count(*) over ())`;
+
+export const SPREAD = spreadBy('user_id');
 
 /** SQL: their values. @param wait an interval until the mail is due */
 export const newMailValues = (now: Date, wait: RawBuilder<unknown> = sql`interval '0'`) => sql`

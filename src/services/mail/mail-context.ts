@@ -8,6 +8,7 @@ import { lackingFrom } from '../auth/factor-policy.ts';
 import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
+import { REMINDER_KINDS, reminderToday } from '../reminders/reminder-facts.ts';
 import { confirmationEnds } from '../users/email-changes.ts';
 import { fullName } from '../users/user-rows.ts';
 import {
@@ -68,6 +69,7 @@ export const mailRows = (em: Em, options: MailOptions) =>
     .leftJoin('password_links as link', 'link.id', 'mail.password_link_id')
     .leftJoin('email_changes as change', 'change.id', 'mail.email_change_id')
     .leftJoin('access_requests as request', 'request.id', 'mail.access_request_id')
+    .leftJoin('client_reminders as reminders', 'reminders.client_id', 'mail.client_id')
     .leftJoin('clients as client', (join) =>
       join.on(
         condition`client.id = coalesce(mail.client_id,
@@ -142,6 +144,7 @@ export const mailContexts = (em: Em, options: MailOptions) =>
       labelsAsWritten(appLabelsInvitedTo(sql`mail.invitation_id`)).as('app_labels'),
       objectAsWritten('access_request', requestToday).as('access_request'),
       objectAsWritten('webhook', webhookToday).as('webhook'),
+      objectAsWritten('reminder', reminderToday(options.now)).as('reminder'),
     ]);
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
@@ -167,6 +170,7 @@ const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-rene
  * `outbox_mails_due`.
  */
 export const needsLink = condition`(sent_at is null and failed_at is null and (kind = 'invitation') is false
+  and kind <> 'invitation-reminder'
   and password_link_id is null and (kind in ('password-setup', 'password-renewal') or user_id is null))`;
 
 /** Admins must not read what became of the account of a person who has left. */
@@ -213,14 +217,23 @@ const whyWebhookIsFine = sql`case
     then 'The recipient does not administer the webhook any more.'
 end`;
 
+/** The reason not to send a reminder. */
+const whyReminderIsOver = (now: Date) => sql`case
+  ${HAS_LEFT}
+  when not person.is_active then 'The account has been deactivated.'
+  when ${reminderToday(now)} is null then 'There is nothing to remind of any more.'
+end`;
+
 /**
- * Only links become obsolete, and notices of dates and requests. A `password-reset` mail has no user until the worker looks one up. A `password-setup` or `password-renewal` mail has no
+ * Only links become obsolete, and notices of dates and requests, and reminders. A `password-reset` mail has no user until the worker looks one up. A `password-setup` or `password-renewal` mail has no
  * link until a worker first claims it, and its user has no password until the link is used.
  */
 const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>`case
-  when mail.kind = 'invitation' then case
+  when mail.kind in ('invitation', 'invitation-reminder') then case
     when invitation.status = 'accepted' then 'The invitation has been accepted.'
     when invitation.status = 'revoked' then 'The invitation has been revoked.'
+    when mail.kind = 'invitation-reminder' and coalesce(reminders.invitation_days, 0) = 0
+      then 'There is nothing to remind of any more.'
     when invitation.status = 'pending' and invitation.expires_at > ${now} then null
     else 'The invitation has expired.'
   end
@@ -233,6 +246,7 @@ const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>
   end
   when mail.kind in ('access-requested', 'access-decided') then ${whyRequestIsOver}
   when mail.kind = 'webhook-disabled' then ${whyWebhookIsFine}
+  when mail.kind in ${REMINDER_KINDS} then ${whyReminderIsOver(now)}
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'

@@ -93,3 +93,12 @@ export const plainText = (text: string): string =>
  */
 export const isMailAddress = (text: string): boolean =>
   text.length <= MAX_EMAIL_LENGTH && z.regexes.html5Email.test(text);
+
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
+
+/** `5 December 2026` */
+export const dayOf = (at: Date): string => DAY.format(at);
+
+/** `5 December 2026, 13:00 (UTC)` */
+export const momentOf = (at: Date): string => `${dayOf(at)}, ${TIME.format(at)} (UTC)`;

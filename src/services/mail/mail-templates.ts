@@ -5,7 +5,8 @@ import { UNDO_DAYS } from '../users/address-change.ts';
 import { CONFIRM_HOURS } from '../users/email-changes.ts';
 import { REQUEST_MAIL_MINUTES } from './enqueue-mails.ts';
 import type { LetterContext } from './mail-context.ts';
-import { type MailContent, oneLine, plainText } from './mail-layout.ts';
+import { dayOf, type MailContent, momentOf, oneLine, plainText } from './mail-layout.ts';
+import { digestContent, endingContent, reportContent, warningContent } from './reminder-letters.ts';
 
 type Content = Omit<MailContent, 'subject' | 'link'>;
 type SubjectInput = Pick<LetterContext, 'kind' | 'client_name' | 'invitation_subject'>;
@@ -257,6 +258,39 @@ export const TEMPLATES: Record<MailKind, Template> = {
     subject: (mail) => `Your request for access at ${senderNameOf(mail)}`,
     content: (mail) => ({ opening: decisionOf(mail), closing: support(mail) }),
   },
+  'access-ending': {
+    subject: (mail) => `Your access at ${senderNameOf(mail)} ends soon`,
+    content: (mail) => ({ ...endingContent(mail.reminder), closing: support(mail) }),
+  },
+  'access-ending-report': {
+    subject: (mail) => `Access that ends soon at ${senderNameOf(mail)}`,
+    content: (mail) => ({ ...reportContent(mail.reminder), closing: support(mail) }),
+  },
+  'invitation-reminder': {
+    subject: (mail) => `Reminder: your invitation to ${senderNameOf(mail)}`,
+    content: (mail) => ({
+      opening: [`You have been invited to ${senderNameOf(mail)}, and have not accepted the invitation yet.`],
+      action: 'Accept the invitation',
+      closing: [
+        ...(mail.reminder?.expires_at
+          ? [`This invitation expires on ${dayOf(new Date(mail.reminder.expires_at))}.`]
+          : []),
+        ...support(mail),
+        'If you did not expect this email, you can ignore it. You get no further reminder.',
+      ],
+    }),
+  },
+  'inactivity-warning': {
+    subject: (mail) => `You have not used ${senderNameOf(mail)} for a long time`,
+    content: (mail) => ({
+      ...warningContent(mail.reminder, accountOf(mail)),
+      closing: support(mail),
+    }),
+  },
+  'weekly-digest': {
+    subject: (mail) => `Your week at ${senderNameOf(mail)}`,
+    content: (mail) => ({ ...digestContent(mail.reminder), closing: support(mail) }),
+  },
 };
 
 const accountOf = (mail: LetterContext): string => `${mail.recipient} at ${senderNameOf(mail)}`;
@@ -328,12 +362,3 @@ const howToAdd = ({ needs_passkey }: LetterContext): string =>
 
 const support = ({ support_email: address }: LetterContext): string[] =>
   address ? [`Questions? Contact ${oneLine(address)}.`] : [];
-
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'UTC' });
-
-/** `5 December 2026` */
-const dayOf = (at: Date): string => DAY.format(at);
-
-/** `5 December 2026, 13:00 (UTC)` */
-const momentOf = (at: Date): string => `${dayOf(at)}, ${TIME.format(at)} (UTC)`;

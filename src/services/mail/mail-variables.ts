@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { MailKind } from '../../../entities/outbox-mail.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
+import type { ReminderFacts } from '../reminders/reminder-facts.ts';
 
 /** What mails say of a request for an app. Times are ISO 8601. */
 export type RequestFacts = {
@@ -39,6 +40,7 @@ export type MailVariables = {
   is_requested: boolean;
   access_request: RequestFacts | null;
   webhook: WebhookFacts | null;
+  reminder: ReminderFacts | null;
 };
 
 /** What is stored with a mail of what was written into it. */
@@ -46,12 +48,12 @@ export const variablesOf = (mail: MailVariables & { kind: MailKind }) => {
   const { client_name, default_from_email, support_email, first_name } = mail;
   const { invitation_subject, invitation_body, invitation_days, app_labels } = mail;
   const { link_expires_at, password_expires_at, factor_due_at, needs_passkey } = mail;
-  const { is_requested, access_request, webhook } = mail;
+  const { is_requested, access_request, webhook, reminder } = mail;
   return {
     ...{ client_name, default_from_email, support_email, first_name },
     ...(mail.kind === 'invitation' && { invitation_subject, invitation_body, invitation_days, app_labels }),
     ...{ link_expires_at, password_expires_at, factor_due_at, needs_passkey, is_requested, access_request },
-    ...{ webhook },
+    ...{ webhook, reminder },
   };
 };
 
@@ -84,7 +86,7 @@ export const labelsAsWritten = (today: RawBuilder<string[]>) =>
   orToday(sql`array(select jsonb_array_elements_text(written.variables -> 'app_labels'))`, today);
 
 /** As `asWritten`, of objects. */
-export const objectAsWritten = <Name extends 'access_request' | 'webhook'>(
+export const objectAsWritten = <Name extends 'access_request' | 'webhook' | 'reminder'>(
   name: Name,
   today: RawBuilder<MailVariables[Name]>,
 ) => orToday(sql`(written.variables ->> ${sql.lit(name)})::json`, today);

@@ -13,7 +13,8 @@ export type MailWriter = ReturnType<typeof createMailWriter>;
 /** Renders mails with the texts and the sender name of their client. */
 export const createMailWriter = ({ links, mailFrom }: Deps) => {
   const linkOf = (mail: LetterContext): string | null => {
-    if (mail.kind === 'invitation') return mail.invitation_key && links.invitation(mail.invitation_key);
+    if (mail.kind === 'invitation' || mail.kind === 'invitation-reminder')
+      return mail.invitation_key && links.invitation(mail.invitation_key);
     if (mail.kind in EMAIL_LINKS) return emailLinkOf(mail);
     const { link_id: id, link_user_id: userId, link_created_at: createdAt } = mail;
     return id === null || userId === null || createdAt === null

@@ -177,7 +177,8 @@ const markAsShown = async (tx: Em, invitationId: number | null): Promise<void> =
 
 const showsLink = (actor: Actor, mail: MailContext, route: MailRoute): boolean => {
   const { kind, client_id, link_id, change_id } = mail;
-  if (kind === 'invitation') return client_id !== null && showsInvitationLink(actor, client_id, route);
+  if (kind === 'invitation' || kind === 'invitation-reminder')
+    return client_id !== null && showsInvitationLink(actor, client_id, route);
   // A link to set a password or to change the address gives access to the account.
   return (link_id ?? change_id) !== null && can(actor, 'administer') && !route.hasServer;
 };
@@ -262,6 +263,7 @@ const EXAMPLE: Omit<LetterContext, keyof InvitingClient | 'created_at'> = {
   change_requested_at: null,
   access_request: null,
   webhook: null,
+  reminder: null,
   link_id: null,
   link_user_id: null,
   link_created_at: null,

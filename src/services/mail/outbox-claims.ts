@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import { REMINDER_KINDS } from '../reminders/reminder-facts.ts';
 import { type MailContext, needsLink } from './mail-context.ts';
 import { variablesOf } from './mail-variables.ts';
 
@@ -28,7 +29,7 @@ export const lockDue = async (tx: Em, options: DueOptions): Promise<number[]> =>
 
 /** No one waits for these mails. A change of a policy enqueues one for each member of a client. */
 const isNotice = sql`(kind in ('password-expiry', 'failed-logins', 'failed-codes', 'access-requested', 'access-decided',
-  'second-factor-required', 'second-factor-reminder', 'webhook-disabled'))`;
+  'second-factor-required', 'second-factor-reminder', 'webhook-disabled') or kind in ${REMINDER_KINDS})`;
 
 /** Locks due mails in the order of their index, besides those that are locked already. */
 const lockInOrder = async (

@@ -108,7 +108,8 @@ export const createOutbox = (deps: Deps) => {
         if (!stored) return;
         if (delivery.outcome === 'taken') {
           stored.send(now);
-          if (invitation) invitation.countMail(now, mail.invitation_days);
+          // A reminder is no new invitation: it extends none.
+          if (invitation && mail.kind === 'invitation') invitation.countMail(now, mail.invitation_days);
         } else if (stored.attempts === mail.attempts) {
           const isLast =
             delivery.outcome === 'refused' || now.getTime() - MAX_AGE_MS >= mail.created_at.getTime();

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { routesOf } from './procedure-meta.ts';
+import { ById, IdKey, Instant, integers, Output } from './schemas/fields.ts';
+import { adminProcedure, router, viewerProcedure } from './trpc.ts';
+
+const route = routesOf('Clients');
+
+const RemindersOutput = Output('Reminders', {
+  /** Days before a grant of an app ends at which its person is told. Null: never, as for all of these days. */
+  access_days: z
+    .int()
+    .nullable()
+    .meta({ examples: [7] }),
+  /** Whether the admins are told of the same grants, in one mail a day. */
+  access_admins: z.boolean(),
+  /** Days before an invitation expires at which the invitee is reminded, once. */
+  invitation_days: z
+    .int()
+    .nullable()
+    .meta({ examples: [3] }),
+  /** Days without a login and without use of its apps after which a member is warned. */
+  inactive_days: z
+    .int()
+    .nullable()
+    .meta({ examples: [180] }),
+  /** Days after the warning after which the membership is suspended, if it was not used since. */
+  suspend_days: z
+    .int()
+    .nullable()
+    .meta({ examples: [30] }),
+  /** Whether the admins get a digest on Mondays. */
+  weekly_digest: z.boolean(),
+});
+
+/** 0 is off. */
+const Days = (min: number, max: number) =>
+  z
+    .int()
+    .min(0)
+    .max(max)
+    .refine((days) => days === 0 || days >= min, `Must be 0 or at least ${min}.`)
+    .optional();
+
+const Changes = {
+  access_days: Days(1, 90),
+  access_admins: z.boolean().optional(),
+  invitation_days: Days(1, 90),
+  inactive_days: Days(14, 3_650),
+  suspend_days: Days(7, 365),
+  weekly_digest: z.boolean().optional(),
+};
+
+const ReminderSection = z
+  .object({
+    /** Of these mails, or memberships. */
+    count: z.int(),
+    people: z.array(
+      z.object({
+        email: z.string(),
+        first_name: z.string(),
+        last_name: z.string(),
+        /** When the access ends or the invitation expires, the last login, or the warning. */
+        at: Instant.nullable(),
+        /** Those whose access ends. */
+        apps: z.array(z.string()).meta({ examples: [['Sales']] }),
+      }),
+    ),
+  })
+  .meta({ id: 'ReminderSection' });
+
+const RemindersPreviewOutput = Output('RemindersPreview', {
+  access: ReminderSection,
+  access_admins: ReminderSection,
+  invitations: ReminderSection,
+  inactive: ReminderSection,
+  /** Those whose membership is suspended. They get no mail about it. */
+  suspended: ReminderSection,
+  weekly_digest: ReminderSection,
+  /** What a digest of the last seven days says. */
+  digest: Output('Digest', {
+    ...integers(['new_people', 'left_people', 'ending_grants', 'waiting_invitations', 'bounced_invitations']),
+    ...integers(['waiting_requests']),
+    used_apps: z.array(z.object({ label: z.string(), actions: z.int() })),
+    unused_apps: z.array(z.string()),
+  }),
+});
+
+const MAX_PREVIEW_LIMIT = 1_000;
+
+export const remindersRouter = router({
+  get: route(viewerProcedure, 'GET', '/jb/clients/{id}/reminders/', {
+    summary: 'Get what a client reminds of',
+  })
+    .input(ById)
+    .output(RemindersOutput)
+    .query(({ ctx, input }) => ctx.services.reminders.get(ctx.actor, input.id)),
+
+  update: route(adminProcedure, 'PATCH', '/jb/clients/{id}/reminders/', {
+    summary: 'Change what a client reminds of',
+    description:
+      'All of it is off at first; 0 days turn it off. Mails are enqueued within an hour, each once. Other days of inactivity begin again: nobody is suspended who was not warned by the present ones. See the preview before.',
+    resourceQuery: 'reminders.get',
+    example: { access_days: 7, invitation_days: 3 },
+  })
+    .input(z.object({ id: IdKey, ...Changes }))
+    .output(RemindersOutput)
+    .mutation(({ ctx, input: { id, ...changes } }) => ctx.services.reminders.update(ctx.actor, id, changes)),
+
+  preview: route(adminProcedure, 'GET', '/jb/clients/{id}/reminders/preview/', {
+    summary: 'Preview what a client would remind of',
+    description:
+      'Who would get which mail in the next run, and whose membership would be suspended, by the stored settings, or by those in the query. Nothing is sent.',
+  })
+    .input(
+      z.object({
+        id: IdKey,
+        ...Changes,
+        limit: z.int().min(1).max(MAX_PREVIEW_LIMIT).default(100),
+      }),
+    )
+    .output(RemindersPreviewOutput)
+    .query(({ ctx, input: { id, limit, ...changes } }) =>
+      ctx.services.reminders.preview(ctx.actor, id, changes, limit),
+    ),
+});

@@ -1,0 +1,134 @@
+import { type RawBuilder, sql } from 'kysely';
+import { condition } from '../../db/kysely.ts';
+import { DAY_MS, midnightBefore } from '../../lib/clock.ts';
+import { GROUP_ACCESS, hasGlobalRole, opensByRole } from '../access/visibility.ts';
+import { isUnseenSince } from '../users/idleness.ts';
+
+/**
+ * Who is due for which reminder, in SQL: the mails of the next run, and their previews. All days are those of UTC. `r` is a row of
+ * `client_reminders`, or one that a client considers.
+ */
+
+/** SQL: the stored settings. */
+export const STORED = sql`client_reminders`;
+
+/** Those who were warned are warned again, after another setting, not sooner. */
+const WARNING_DAYS = 7;
+
+/** SQL: the end of the day that is some days after today. What ends before it is due. */
+export const horizonOf = (now: Date, days: RawBuilder<unknown>): RawBuilder<Date> =>
+  sql`(${midnightBefore(now, -1)}::timestamptz + ${days} * interval '24 hours')`;
+
+type EndingGrant = {
+  user_id: number;
+  app_id: string;
+  client_id: number;
+  label: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  expires_at: Date;
+  reminded_for: Date | null;
+};
+
+/** SQL: a table of the grants whose end takes an app of an open client from an active person. Roles and groups may give the app, too. */
+export const endingGrants = (now: Date) => sql<EndingGrant>`(
+  select g.user_id, g.app_id, a.client_id, a.label, u.email, u.first_name, u.last_name, g.expires_at, g.reminded_for
+  from app_grants g join apps a on a.id = g.app_id join clients c on c.id = a.client_id
+    join users u on u.id = g.user_id join memberships m on m.client_id = a.client_id and m.user_id = g.user_id
+  where g.expires_at > ${now}::timestamptz and c.is_open and u.is_active and m.is_active_member
+    and not ${opensByRole('u', 'm')}
+    and not exists (select from ${GROUP_ACCESS} b where b.user_id = g.user_id and b.app_id = g.app_id))`;
+
+/** SQL: the grants `e` of which their people are due to be told. */
+export const dueGrants = (settings: RawBuilder<unknown>, now: Date) => sql<EndingGrant>`
+  select e.* from ${endingGrants(now)} e join ${settings} r on r.client_id = e.client_id
+  where r.access_days > 0 and e.reminded_for is distinct from e.expires_at
+    -- A bound that is the same for all rows, for the index.
+    and e.expires_at < ${horizonOf(now, sql`(select max(access_days) from ${settings} each)`)}
+    and e.expires_at < ${horizonOf(now, sql`r.access_days`)}`;
+
+/** SQL: whether admins of the client of `r` are due to be told of grants. Once a day, so that they get one mail. */
+export const isReportDue = (now: Date) => condition`(r.access_admins and r.access_days > 0
+  and r.access_told_until is distinct from ${horizonOf(now, sql`r.access_days`)}
+  and exists (select from ${endingGrants(now)} e where e.client_id = r.client_id
+    and e.expires_at >= coalesce(r.access_told_until, '-infinity') and e.expires_at < ${horizonOf(now, sql`r.access_days`)}))`;
+
+/**
+ * SQL: the invitations of which the invitees are due to be reminded. Those whose mail never arrived are not: somebody has to look at the
+ * address first.
+ */
+export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql<{
+  id: number;
+  client_id: number;
+  email: string;
+  first_name: string;
+  last_name: string;
+  expires_at: Date;
+}>`
+  select i.id, i.client_id, i.email, i.first_name, i.last_name, i.expires_at
+  from ${settings} r join clients c on c.id = r.client_id and c.is_open join invitations i on i.client_id = r.client_id
+  where r.invitation_days > 0 and i.status = 'pending' and i.reminded_at is null and i.email_count > 0 and i.expires_at > ${now}::timestamptz
+    and i.expires_at < ${horizonOf(now, sql`(select max(invitation_days) from ${settings} each)`)}
+    and i.expires_at < ${horizonOf(now, sql`r.invitation_days`)}`;
+
+/**
+ * SQL: whether member `m` has not used the client since a time: idle in its apps, neither joined nor reactivated since. Sessions and tokens
+ * count for those who belong to no other client; of others, they may be used for another one, which is not for this one to know.
+ */
+export const isInactive = (since: RawBuilder<Date>, users = 'users'): RawBuilder<boolean> => {
+  const of = (column: string) => sql.ref(`${users}.${column}`);
+  return condition`(${isUnseenSince(since, sql`app_id in (select id from apps where client_id = m.client_id)`, users)}
+    and coalesce(m.joined_at < ${since}, true) and coalesce(m.reactivated_at < ${since}, true)
+    and coalesce(${of('last_activated')} < ${since}, true)
+    and (exists (select from memberships other where other.user_id = m.user_id and other.client_id <> m.client_id)
+      or not exists (select from sessions s where s.user_id = m.user_id and s.last_used >= ${since})
+      and not exists (select from api_tokens t where t.user_id = m.user_id and t.last_used >= ${since})))`;
+};
+
+/** SQL: whether member `m` may be warned and suspended at all: no one with a role for all clients, and not the last admin. */
+export const isSuspendable = (users = 'users'): RawBuilder<boolean> => condition`(
+  m.is_active_member and ${sql.ref(`${users}.is_active`)} and not ${hasGlobalRole(users)}
+  and (not m.is_admin or exists (select from memberships other join users u on u.id = other.user_id
+    where other.client_id = m.client_id and other.user_id <> m.user_id and other.is_admin and other.is_active_member
+      and u.is_active and not u.is_superuser and not u.is_staff)))`;
+
+/** SQL: whether member `m` is due to be warned by `r`. */
+export const isWarningDue = (now: Date): RawBuilder<boolean> => {
+  const since = sql<Date>`(${midnightBefore(now, 0)}::timestamptz - r.inactive_days * interval '24 hours')`;
+  const recently = new Date(now.getTime() - WARNING_DAYS * DAY_MS);
+  return condition`(r.inactive_days > 0 and ${isSuspendable()}
+    and (m.inactivity_warned_at is null
+      or m.inactivity_warned_at < r.inactive_since and m.inactivity_warned_at < ${recently}::timestamptz)
+    and ${isInactive(since)})`;
+};
+
+/**
+ * SQL: the members who were warned in time, did not use the client since, and are due to be suspended. Nobody whose mail still waits.
+ * @param members the memberships to look at
+ */
+export const dueSuspensions = (
+  settings: RawBuilder<unknown>,
+  now: Date,
+  members: RawBuilder<unknown> = sql`memberships`,
+) => sql<{
+  user_id: number;
+  client_id: number;
+  email: string;
+  first_name: string;
+  last_name: string;
+  is_admin: boolean;
+  inactivity_warned_at: Date;
+}>`
+  select m.user_id, m.client_id, users.email, users.first_name, users.last_name, m.is_admin, m.inactivity_warned_at
+  from ${settings} r join clients c on c.id = r.client_id and c.is_open join ${members} m on m.client_id = r.client_id
+    join users on users.id = m.user_id
+  where r.inactive_days > 0 and r.suspend_days > 0 and m.inactivity_warned_at >= coalesce(r.inactive_since, '-infinity')
+    and m.inactivity_warned_at <= ${now}::timestamptz - r.suspend_days * interval '24 hours'
+    and ${isSuspendable()} and ${isInactive(sql`m.inactivity_warned_at`)}
+    and not exists (select from outbox_mails mail where mail.user_id = m.user_id and mail.client_id = m.client_id
+      and mail.kind = 'inactivity-warning' and mail.sent_at is null and mail.failed_at is null)`;
+
+/** SQL: the admins who get the mails about their clients, of a table `due` with a `client_id`. */
+export const ADMINS_OF_DUE = sql`due join memberships m on m.client_id = due.client_id and m.is_admin and m.is_active_member
+  join users u on u.id = m.user_id and u.is_active`;
