@@ -40,6 +40,7 @@ export const REFRESHED: Record<EventType, readonly Refreshed[]> = {
   'client.closed': ['clients', 'apps', 'access'],
   'client.created': ['clients', 'sites'],
   'client.factor_policy_changed': ['clients', 'mfa', 'users', 'sessions.current'],
+  'client.reminders_changed': ['reminders'],
   'client.removed': [...MEMBERS, 'clients', 'sites', 'apps', 'invitations', 'webhooks'],
   'client.reopened': ['clients', 'apps', 'access'],
   'client.updated': ['clients'],
