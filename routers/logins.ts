@@ -160,7 +160,6 @@ export const loginProcedures = {
       if (!factor) throw invalid({ code: ['This field is required.'] });
       const { logins } = ctx.services;
       const login = await logins.answerChallenge(challengeOf(ctx), factor, ctx.browser);
-      ctx.browser.challenge.forget();
       return finishLogin(ctx, login);
     }),
 
@@ -226,7 +225,6 @@ export const loginProcedures = {
       if (!passkey && code === undefined) throw invalid({ code: ['This field is required.'] });
       const added = passkey ? { credential: passkey } : { code: code ?? '' };
       const { login, codes } = await ctx.services.logins.enrol(challengeOf(ctx), added, ctx.browser);
-      ctx.browser.challenge.forget();
       return { ...(await finishLogin(ctx, login)), recovery_codes: codes };
     }),
 };

@@ -190,10 +190,11 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
   const session = openCookie(request, 'session', secure);
   const device = openCookie(request, 'device', secure);
   const passkey = openCookie(request, 'passkey', secure);
+  const challenge = openCookie(request, 'challenge', secure);
   return {
     userAgent: request.headers['user-agent'] ?? '',
     session: readSession(request, secure),
-    challenge: openCookie(request, 'challenge', secure),
+    challenge,
     passkey: { ...passkey, forget: () => !isStreamed && passkey.forget() },
     sso: openCookie(request, 'sso', secure),
     get device() {
@@ -204,6 +205,8 @@ const browserOf = (request: FastifyRequest, { baseUrl, sessionMaxDays, csrf }: C
       if (isStreamed) throw new Problem('not-acceptable', NO_STREAM);
     },
     keepSession: (secret) => {
+      // A login that waited in this browser is over, also one of another account.
+      if (challenge.value !== null) challenge.forget();
       session.keep(secret, sessionMaxDays * DAY_MINUTES);
       return csrf.renew(request.state.reply, secret);
     },

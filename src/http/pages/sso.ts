@@ -165,7 +165,6 @@ const finish = async (context: PageContext, result: SsoResult): Promise<FastifyR
     browser.challenge.keep(result.challenge, result.minutes);
     return redirectTo(reply, result.step === 'code' ? codePath(result.next) : enrolPath(result.next));
   }
-  browser.challenge.forget();
   browser.keepSession(result.session);
   return redirectTo(reply, result.next ?? (await homeOf(context)));
 };
