@@ -5,7 +5,9 @@ import type { Actor } from '../src/services/access/actor.ts';
 import { can, rolesThatMay } from '../src/services/access/permissions.ts';
 import { type AuditRow, clientsSeenIn } from '../src/services/audit/audit-trail.ts';
 import { AUDIT_ACTIONS, EVENT_TYPES, type EventData } from '../src/services/audit/event-types.ts';
+import type { HeardEvent } from '../src/services/events/event-hub.ts';
 import { contentOf } from '../src/services/events/event-rows.ts';
+
 import { trpcErrorOf } from './middleware/errors.ts';
 import { OperationKey } from './operations.ts';
 import { routesOf } from './procedure-meta.ts';
@@ -136,6 +138,11 @@ const EventStreamFilter = OptionalInput({
   lastEventId: z.coerce.number<string | number>().pipe(LongIdKey).optional(),
 });
 
+async function* outputsOf(events: AsyncIterable<HeardEvent>) {
+  for await (const { row, actor } of events)
+    yield tracked(String(row.id), EventOutput.parse(contentOf(row, actor)));
+}
+
 export const eventsRouter = router({
   list: route(allowedTo(...READERS), 'GET', '/jb/events/', {
     summary: 'List events',
@@ -166,7 +173,7 @@ export const eventsRouter = router({
   })
     .input(EventStreamFilter)
     .output(streamOf(EventOutput))
-    .subscription(async function* ({ ctx, input: { lastEventId, ...filter }, signal }) {
+    .subscription(({ ctx, input: { lastEventId, ...filter }, signal }) => {
       const confirm = async (): Promise<Actor> => {
         const actor = await ctx.authenticate({ isFresh: true });
         if (!actor) throw trpcErrorOf(ctx.unauthenticated());
@@ -175,10 +182,7 @@ export const eventsRouter = router({
         return actor;
       };
       const cursor = lastEventId ?? filter.cursor;
-      for await (const { row, actor } of ctx.services.events.follow(
-        { ...filter, cursor },
-        { confirm, signal },
-      ))
-        yield tracked(String(row.id), EventOutput.parse(contentOf(row, actor)));
+      const { actor } = ctx;
+      return outputsOf(ctx.services.events.follow({ ...filter, cursor }, { actor, confirm, signal }));
     }),
 });

@@ -109,6 +109,25 @@ stream('is a subscription over tRPC, which continues by its ids too', async ({ a
   assert.not.ok(second.text.includes('"to":"Four"'));
 });
 
+stream('refuses more than 100 streams of a user, until some have ended', async ({ app }) => {
+  const opened = await Promise.all(Array.from({ length: 100 }, () => open(app, PATH)));
+  await until('all have begun', () => opened.every(({ text }) => text.includes('retry:')));
+  const { response, close } = await open(app, PATH);
+  close();
+  assert.is(response.statusCode, 429);
+  assert.is(response.headers['retry-after'], '60');
+  const other = await open(app, PATH, { as: GLOBEX });
+  assert.is(other.response.statusCode, 200);
+  other.close();
+
+  for (const one of opened) one.close();
+  await until('there is room', async () => {
+    const again = await open(app, PATH);
+    again.close();
+    return again.response.statusCode === 200;
+  });
+});
+
 stream('ends when the caller is logged out, and at a shutdown', async ({ app }) => {
   const [loggedOut, stopped] = [await open(app, PATH, { as: GLOBEX }), await open(app, PATH)];
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Em } from '../../db/kysely.ts';
 import type { Notifications } from '../../db/pg-listener.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { canAllOf } from '../access/permissions.ts';
 import { redactFor } from '../audit/audit-trail.ts';
@@ -18,6 +19,8 @@ const RETRY_MS = 1_000;
 const IDLE_MS = 10_000;
 const BATCH = 1_000;
 const PAGE = 100;
+/** In this process. Each stream costs memory, and reads the roles of its user. */
+const MAX_STREAMS_OF_USER = 100;
 /** Events that wait for a slow listener, which then reads them from the database as fast as it can. */
 const MAX_WAITING = 1_000;
 
@@ -27,6 +30,7 @@ export type HeardEvent = { row: EventRow; actor: Actor };
 type Shown = { rows: EventRow[]; actor: Actor };
 
 type Listening = {
+  userId: number;
   /** Looks the caller up. @throws Problem if they may not listen any more */
   confirm: () => Promise<Actor>;
   /** Whether an actor gets events: in memory what `list` decides in the database. */
@@ -37,7 +41,7 @@ type Listening = {
   signal: AbortSignal | undefined;
 };
 
-type Listener = Pick<Listening, 'confirm' | 'seenBy'> & {
+type Listener = Pick<Listening, 'userId' | 'confirm' | 'seenBy'> & {
   /** As of the last check. Null before the first. */
   actor: Actor | null;
   sees: (row: EventRow) => boolean;
@@ -182,6 +186,11 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
 
   return {
     follow,
+    /** @throws Problem `throttled` if the user has too many streams */
+    requireRoom: (userId: number): void => {
+      const count = [...listeners].filter((listener) => listener.userId === userId).length;
+      if (count >= MAX_STREAMS_OF_USER) throw new Problem('throttled', TOO_MANY);
+    },
     /** Ends all streams: their listeners continue at another instance, or after the restart. */
     close: async (): Promise<void> => {
       closing.abort();
@@ -190,6 +199,11 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
       await reading;
     },
   };
+};
+
+const TOO_MANY = {
+  detail: `You have ${MAX_STREAMS_OF_USER} streams of events already. End some of them.`,
+  retryAfterSeconds: 60,
 };
 
 /** Ends early if the signal is aborted. */

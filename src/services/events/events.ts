@@ -24,8 +24,8 @@ type Deps = Pick<UnitOfWork, 'em' | 'eventHub'>;
 
 type StreamFilter = Omit<EventFilter, 'from' | 'limit'>;
 
-/** The caller of a stream, looked up again while it runs. */
-type Caller = { confirm: () => Promise<Actor>; signal: AbortSignal | undefined };
+/** The caller of a stream. `confirm` looks them up again while it runs. */
+type Caller = { actor: Actor; confirm: () => Promise<Actor>; signal: AbortSignal | undefined };
 
 /** What has happened, for others to follow: the audit trail, oldest first. */
 export const createEvents = ({ em, eventHub }: Deps) => ({
@@ -38,13 +38,18 @@ export const createEvents = ({ em, eventHub }: Deps) => ({
   /** The cursor after which only events follow that have not happened yet. */
   position: (): Promise<number> => publishedUpTo(em),
 
-  /** The same events, as they happen. Without a cursor, those from now on. */
-  follow: (filter: StreamFilter, { confirm, signal }: Caller): AsyncGenerator<HeardEvent> => {
+  /**
+   * The same events, as they happen. Without a cursor, those from now on.
+   * @throws Problem `throttled`
+   */
+  follow: (filter: StreamFilter, { actor: caller, confirm, signal }: Caller): AsyncGenerator<HeardEvent> => {
+    eventHub.requireRoom(caller.id);
     const { client } = filter;
     const actions = filter.types && new Set<string>(actionsOf(filter.types));
     const isWanted = ({ action, client_ids }: EventRow): boolean =>
       (actions?.has(action) ?? true) && (client === undefined || client_ids.includes(client));
     return eventHub.follow({
+      userId: caller.id,
       confirm,
       signal,
       cursor: filter.cursor,
