@@ -5,6 +5,7 @@ import { Download } from '../src/lib/files.ts';
 import { opaque } from '../src/lib/json-value.ts';
 import { MAX_BULK_USERS } from '../src/services/operations/bulk-update.ts';
 import type { UserRow } from '../src/services/users/user-rows.ts';
+import type { ChangedField } from '../src/services/users/user-update.ts';
 import { appIdentity } from './apps.ts';
 import { factorProcedures } from './mfa.ts';
 import { BulkInput, BulkResultOutput, bulkResultOutput, toBulkRequest } from './operations.ts';
@@ -52,7 +53,7 @@ const UserChanges = z
     is_active: z.boolean(),
     is_demo_user: z.boolean(),
     apps: AppIds,
-  })
+  } satisfies Record<ChangedField, z.ZodType>)
   .partial();
 
 const CHANGED = UserChanges.keyof().options;

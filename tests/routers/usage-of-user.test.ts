@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { DEFAULT_WINDOW_DAYS } from '../../routers/schemas/fields.ts';
 import { usageEncoder } from '../../routers/usage.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { writeUsage } from '../../src/services/usage/usage-writes.ts';
@@ -47,13 +48,13 @@ usage('leaves out apps whose usage the caller may not see', async ({ app }) => {
   );
 });
 
-usage('lists the last 30 days if no window is given', async ({ app }) => {
-  const start = app.clock.now().getTime() - 30 * DAY_MS;
+usage('lists the days of the default window if none is given', async ({ app }) => {
+  const start = app.clock.now().getTime() - DEFAULT_WINDOW_DAYS * DAY_MS;
   const entries = await list(app, ACME, { email: ADA });
 
   assert.ok(entries.length > 0);
   assert.ok(times(entries).every((time) => time >= start));
-  assert.equal(entries, await list(app, ACME, { email: ADA, window: 30 }));
+  assert.equal(entries, await list(app, ACME, { email: ADA, window: DEFAULT_WINDOW_DAYS }));
   const longer = await list(app, ACME, { email: ADA, window: 31 });
   assert.ok(entries.length < longer.length);
 });

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { DEFAULT_WINDOW_DAYS } from '../../routers/schemas/fields.ts';
 import { DAY_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, ADA, appSuite, EDSGER, GRACE, ROOT } from '../support/test-app.ts';
@@ -6,7 +7,7 @@ import { CHURN, collectPages, FLEET, SALES } from '../support/usage.ts';
 
 const usage = appSuite('reading usage');
 
-usage('lists the last 30 days of an app by default, newest first', async ({ app }) => {
+usage('lists the days of the default window of an app, newest first', async ({ app }) => {
   const times = async (window?: number) =>
     (await collectPages(await app.as(ACME).usage.listByApp({ app_id: SALES, window }))).map((row) =>
       row.timestamp.getTime(),
@@ -18,8 +19,8 @@ usage('lists the last 30 days of an app by default, newest first', async ({ app 
     standard,
     standard.toSorted((a, b) => b - a),
   );
-  assert.ok(standard.every((time) => time > oldest(30)));
-  assert.equal(standard, await times(30));
+  assert.ok(standard.every((time) => time > oldest(DEFAULT_WINDOW_DAYS)));
+  assert.equal(standard, await times(DEFAULT_WINDOW_DAYS));
   assert.ok((await times(1)).length > 0 && (await times(1)).length < standard.length);
   assert.ok((await times(3650)).some((time) => time < oldest(118)));
 });

@@ -8,7 +8,7 @@ import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { findJsonProblem } from '../../lib/json-value.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { canAllOf, MEMBER, rolesIn } from '../access/permissions.ts';
+import { can } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
 import { type Audit, type AuditEvent, type Changes, isEmpty } from '../audit/audit.ts';
 import { setPassword } from '../auth/credentials.ts';
@@ -339,10 +339,9 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   const isMember = clientIds.includes(clientId);
   const isShared = clientIds.some((id) => id !== clientId);
   const owner = isShared ? membership : user;
-  const hasRole = !canAllOf(MEMBER, rolesIn(roles, clientId));
   // A new member of another client must not bring the data of that client.
   const known = isShared && !isMember ? {} : (membership.extra ?? user.extra);
-  const details = hasRole ? {} : applyInvited(owner, known, invitation);
+  const details = can(roles, 'view', clientId) ? {} : applyInvited(owner, known, invitation);
   // What is set on the account counts in its only client.
   if (!isShared && details.extra) membership.extra = null;
   if (!isShared && details.is_demo_user) membership.isDemoUser = null;

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely';
-import { invitationExpiry } from '../../../entities/invitation.ts';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { newInvitationKeys } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, Problem } from '../../lib/problems.ts';
@@ -8,6 +7,7 @@ import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
+import { invitationDaysOf, readInvitationDays } from '../mail/mail-context.ts';
 import { domainOf } from '../sso/domains.ts';
 import { findReservedDomains, requireUnreserved, reservedAddress } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -62,7 +62,7 @@ export const invite = async (
     const written = await writeInvitations(tx, checked, {
       inviterId: actor.id,
       now,
-      expiresAt: invitationExpiry(now, invitationDays),
+      invitationDays,
     });
     const events = written.map(({ id, isNew, email, client, initial_apps: apps, groups }): AuditEvent => {
       const details = { id, apps, ...namedGroups(groups) };
@@ -111,7 +111,8 @@ export const renewInvitation = async (
   if (operationId && (await isMailed(tx, operationId, { invitation_id: id }))) return;
   await requireUnreserved(tx, actor, invitation.email, 'email');
   const now = clock.now();
-  if (!invitation.renew(now, invitationDays)) throw new Problem('invitation-closed');
+  const days = await readInvitationDays(tx, invitation.client.id, invitationDays);
+  if (!invitation.renew(now, days)) throw new Problem('invitation-closed');
   await tx.flush();
   const { email, client } = invitation;
   const [rejected] = await enqueueInvitationMails(tx, [{ id, client: client.id, email }], now, operationId);
@@ -239,7 +240,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
   };
 };
 
-type Writing = { inviterId: number; now: Date; expiresAt: Date };
+type Writing = { inviterId: number; now: Date; invitationDays: number };
 
 /**
  * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order
@@ -336,7 +337,7 @@ const upsert = async (
   tx: Em,
   items: readonly CheckedInvitation[],
   asked: Asked,
-  { inviterId, now, expiresAt }: Writing,
+  { inviterId, now, invitationDays }: Writing,
 ) => {
   const apps = items.map(({ initial_apps }) => initial_apps);
   const groups = items.map(({ groups: ids = [] }) => ids);
@@ -345,9 +346,10 @@ const upsert = async (
     written as (
       insert into invitations (client_id, email, first_name, last_name, key, extra, is_demo_user, inviter_id, date_invited, expires_at,
         apps_expire_at)
-      select client, email, coalesce(first_name, ''), coalesce(last_name, ''), key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
-        ${inviterId}::int, ${now}::timestamptz, ${expiresAt}::timestamptz, apps_expire_at
-      from asked order by client, email collate "C"
+      select asked.client, email, coalesce(first_name, ''), coalesce(last_name, ''), key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
+        ${inviterId}::int, ${now}::timestamptz,
+        ${now}::timestamptz + make_interval(days => ${invitationDaysOf({ invitationDays })}), apps_expire_at
+      from asked join clients client on client.id = asked.client order by asked.client, email collate "C"
       on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
       returning id, key, client_id, email
     ),

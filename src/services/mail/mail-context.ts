@@ -38,7 +38,19 @@ const passwordLinkExpiry = (setupDays: number): RawBuilder<Date> =>
 export type MailOptions = { now: Date; invitationDays: number };
 
 /** SQL over the alias `client`: how many days its invitations are valid. */
-export const invitationDaysOf = (options: MailOptions) => sql<number>`${options.invitationDays}::int`;
+export const invitationDaysOf = (options: Pick<MailOptions, 'invitationDays'>) =>
+  sql<number>`${options.invitationDays}::int`;
+
+/** How many days the invitations of a client are valid. */
+export const readInvitationDays = async (
+  em: Em,
+  clientId: number,
+  invitationDays: number,
+): Promise<number> => {
+  const client = kysely(em).selectFrom('clients as client').where('client.id', '=', clientId);
+  const days = client.select(invitationDaysOf({ invitationDays }).as('days'));
+  return (await days.executeTakeFirstOrThrow()).days;
+};
 
 /**
  * `queued`: not attempted yet. `retrying`: an attempt failed, another follows. `sent`: accepted by the mail server.

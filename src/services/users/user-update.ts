@@ -43,6 +43,8 @@ const PROFILE_FIELDS = ['first_name', 'last_name', 'extra', 'is_demo_user'] as c
 export const RECORDED_FIELDS: readonly string[] = ['first_name', 'last_name', 'is_demo_user'];
 
 type ProfileField = (typeof PROFILE_FIELDS)[number];
+/** What callers may send. */
+export type ChangedField = ProfileField | 'is_active' | 'apps';
 
 export type UserChanges = AppChanges & { [K in ProfileField | 'is_active']?: UserDetail[K] | undefined } & {
   /** Of an undo, which does not reactivate the memberships with the account. */
