@@ -20,6 +20,7 @@ import { prefetchPeople } from './people/people-query.ts';
 import { personSearch } from './person/person-search.ts';
 import { prefetchPerson } from './person/prefetch-person.ts';
 import { reportOf, type UsageFilter, usageFilter } from './usage/usage-filter.ts';
+import { deliveriesFilter, webhooksFilter } from './webhooks/webhook-search.ts';
 
 const isViewer = (): boolean => {
   const session = queryClient.getQueryData(trpc.sessions.current.queryKey());
@@ -154,6 +155,18 @@ const screens = [
     getParentRoute: () => root,
     path: '/mails/$id',
     component: lazyScreen(() => import('./mails/mail-screen.tsx'), 'MailScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/webhooks',
+    validateSearch: webhooksFilter,
+    component: lazyScreen(() => import('./webhooks/webhooks-screen.tsx'), 'WebhooksScreen'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/webhooks/$id',
+    validateSearch: deliveriesFilter,
+    component: lazyScreen(() => import('./webhooks/webhook-screen.tsx'), 'WebhookScreen'),
   }),
   createRoute({
     getParentRoute: () => root,

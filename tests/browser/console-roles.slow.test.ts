@@ -32,6 +32,7 @@ const addUser = async (app: TestApp, kind: string, held: Roles): Promise<string>
 const parametersOf = async (app: TestApp): Promise<Record<string, string | number>> => {
   const [email = ''] = await invite(app, 1);
   const { id } = await mailTo(app, email);
+  const webhook = await app.as(ACME).webhooks.create({ url: 'https://hooks.acme.test/', client: 1 });
   const group = await app.as(ACME).groups.create({ id: 1, name: `Team of ${email}` });
   return {
     '/people/$email': ADA,
@@ -41,8 +42,12 @@ const parametersOf = async (app: TestApp): Promise<Record<string, string | numbe
     '/clients/$id': 1,
     '/groups/$client/$group': `1/${group.id}`,
     '/mails/$id': id,
+    '/webhooks/$id': webhook.id,
   };
 };
+
+/** Those of screens: what listens to events is the same on each. */
+const isCall = (address: string): boolean => /\/trpc\/(?!events\.)/.test(address);
 
 /** Watches the requests of a page. */
 const watch = (page: Page) => {
@@ -52,10 +57,10 @@ const watch = (page: Page) => {
   page.on('request', (request) => {
     const { origin, protocol, pathname } = new URL(request.url());
     if (protocol.startsWith('http') && origin !== 'http://localhost:8000') foreign.push(request.url());
-    if (pathname.startsWith('/trpc/')) calls.push(pathname);
+    if (isCall(request.url())) calls.push(pathname);
   });
   page.on('response', (response) => {
-    if (response.url().includes('/trpc/')) responses.push(response);
+    if (isCall(response.url())) responses.push(response);
   });
   return {
     foreign,

@@ -9,6 +9,7 @@ import { StatusText } from '../components/status-text.tsx';
 import { administers } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import { SignInTab } from '../sso/sign-in-tab.tsx';
+import { WebhooksTab } from '../webhooks/webhooks-tab.tsx';
 import { ClientAdmins } from './client-admins.tsx';
 import { ClientClosing } from './client-closing.tsx';
 import { ClientGate } from './client-gate.tsx';
@@ -26,7 +27,6 @@ export const ClientScreen = () => {
   const navigate = route.useNavigate();
   const { roles } = useSession();
   const { tab: asked = 'texts' } = route.useSearch();
-  const tab = asked === 'close' && !roles.is_superuser ? 'texts' : asked;
   const props = { client, isReadOnly: !administers(roles, id) };
   const tabs: ScreenTab<Tab>[] = [
     { value: 'texts', label: 'General', panel: <ClientTexts {...props} />, isKept: true },
@@ -41,6 +41,8 @@ export const ClientScreen = () => {
       panel: <ClientGate id={id} isReadOnly={props.isReadOnly} />,
     },
   ];
+  if (!props.isReadOnly)
+    tabs.push({ value: 'webhooks', label: 'Webhooks', panel: <WebhooksTab client={id} /> });
   const close: ScreenTab<Tab> = {
     ...{ value: 'close', label: 'Close or remove' },
     panel: (
@@ -50,6 +52,8 @@ export const ClientScreen = () => {
       </>
     ),
   };
+  if (roles.is_superuser) tabs.push(close);
+  const tab = tabs.find(({ value }) => value === asked)?.value ?? 'texts';
   return (
     <>
       <ScreenHeader
@@ -88,7 +92,7 @@ export const ClientScreen = () => {
         key={id}
         label="About this client"
         value={tab}
-        tabs={roles.is_superuser ? [...tabs, close] : tabs}
+        tabs={tabs}
         onShow={(value) =>
           void navigate({ search: clientSearch({ tab: value }), replace: true, resetScroll: false })
         }

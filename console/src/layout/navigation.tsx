@@ -15,6 +15,7 @@ import {
   IconUserPlus,
   IconUsers,
   IconUsersGroup,
+  IconWebhook,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -40,6 +41,7 @@ const ICONS: Record<Entry['to'], Icon> = {
   '/audit': IconHistory,
   '/clients': IconBuilding,
   '/mails': IconMail,
+  '/webhooks': IconWebhook,
   '/keys': IconKey,
   '/account': IconUserCircle,
 };

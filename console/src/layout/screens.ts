@@ -25,6 +25,7 @@ const NAVIGATION = [
   { to: '/audit', section: 'Insight', label: 'Audit trail', isFor: canReadAudit, clients: 'some' },
   { to: '/clients', section: 'Settings', label: 'Clients', isFor: canView },
   { to: '/mails', section: 'Settings', label: 'Mails', isFor: canView, clients: 'some' },
+  { to: '/webhooks', section: 'Settings', label: 'Webhooks', isFor: canAdminister, clients: 'some' },
   { to: '/keys', section: 'Settings', label: 'Signing keys', isFor: isSuperuser },
   { to: '/account', section: 'Settings', label: 'Account', isFor: everyone },
 ] as const satisfies (Screen & { section: string })[];
@@ -38,6 +39,7 @@ const DETAILS = [
   { to: '/clients/$id', label: 'Client', isFor: canView },
   { to: '/groups/$client/$group', label: 'Group', isFor: canView },
   { to: '/mails/$id', label: 'Mail', isFor: canView },
+  { to: '/webhooks/$id', label: 'Webhook', isFor: canAdminister },
 ] as const satisfies Screen[];
 
 export const SCREENS = [...NAVIGATION, ...DETAILS];

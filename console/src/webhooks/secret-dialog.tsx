@@ -1,0 +1,42 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { timeText } from '../components/date-text.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { SecretField } from '../components/secret-field.tsx';
+import { DocsLink } from './webhook-list.tsx';
+
+type Props = {
+  /** None: closed. */
+  secret: string | undefined;
+  /** Of a new secret: how long the one before signs, too. */
+  previousUntil?: Date | undefined;
+  onClose: () => void;
+};
+
+/** Shows a secret once. */
+export const SecretDialog = ({ secret, previousUntil, onClose }: Props) => (
+  <Dialog
+    isOpen={secret !== undefined}
+    onClose={onClose}
+    title={previousUntil ? 'The new secret' : 'The secret of the webhook'}
+    size="lg"
+    isSticky
+  >
+    {secret !== undefined && (
+      <Stack>
+        <Alert color="orange" variant="light">
+          Copy the secret now. It is not shown again.
+        </Alert>
+        <SecretField label="Secret" value={secret} />
+        <Text size="sm">
+          Your receiver checks with it that events come from here. See <DocsLink />.
+          {previousUntil && ` Until ${timeText(previousUntil)}, the secret before is valid, too.`}
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Done
+          </Button>
+        </Group>
+      </Stack>
+    )}
+  </Dialog>
+);

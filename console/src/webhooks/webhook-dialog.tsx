@@ -1,0 +1,206 @@
+import {
+  Button,
+  Group,
+  MultiSelect,
+  type OptionsFilter,
+  Radio,
+  Select,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { fieldErrors } from '@steward/client';
+import { useMutation } from '@tanstack/react-query';
+import { type Outputs, steward } from '../api.ts';
+import { useClients } from '../components/client-select.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { joined } from '../components/form-fields.ts';
+import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { administers } from '../layout/roles.ts';
+import { useSession } from '../layout/use-session.ts';
+import type { EventType } from '../live/what-changes.ts';
+import { EVENT_TYPES, TYPE_CHOICES, wordsOf } from './event-words.ts';
+import { useWebhookRefresh } from './use-webhook-changes.ts';
+import type { Webhook } from './webhook-state.tsx';
+
+export type CreatedWebhook = Outputs['webhooks']['create'];
+
+/** Instead of the id of a client. */
+const INSTALLATION = 'installation';
+
+type Values = {
+  client: string;
+  url: string;
+  description: string;
+  hears: 'all' | 'some';
+  types: EventType[];
+};
+
+const valuesOf = (webhook: Webhook | undefined, client: string): Values => {
+  // Types that this console does not know are not offered, and so not kept either.
+  const types = EVENT_TYPES.filter((type) => webhook?.types.includes(type));
+  const { url = '', description = '' } = webhook ?? {};
+  return { client, url, description, hears: types.length === 0 ? 'all' : 'some', types };
+};
+
+const fieldsOf = ({ url, description, hears, types }: Values) => ({
+  url,
+  description,
+  types: hears === 'all' ? [] : types,
+});
+
+type FormProps = {
+  /** None for a new one. */
+  webhook?: Webhook;
+  /** Of a new one. Undefined: to be chosen. */
+  client?: number | undefined;
+  onClose: () => void;
+  onCreated?: (created: CreatedWebhook) => void;
+};
+
+/** Creates or edits a webhook. */
+export const WebhookDialog = ({ isOpen, ...props }: FormProps & { isOpen: boolean }) => (
+  <Dialog
+    isOpen={isOpen}
+    onClose={props.onClose}
+    title={props.webhook ? 'Edit webhook' : 'New webhook'}
+    size="lg"
+    isSticky
+  >
+    {isOpen && <WebhookForm {...props} />}
+  </Dialog>
+);
+
+const WebhookForm = ({ webhook, client, onClose, onCreated }: FormProps) => {
+  const owners = useOwners();
+  const hasChoice = webhook === undefined && client === undefined && owners.length > 1;
+  const refresh = useWebhookRefresh();
+  const form = useForm<Values>({
+    initialValues: valuesOf(webhook, client === undefined ? (owners[0]?.value ?? '') : String(client)),
+    validate: {
+      types: (types, { hears }) => (hears === 'some' && types.length === 0 ? 'Choose at least one.' : null),
+    },
+  });
+  const { onError, prompt } = usePasswordConfirmation();
+  const save = useMutation({
+    mutationFn: async (values: Values): Promise<CreatedWebhook | null> => {
+      const fields = fieldsOf(values);
+      if (webhook) {
+        await steward.api.webhooks.update.mutate({ id: webhook.id, ...fields });
+        return null;
+      }
+      const owner = values.client === INSTALLATION ? null : Number(values.client);
+      return steward.api.webhooks.create.mutate({ ...fields, client: owner });
+    },
+    onSuccess: (created) => {
+      refresh(created ? 'Webhook created.' : 'Webhook changed.');
+      onClose();
+      if (created) onCreated?.(created);
+    },
+    onError: (error, values) => {
+      form.setErrors(joined(fieldErrors(error)));
+      onError(error, () => save.mutate(values));
+    },
+  });
+  const { client: refusal, ...errors } = joined(fieldErrors(save.error));
+  return (
+    <>
+      <form onSubmit={form.onSubmit((values) => save.mutate(values))}>
+        <Stack>
+          {hasChoice && (
+            <Select label="Events of" allowDeselect={false} data={owners} {...form.getInputProps('client')} />
+          )}
+          {!hasChoice && refusal !== undefined && (
+            <Text size="sm" role="alert" c="var(--mantine-color-error)">
+              {refusal}
+            </Text>
+          )}
+          <TextInput
+            label="URL"
+            description="Where events are sent, by POST."
+            placeholder="https://hooks.example.com/steward"
+            required
+            maxLength={2048}
+            data-autofocus
+            {...form.getInputProps('url')}
+          />
+          <TextInput
+            label="Description"
+            description="What receives them, for those who read the list."
+            maxLength={200}
+            {...form.getInputProps('description')}
+          />
+          <Radio.Group label="Events" {...form.getInputProps('hears')}>
+            <Group mt={4}>
+              <Radio value="all" label="All events" />
+              <Radio value="some" label="Only some types" />
+            </Group>
+          </Radio.Group>
+          {form.getValues().hears === 'some' && <TypesInput {...form.getInputProps('types')} />}
+          {refusal === undefined && Object.keys(errors).length === 0 && (
+            <ProblemAlert error={withoutConfirmation(save.error)} />
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending}>
+              {webhook ? 'Save' : 'Create'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+      {prompt}
+    </>
+  );
+};
+
+/** Whose events a webhook of the user can send. */
+const useOwners = () => {
+  const { roles } = useSession();
+  const clients = useClients().filter(({ id }) => administers(roles, id));
+  return [
+    ...(roles.is_superuser ? [{ value: INSTALLATION, label: 'The whole installation' }] : []),
+    ...clients.map(({ id, name }) => ({ value: String(id), label: name })),
+  ];
+};
+
+type TypesProps = { value?: EventType[]; onChange?: (types: EventType[]) => void; error?: unknown };
+
+/** Finds types by their names and by what they say. */
+const TypesInput = ({ value = [], onChange, error }: TypesProps) => (
+  <MultiSelect
+    label="Types"
+    placeholder={value.length === 0 ? 'Search, such as deactivated' : undefined}
+    data={TYPE_CHOICES}
+    value={value}
+    onChange={(chosen) => onChange?.(EVENT_TYPES.filter((type) => chosen.includes(type)))}
+    error={error as string | undefined} // of the form
+    searchable
+    hidePickedOptions
+    maxDropdownHeight={220}
+    nothingFoundMessage="Nothing matches."
+    filter={filterTypes}
+    renderOption={({ option }) => (
+      <div>
+        <Text size="sm">{wordsOf(option.value)}</Text>
+        <Text size="xs" c="dimmed">
+          {option.value}
+        </Text>
+      </div>
+    )}
+  />
+);
+
+const filterTypes: OptionsFilter<EventType> = ({ options, search }) => {
+  const words = search.trim().toLowerCase().split(/\s+/);
+  const isMatch = ({ value }: { value: EventType }): boolean => {
+    const text = `${value} ${wordsOf(value)}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  return options.map((option) =>
+    'group' in option ? { ...option, items: option.items.filter(isMatch) } : option,
+  );
+};

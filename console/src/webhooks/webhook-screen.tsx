@@ -1,0 +1,180 @@
+import { Button, Group, Menu } from '@mantine/core';
+import { useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { trpc } from '../api.ts';
+import { useClientName } from '../components/client-select.tsx';
+import { ConfirmModal } from '../components/confirm-modal.tsx';
+import { dateOf } from '../components/date-text.tsx';
+import { Notice } from '../components/notice.tsx';
+import { ProblemAlert } from '../components/problem-alert.tsx';
+import { ScreenHeader } from '../components/screen-header.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { typesText, wordsOf } from './event-words.ts';
+import { ReplayDialog } from './replay-dialog.tsx';
+import { SecretDialog } from './secret-dialog.tsx';
+import { TestResult } from './test-result.tsx';
+import { useWebhookChanges } from './use-webhook-changes.ts';
+import { WebhookDialog } from './webhook-dialog.tsx';
+import classes from './webhook-screen.module.css';
+import { problemOf, type Webhook, WebhookState } from './webhook-state.tsx';
+
+const route = getRouteApi('/webhooks/$id');
+
+type Opened = 'edit' | 'replay' | 'rotate' | 'deactivate' | 'remove' | null;
+
+/** A webhook: whether its events arrive, and what was sent. */
+export const WebhookScreen = () => {
+  const id = Number(route.useParams().id);
+  const webhook = useSuspenseQuery(trpc.webhooks.get.queryOptions({ id })).data;
+  const [opened, setOpened] = useState<Opened>(null);
+  const changes = useWebhookChanges(webhook);
+  const { test, rotate } = changes;
+  const problem = problemOf(webhook);
+  const close = (): void => setOpened(null);
+  return (
+    <>
+      <ScreenHeader
+        title={new URL(webhook.url).host}
+        lead={
+          <Group component="span" gap="sm">
+            <span className="break-words">{webhook.url}</span>
+            <WebhookState webhook={webhook} />
+          </Group>
+        }
+        procedures={['webhooks.get', 'webhooks.deliveries']}
+        actions={
+          <>
+            <Button variant="default" loading={test.isPending} onClick={() => test.mutate({ id })}>
+              Send a test
+            </Button>
+            <Button variant="default" onClick={() => setOpened('edit')}>
+              Edit
+            </Button>
+          </>
+        }
+        menu={<Items webhook={webhook} onOpen={setOpened} onActivate={() => changes.setActive(true)} />}
+      />
+      <ProblemAlert error={changes.error} />
+      {problem !== null && (
+        <Notice>
+          <Group justify="space-between" wrap="nowrap">
+            {problem}
+            {!webhook.is_active && (
+              <Button flex="none" loading={changes.isUpdating} onClick={() => changes.setActive(true)}>
+                Activate
+              </Button>
+            )}
+          </Group>
+        </Notice>
+      )}
+      <Facts webhook={webhook} />
+      <TestResult result={test.data} onClose={test.reset} />
+      <Deliveries webhook={webhook} />
+      {changes.prompt}
+      <WebhookDialog webhook={webhook} isOpen={opened === 'edit'} onClose={close} />
+      <ReplayDialog webhook={webhook} isOpen={opened === 'replay'} onClose={close} />
+      <SecretDialog
+        secret={rotate.data?.secret}
+        previousUntil={rotate.data?.previous_until}
+        onClose={rotate.reset}
+      />
+      <Questions {...{ opened, close }} changes={changes} id={id} />
+    </>
+  );
+};
+
+type ItemsProps = { webhook: Webhook; onOpen: (opened: Opened) => void; onActivate: () => void };
+
+const Items = ({ webhook: { url, is_active: isActive, client }, onOpen, onActivate }: ItemsProps) => (
+  <>
+    <Menu.Item onClick={() => onOpen('replay')}>Replay events…</Menu.Item>
+    <Menu.Item onClick={() => onOpen('rotate')}>Replace the secret…</Menu.Item>
+    {isActive ? (
+      <Menu.Item onClick={() => onOpen('deactivate')}>Deactivate…</Menu.Item>
+    ) : (
+      <Menu.Item onClick={onActivate}>Activate</Menu.Item>
+    )}
+    <Menu.Item
+      renderRoot={(item) => (
+        <Link
+          {...item}
+          to="/audit"
+          search={{ target: new URL(url).host, ...(client !== null && { client }) }}
+        />
+      )}
+    >
+      History
+    </Menu.Item>
+    <Menu.Item color="red" onClick={() => onOpen('remove')}>
+      Remove…
+    </Menu.Item>
+  </>
+);
+
+type QuestionsProps = {
+  opened: Opened;
+  close: () => void;
+  changes: ReturnType<typeof useWebhookChanges>;
+  id: number;
+};
+
+const Questions = ({ opened, close, changes, id }: QuestionsProps) => (
+  <>
+    <ConfirmModal
+      isOpen={opened === 'rotate'}
+      title="Replace the secret?"
+      action="Replace"
+      onConfirm={() => changes.rotate.mutate({ id })}
+      onClose={close}
+    >
+      Events are signed with the new secret at once, and for 24 hours also with the present one.
+    </ConfirmModal>
+    <ConfirmModal
+      isOpen={opened === 'deactivate'}
+      title="Deactivate the webhook?"
+      action="Deactivate"
+      onConfirm={() => changes.setActive(false)}
+      onClose={close}
+    >
+      It hears no events until it is activated, and what waits to be delivered is given up. Both can be
+      replayed later.
+    </ConfirmModal>
+    <ConfirmModal
+      isOpen={opened === 'remove'}
+      title="Remove the webhook?"
+      action="Remove"
+      isDanger
+      onConfirm={changes.remove}
+      onClose={close}
+    >
+      Events are sent there no more, and the list of its deliveries is deleted.
+    </ConfirmModal>
+  </>
+);
+
+const Facts = ({ webhook }: { webhook: Webhook }) => {
+  const nameOfClient = useClientName();
+  const { client, types, description, created_at: createdAt, created_by: createdBy } = webhook;
+  const facts: [term: string, value: ReactNode][] = [
+    ['Events of', nameOfClient(client) || 'The whole installation'],
+    [
+      'Events',
+      <span key="events" title={types.map(wordsOf).join(', ')}>
+        {types.length > 1 && types.length <= 3 ? types.join(', ') : typesText(types)}
+      </span>,
+    ],
+    ['Created', `${dateOf(createdAt)}${createdBy === null ? '' : ` by ${createdBy}`}`],
+  ];
+  if (description !== '') facts.unshift(['Description', description]);
+  return (
+    <dl className={classes.facts}>
+      {facts.map(([term, value]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+};
