@@ -6,28 +6,16 @@ import { adminProcedure, router, viewerProcedure } from './trpc.ts';
 const route = routesOf('Clients');
 
 const RemindersOutput = Output('Reminders', {
-  /** Days before a grant of an app ends at which its person is told. Null: never, as for all of these days. */
-  access_days: z
-    .int()
-    .nullable()
-    .meta({ examples: [7] }),
+  /** Days before a grant of an app ends at which its person is told. 0: never, as for all of these days. */
+  access_days: z.int().meta({ examples: [7] }),
   /** Whether the admins are told of the same grants, in one mail a day. */
   access_admins: z.boolean(),
   /** Days before an invitation expires at which the invitee is reminded, once. */
-  invitation_days: z
-    .int()
-    .nullable()
-    .meta({ examples: [3] }),
+  invitation_days: z.int().meta({ examples: [3] }),
   /** Days without a login and without use of its apps after which a member is warned. */
-  inactive_days: z
-    .int()
-    .nullable()
-    .meta({ examples: [180] }),
+  inactive_days: z.int().meta({ examples: [180] }),
   /** Days after the warning after which the membership is suspended, if it was not used since. */
-  suspend_days: z
-    .int()
-    .nullable()
-    .meta({ examples: [30] }),
+  suspend_days: z.int().meta({ examples: [30] }),
   /** Whether the admins get a digest on Mondays. */
   weekly_digest: z.boolean(),
 });
@@ -68,6 +56,11 @@ const ReminderSection = z
   })
   .meta({ id: 'ReminderSection' });
 
+const COUNTED_OF_DIGEST = [
+  ...(['new_people', 'left_people', 'ending_grants'] as const),
+  ...(['waiting_invitations', 'bounced_invitations', 'waiting_requests'] as const),
+];
+
 const RemindersPreviewOutput = Output('RemindersPreview', {
   access: ReminderSection,
   access_admins: ReminderSection,
@@ -78,8 +71,7 @@ const RemindersPreviewOutput = Output('RemindersPreview', {
   weekly_digest: ReminderSection,
   /** What a digest of the last seven days says. */
   digest: Output('Digest', {
-    ...integers(['new_people', 'left_people', 'ending_grants', 'waiting_invitations', 'bounced_invitations']),
-    ...integers(['waiting_requests']),
+    ...integers(COUNTED_OF_DIGEST),
     used_apps: z.array(z.object({ label: z.string(), actions: z.int() })),
     unused_apps: z.array(z.string()),
   }),
@@ -102,9 +94,11 @@ export const remindersRouter = router({
     resourceQuery: 'reminders.get',
     example: { access_days: 7, invitation_days: 3 },
   })
-    .input(z.object({ id: IdKey, ...Changes }))
+    .input(z.object({ id: IdKey, ...Changes, expected: RemindersOutput.partial().optional() }))
     .output(RemindersOutput)
-    .mutation(({ ctx, input: { id, ...changes } }) => ctx.services.reminders.update(ctx.actor, id, changes)),
+    .mutation(({ ctx, input: { id, expected, ...changes } }) =>
+      ctx.services.reminders.update(ctx.actor, id, changes, expected),
+    ),
 
   preview: route(adminProcedure, 'GET', '/jb/clients/{id}/reminders/preview/', {
     summary: 'Preview what a client would remind of',

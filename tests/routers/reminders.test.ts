@@ -87,6 +87,15 @@ settings('fails with an ETag of other settings', async ({ app }) => {
   assert.is((await change(8)).statusCode, 412);
 });
 
+settings('fails with other settings than those that were expected', async ({ app }) => {
+  await update(app, { access_days: 7 });
+  await rejectsWith(update(app, { access_days: 9, expected: { access_days: 0 } }), 'precondition-failed');
+  const { access_days, inactive_days } = await update(app, {
+    ...{ inactive_days: 90, expected: { inactive_days: 0 } },
+  });
+  assert.equal([access_days, inactive_days], [7, 90]);
+});
+
 const preview = appSuite('reminders.preview');
 
 preview.before.each(({ app }) => forgetReminders(app));

@@ -17,6 +17,7 @@ import { ClientRemoval } from './client-removal.tsx';
 import { clientSearch, type Tab } from './client-search.ts';
 import { ClientTexts } from './client-texts.tsx';
 import { PasswordPolicy } from './password-policy.tsx';
+import { Reminders } from './reminders.tsx';
 
 const route = getRouteApi('/clients/$id');
 
@@ -34,6 +35,10 @@ export const ClientScreen = () => {
     {
       ...{ value: 'sign-in', label: 'Sign-in', isKept: true },
       panel: <SignInTab client={id} isReadOnly={props.isReadOnly} />,
+    },
+    {
+      ...{ value: 'reminders', label: 'Reminders', isKept: true },
+      panel: <Reminders {...props} isShown={asked === 'reminders'} />,
     },
     { value: 'admins', label: 'Admins', panel: <ClientAdmins client={client} /> },
     {

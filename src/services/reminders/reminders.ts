@@ -7,7 +7,7 @@ import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { isEmpty } from '../audit/audit.ts';
 import { lockClient, readManagedClient } from '../clients/clients.ts';
-import { editEntity } from '../edits.ts';
+import { editEntity, requireExpected } from '../edits.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { dueGrants, dueInvitations, dueSuspensions, isReportDue, isWarningDue } from './reminder-rules.ts';
 import { type DigestFacts, digestFacts, hasNews, mondayOf } from './weekly-digest.ts';
@@ -37,11 +37,12 @@ export const createReminders = ({ em, clock, audit, invitationDays }: UnitOfWork
   /**
    * Turning something on sends nothing at once: the next run does, within an hour. Other days of inactivity begin again: those who were warned
    * before are warned once more before they are suspended.
-   * @throws Problem `not-found`, `forbidden`, `invalid-input` on `invitation_days`
+   * @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `invitation_days`
    */
-  update: (actor: Actor, id: number, changes: Changes): Promise<Settings> =>
+  update: (actor: Actor, id: number, changes: Changes, expected?: Changes): Promise<Settings> =>
     em.transactional(async (tx) => {
       const { client } = await lockClient(tx, actor, id);
+      if (expected) requireExpected(await readSettings(tx, actor, id), expected);
       requireBeforeExpiry(changes, invitationDays);
       const reminders = await findOrCreate(tx, id);
       const hadDigest = reminders.weeklyDigest;
