@@ -165,6 +165,7 @@ export const ssoRouter = router({
     ),
 
   test: route(adminProcedure, 'POST', '/jb/clients/{id}/sso/{connection_id}/test/', {
+    handlesIdempotency: true,
     summary: 'Test a connection',
     hasSecrets: true,
     description:
@@ -242,6 +243,7 @@ export const domainsRouter = router({
   verify: route(adminProcedure, 'POST', '/jb/clients/{id}/domains/{domain_id}/verify/', {
     summary: 'Verify a domain',
     description: 'Looks for the TXT record now. It is looked for once a day afterwards.',
+    handlesIdempotency: true,
     problems: ['reauthentication-required', 'dns-unavailable'],
   })
     .input(ByDomain)

@@ -9,7 +9,10 @@ import type { ConfirmBeforeCommit, Context, Precondition } from '../context.ts';
 export type GuardMeta = {
   /** The query that returns the resource which the mutation changes or creates. */
   resourceQuery?: keyof Services['resourceLocks'];
-  /** The service handles the idempotency key, because it must not start inside a transaction. */
+  /**
+   * It must not start inside a transaction, for example because it waits for another server. Either its service handles the idempotency key, or
+   * repeats change nothing.
+   */
   handlesIdempotency?: boolean;
   /** The response has secrets, such as recovery codes, and is not stored for an idempotency key. */
   isShownOnce?: boolean;

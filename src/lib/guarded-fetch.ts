@@ -77,6 +77,10 @@ export const createGuardedFetch =
         .end(text);
     }).catch(rethrow);
     const status = response.statusCode ?? 0;
+    if (status < 200 || status > 599) {
+      response.destroy();
+      throw new FetchError(`The status of the response is ${status}.`);
+    }
     const content = await readBody(response, maxBytes, truncates).catch(rethrow);
     return new Response(NULL_BODY_STATUSES.has(status) ? null : content, {
       status,
@@ -113,14 +117,14 @@ const readBody = async (
 export const isPublic = (address: string): boolean => {
   const parsed = ipaddr.process(address);
   if (parsed.toString() === AZURE_PLATFORM) return false;
-  // `ipaddr.js` takes the deprecated IPv4-compatible addresses, such as `::7f00:1`, for public ones.
-  return parsed.range() === 'unicast' && !(parsed.kind() === 'ipv6' && parsed.match(IPV4_COMPATIBLE));
+  // `ipaddr.js` takes all others for public ones, such as the IPv4-compatible `::7f00:1`.
+  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(PUBLIC_IPV6));
 };
 
 /** A public address that each machine of Azure reaches without a route: its platform answers there. */
 const AZURE_PLATFORM = '168.63.129.16';
 
-const IPV4_COMPATIBLE = ipaddr.parseCIDR('::/96');
+const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3');
 
 const privateAddress = (host: string): FetchError => new FetchError(`${host} is in a private network.`);
 

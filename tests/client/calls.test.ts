@@ -5,7 +5,7 @@ import { restEndpoints } from '../../src/http/rest/endpoints.ts';
 import { createRecordedFetch } from '../support/http-clients.ts';
 import { rejectsAs } from '../support/rejects.ts';
 import { ACME, ADA, addressOf, appSuite, GRACE, type TestApp } from '../support/test-app.ts';
-import { SALES } from '../support/usage.ts';
+import { fillPages, SALES } from '../support/usage.ts';
 
 const calls = appSuite('client calls');
 
@@ -71,6 +71,7 @@ calls('do not fail because another call of their batch fails', async ({ app }) =
 
 calls('stream paged responses', async ({ app }) => {
   const { steward } = await clientOf(app);
+  await fillPages(app, SALES);
   const pages = await Array.fromAsync(
     await steward.api.usage.listByApp.query({ app_id: SALES, window: 120 }),
   );

@@ -46,6 +46,8 @@ for (const [address, expected] of [
   ['fc00::1', false],
   ['::ffff:10.0.0.1', false],
   ['::7f00:1', false],
+  ['200::1', false],
+  ['4000::1', false],
   ['::ffff:93.184.215.14', true],
   ['64:ff9b::a00:1', false],
   ['2002:a00:1::1', false],

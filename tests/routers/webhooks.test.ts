@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { countUnreadableWebhooks } from '../../src/services/webhooks/webhooks.ts';
@@ -93,10 +94,10 @@ webhooks('are tested one at a time by a client, in no transaction', async ({ app
   const receiver = await startReceiver();
   const { id } = await app.as(ACME).webhooks.create({ url: receiver.url, client: 1 });
   receiver.answer = async () => {
+    await pause(500);
     const { rows } = await sql`
-      select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`.execute(
-      app.db(),
-    );
+      select from pg_stat_activity where datname = current_database() and state = 'idle in transaction'
+        and xact_start < clock_timestamp() - interval '400 ms'`.execute(app.db());
     return rows.length === 0 ? 204 : 500;
   };
   const test = () =>

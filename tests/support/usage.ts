@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { DAY_MS } from '../../src/lib/clock.ts';
-import type { UsageEntryInput } from '../../src/services/usage/usage-writes.ts';
+import { type UsageEntryInput, writeUsage } from '../../src/services/usage/usage-writes.ts';
 import type { TestApp } from './test-app.ts';
 import { NOON } from './time.ts';
 
@@ -24,6 +24,15 @@ export const logEntry = (
   extra: JSON.stringify(stack === null ? {} : { stack }),
   occurredAt: new Date(NOON.getTime() - daysAgo * DAY_MS),
 });
+
+/** More entries of an app than one page has. */
+export const fillPages = (app: TestApp, appId: string) =>
+  writeUsage(
+    app.orm.em.fork(),
+    appId,
+    Array.from({ length: 1_500 }, (_, n) => logEntry(n % 100)),
+    app.clock.now(),
+  );
 
 /** All items of a streamed list. */
 export const collectPages = async <T>(pages: AsyncIterable<T[]>): Promise<T[]> =>

@@ -4,7 +4,8 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { invalid } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
-import { publishEvents } from '../events/event-rows.ts';
+import { publishEvents, readerOf } from '../events/event-rows.ts';
+import { visibleEvents } from '../events/events.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { enqueueDeliveries, isWaiting } from './fan-out.ts';
 import { type Attempt, UNREADABLE } from './standard-webhooks.ts';
@@ -52,6 +53,9 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
       { event, from }: ReplayInput,
     ): Promise<{ queued: number }> => {
       await publishEvents(em);
+      const ids = await idsToReplay(em, await readWebhook(em, actor, webhookId), { event, from });
+      if (ids.length > MAX_REPLAYED)
+        throw invalid({ from: [`More than ${MAX_REPLAYED} events since then. Choose a later time.`] });
       return em.transactional(async (tx) => {
         const webhook = await readWebhook(tx, actor, webhookId);
         const field = event === undefined ? 'from' : 'event';
@@ -63,17 +67,8 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
           .where('id', '=', webhookId)
           .forUpdate()
           .execute();
-        const isWanted =
-          event === undefined
-            ? sql`audit_entries.occurred_at >= ${from}::timestamptz`
-            : sql`events.id = ${event}::bigint`;
-        const queued = await enqueueDeliveries(tx, isWanted, {
-          ...{ webhookId, now: clock.now() },
-          // One more shows that there are too many, without enqueueing all while events wait to be published.
-          limit: MAX_REPLAYED + 1,
-        });
-        if (queued > MAX_REPLAYED)
-          throw invalid({ from: [`More than ${MAX_REPLAYED} events since then. Choose a later time.`] });
+        const isWanted = sql`events.id = any(${ids}::bigint[])`;
+        const queued = await enqueueDeliveries(tx, isWanted, { webhookId, now: clock.now() });
         if (queued === 0 && event !== undefined)
           throw invalid({ event: ['The webhook does not hear this event, or it waits already.'] });
         await audit.record(tx, [
@@ -112,6 +107,18 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
       );
     },
   };
+};
+
+/** Before the webhook is locked, because publishing waits for the lock. Up to one more than may be replayed. */
+const idsToReplay = async (
+  em: Em,
+  { client, types }: Pick<WebhookRow, 'client' | 'types'>,
+  { event, from }: ReplayInput,
+): Promise<number[]> => {
+  const place = event === undefined ? { from, limit: MAX_REPLAYED + 1 } : { cursor: event - 1, limit: 1 };
+  const filter = { types: types.length > 0 ? types : undefined, ...place };
+  const rows = await visibleEvents(em, readerOf(client), filter).execute();
+  return rows.map(({ id }) => id).filter((id) => event === undefined || id === event);
 };
 
 const statusOf = sql<DeliveryStatus>`case

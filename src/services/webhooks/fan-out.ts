@@ -12,8 +12,7 @@ export const isHeardBy = condition`(w.client_id is null or ${auditEntryOf(sql`ar
 
 const TYPES = AUDIT_ACTIONS.map(eventTypeOf);
 
-/** `limit`: of its events. */
-type Replay = { webhookId: number; now: Date; limit: number };
+type Replay = { webhookId: number; now: Date };
 
 /**
  * Enqueues events for the active webhooks that hear them, in the transaction that publishes these. The first of each subject is due, unless
@@ -37,8 +36,7 @@ export const enqueueDeliveries = async (
       from events join audit_entries on audit_entries.id = events.entry_id
         join unnest(${AUDIT_ACTIONS}::text[], ${TYPES}::text[]) as known (name, type) on known.name = action
         cross join listening w
-      where ${isWanted} and (w.types = '{}' or known.type = any(w.types)) and ${isHeardBy}
-      ${replay ? firstOf(replay) : sql``}),
+      where ${isWanted} and (w.types = '{}' or known.type = any(w.types)) and ${isHeardBy}),
     waiting as (
       select webhook_id, subject from (select distinct webhook_id, subject from heard) s
       cross join lateral (
@@ -55,9 +53,3 @@ export const enqueueDeliveries = async (
     where not ${isWaiting()}`.execute(kysely(tx));
   return Number(numAffectedRows ?? 0);
 };
-
-/** The first events of a replay that do not wait already. */
-const firstOf = ({ limit }: Replay) => sql`
-  and not exists (select from webhook_deliveries d
-    where d.webhook_id = w.id and d.event_id = events.id and ${isWaiting()})
-  order by events.id limit ${limit}::int`;
