@@ -30,7 +30,7 @@ type Recipient = { email: string; first_name: string; last_name: string; at: Dat
 type Section = { count: number; people: Recipient[] };
 
 /** What clients remind their people and admins of. */
-export const createReminders = ({ em, clock, audit, invitationDays }: UnitOfWork) => ({
+export const createReminders = ({ em, clock, audit, invitationDays, keyedMutex }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<Settings> => readSettings(em, actor, id),
 
@@ -65,32 +65,35 @@ export const createReminders = ({ em, clock, audit, invitationDays }: UnitOfWork
   preview: async (actor: Actor, id: number, changes: Changes, limit: number) => {
     await readManagedClient(em, actor, id);
     requireBeforeExpiry(changes, invitationDays);
-    const now = clock.now();
-    const settings = await considered(em, actor, id, changes, now);
-    const read = (due: RawBuilder<unknown>, at: string) => readSection(em, due, at, limit);
-    const r = sql`${settings} r`;
-    const grants = sql`(select email, first_name, last_name, min(expires_at) as expires_at,
+    // It reads all members: several at once would hold the connections that others need.
+    return keyedMutex(`preview of the reminders of ${id}`, async () => {
+      const now = clock.now();
+      const settings = await considered(em, actor, id, changes, now);
+      const read = (due: RawBuilder<unknown>, at: string) => readSection(em, due, at, limit);
+      const r = sql`${settings} r`;
+      const grants = sql`(select email, first_name, last_name, min(expires_at) as expires_at,
       array_agg(label order by expires_at, label) as apps
       from (${dueGrants(settings, now)}) due group by user_id, email, first_name, last_name)`;
-    const warnings = sql`(select users.email, users.first_name, users.last_name, users.last_login
+      const warnings = sql`(select users.email, users.first_name, users.last_name, users.last_login
       from ${r} join clients c on c.id = r.client_id and c.is_open join memberships m on m.client_id = r.client_id
         join users on users.id = m.user_id where ${isWarningDue(now)})`;
-    const admins = (
-      isDue: RawBuilder<unknown>,
-    ) => sql`(select u.email, u.first_name, u.last_name, null::timestamptz as no_time
+      const admins = (
+        isDue: RawBuilder<unknown>,
+      ) => sql`(select u.email, u.first_name, u.last_name, null::timestamptz as no_time
       from ${r} join clients c on c.id = r.client_id and c.is_open
         join memberships m on m.client_id = r.client_id and m.is_admin and m.is_active_member
         join users u on u.id = m.user_id and u.is_active where ${isDue})`;
-    const digest = await readDigest(em, id, now);
-    return {
-      access: await read(grants, 'expires_at'),
-      access_admins: await read(admins(isReportDue(now)), 'no_time'),
-      invitations: await read(sql`(${dueInvitations(settings, now)})`, 'expires_at'),
-      inactive: await read(warnings, 'last_login'),
-      suspended: await read(sql`(${dueSuspensions(settings, now)})`, 'inactivity_warned_at'),
-      weekly_digest: await read(admins(sql`r.weekly_digest and ${digest.hasNews}`), 'no_time'),
-      digest: digest.facts,
-    };
+      const digest = await readDigest(em, id, now);
+      return {
+        access: await read(grants, 'expires_at'),
+        access_admins: await read(admins(isReportDue(now)), 'no_time'),
+        invitations: await read(sql`(${dueInvitations(settings, now)})`, 'expires_at'),
+        inactive: await read(warnings, 'last_login'),
+        suspended: await read(sql`(${dueSuspensions(settings, now)})`, 'inactivity_warned_at'),
+        weekly_digest: await read(admins(sql`r.weekly_digest and ${digest.hasNews}`), 'no_time'),
+        digest: digest.facts,
+      };
+    });
   },
 });
 
