@@ -64,6 +64,7 @@ permissions(
     await openConsole(page, `/console/people/${email}`, GRACE);
     await waitForHeading(page, 'Bo');
     await page.getByText('You can change their apps, and their membership under Clients.').waitFor();
+    await page.getByRole('button', { name: 'Grant an app' }).waitFor();
     await waitForData(page);
     assert.equal(await page.getByRole('button', { name: CHANGES }).allInnerTexts(), ['', 'Grant an app']);
     await page.getByRole('tab', { name: 'Profile' }).click();
