@@ -155,7 +155,7 @@ killed(`lose no event of ${CHANGES_PER_SECOND} changes a second, nor their order
   const ids = new Set(deliveries.map(({ id }) => id));
   const repeated = deliveries.length - ids.size;
   console.log(
-    `${acknowledged} acknowledged changes, ${events.length} events, ${repeated} repeated deliveries`,
+    `\n# ${acknowledged} acknowledged changes, ${events.length} events, ${repeated} repeated deliveries`,
   );
 
   assert.ok(acknowledged > (ROUNDS * ROUND_MS * CHANGES_PER_SECOND) / 4_000, `${acknowledged} changes`);
