@@ -75,7 +75,7 @@ type Following = {
   signal: AbortSignal;
 };
 
-/** Resolves when the stream has ended, for whatever reason. */
+/** Resolves when the stream has ended, for any reason. */
 const followStream = ({ cursor, onStarted, onEvents, signal }: Following): Promise<void> =>
   new Promise((resolve) => {
     const heard = new Map<string, Heard>();

@@ -24,7 +24,7 @@ type Options = {
  *     data        |--connect--send--still open?--half-close--server closes: all was read--|
  *
  * the server must close a connection of its own for each batch. TCP resets a connection that is closed while something is unread. And a
- * second connection must last until the server had time to write: it breaks if the server is killed or restarted meanwhile.
+ * second connection must last until the server had time to write: it breaks if the server is killed or restarted before that.
  */
 export const createSyslogSink = (options: Options): EventSink => {
   const { server, tls, baseUrl, refusalMs = REFUSAL_MS, settleMs = SETTLE_MS } = options;
