@@ -39,7 +39,7 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
     form.setFieldValue(field, isOn ? form.getInitialValues()[field] || DAYS[field].usual : 0);
   const turnInactivity = (isOn: boolean): void => {
     turn('inactive_days', isOn);
-    // Nobody is suspended without a warning. Turned on again, it brings no suspension that was not stored.
+    // No one is suspended without a warning. Turned on again, it brings no suspension that was not stored.
     form.setFieldValue('suspend_days', isOn ? form.getInitialValues().suspend_days : 0);
   };
   const daysOf = (field: DaysField, label: string) => (

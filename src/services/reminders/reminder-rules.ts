@@ -55,7 +55,7 @@ export const isReportDue = (now: Date) => condition`(r.access_admins and r.acces
     and e.expires_at >= coalesce(r.access_told_until, '-infinity') and e.expires_at < ${horizonOf(now, sql`r.access_days`)}))`;
 
 /**
- * SQL: the invitations of which the invitees are due to be reminded. Those whose mail never arrived are not: somebody has to look at the
+ * SQL: the invitations of which the invitees are due to be reminded. Those whose mail never arrived are not: someone has to look at the
  * address first.
  */
 export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql<{
