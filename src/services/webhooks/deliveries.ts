@@ -91,20 +91,19 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
         .executeTakeFirstOrThrow();
       const secret = webhookSecrets.open(webhookId, sealed);
       if (secret === null) return UNREADABLE;
-      await em.transactional((tx) =>
-        audit.record(tx, [
-          { action: 'webhook.test', ...eventOf(actor, webhook), details: { id: webhookId } },
-        ]),
-      );
-      const at = clock.now();
-      const data = { webhook: webhookId };
-      const message = {
-        ...{ id: `evt_test_${randomUUID()}`, url: webhook.url, secrets: [secret], at },
-        body: JSON.stringify({ type: 'webhook.test', timestamp: at, data }),
-      };
-      return keyedMutex(`webhook tests of ${webhook.client}`, () =>
-        sendMessage(message, AbortSignal.timeout(TEST_TIMEOUT_MS)),
-      );
+      return keyedMutex(`webhook tests of ${webhook.client}`, async () => {
+        const details = { id: webhookId };
+        await em.transactional((tx) =>
+          audit.record(tx, [{ action: 'webhook.test', ...eventOf(actor, webhook), details }]),
+        );
+        const at = clock.now();
+        const data = { webhook: webhookId };
+        const message = {
+          ...{ id: `evt_test_${randomUUID()}`, url: webhook.url, secrets: [secret], at },
+          body: JSON.stringify({ type: 'webhook.test', timestamp: at, data }),
+        };
+        return sendMessage(message, AbortSignal.timeout(TEST_TIMEOUT_MS));
+      });
     },
   };
 };
