@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Page, Response } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { KINDS, type Roles } from '../../console/src/layout/roles.ts';
 import { kindsOf, SCREENS } from '../../console/src/layout/screens.ts';
@@ -53,24 +53,34 @@ const isCall = (address: string): boolean => /\/trpc\/(?!events\.)/.test(address
 const watch = (page: Page) => {
   const foreign: string[] = [];
   let calls: string[] = [];
-  let responses: Response[] = [];
+  let answered: Request[] = [];
+  let waiting = 0;
   page.on('request', (request) => {
     const { origin, protocol, pathname } = new URL(request.url());
     if (protocol.startsWith('http') && origin !== 'http://localhost:8000') foreign.push(request.url());
-    if (isCall(request.url())) calls.push(pathname);
+    if (!isCall(request.url())) return;
+    calls.push(pathname);
+    waiting += 1;
   });
-  page.on('response', (response) => {
-    if (isCall(response.url())) responses.push(response);
+  page.on('requestfinished', (request) => {
+    if (!isCall(request.url())) return;
+    answered.push(request);
+    waiting -= 1;
+  });
+  // The console aborts what a newer call replaces.
+  page.on('requestfailed', (request) => {
+    if (isCall(request.url())) waiting -= 1;
   });
   return {
     foreign,
-    /** The calls since the last time, after all of them have succeeded. */
+    /** The calls since the last time, after each was answered without an error, or aborted. */
     takeCalls: async (): Promise<string[]> => {
-      await until('all calls are answered', () => responses.length === calls.length);
-      const [taken, answers] = [calls, responses];
-      [calls, responses] = [[], []];
+      await until('no call waits for its answer', () => waiting === 0);
+      const [taken, done] = [calls, answered];
+      [calls, answered] = [[], []];
       // The status of a batch does not show whether one of its calls was refused.
-      for (const answer of answers) assert.not.match(await answer.text(), /"error":\{/, answer.url());
+      for (const request of done)
+        assert.not.match((await (await request.response())?.text()) ?? '', /"error":\{/, request.url());
       return taken;
     },
   };
