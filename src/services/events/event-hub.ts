@@ -141,28 +141,12 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
     return { rows, actor };
   };
 
-  /** The events of a listener after its cursor, until its signal is aborted. @throws that of `confirm`, or an AbortError on `close` */
-  async function* follow({ list, signal, ...listening }: Listening): AsyncGenerator<HeardEvent> {
-    let alarm = Promise.withResolvers<void>();
-    const wake = () => alarm.resolve();
-    const listener: Listener = {
-      ...listening,
-      actor: null,
-      sees: () => false,
-      waiting: null,
-      end: null,
-      wake,
-    };
-    const leave = () => endListener(listener, null);
-    signal?.addEventListener('abort', leave);
-    listeners.add(listener);
-    startReading();
-    if (signal?.aborted) leave();
-    if (closing.signal.aborted) endListener(listener, closing.signal.reason);
+  async function* read(listener: Listener, list: Listening['list'], from: number | undefined) {
     try {
-      let cursor: number = listening.cursor ?? (await publishedUpTo(em));
+      let cursor: number = from ?? (await publishedUpTo(em));
       while (!listener.end) {
-        alarm = Promise.withResolvers();
+        const changed = Promise.withResolvers<void>();
+        listener.wake = changed.resolve;
         const { actor, waiting } = listener;
         const next: Shown =
           actor && waiting ? { rows: waiting, actor } : await catchUp(listener, list, cursor);
@@ -175,21 +159,46 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
           yield { row: redactFor(next.actor, row), actor: next.actor };
         }
         const isWaiting = listener.waiting ? listener.waiting.length === 0 : isAll && position === null;
-        if (isWaiting && !listener.end) await alarm.promise;
+        if (isWaiting && !listener.end) await changed.promise;
       }
       if (listener.end.cause !== null) throw listener.end.cause;
     } finally {
       listeners.delete(listener);
-      signal?.removeEventListener('abort', leave);
     }
   }
 
+  const requireRoom = (userId: number): void => {
+    const count = [...listeners].filter((listener) => listener.userId === userId).length;
+    if (count >= MAX_STREAMS_OF_USER) throw new Problem('throttled', TOO_MANY);
+  };
+
   return {
-    follow,
-    /** @throws Problem `throttled` if the user has too many streams */
-    requireRoom: (userId: number): void => {
-      const count = [...listeners].filter((listener) => listener.userId === userId).length;
-      if (count >= MAX_STREAMS_OF_USER) throw new Problem('throttled', TOO_MANY);
+    /**
+     * The events of a listener after its cursor, until its signal is aborted. The listener joins at once, so that streams that are opened
+     * together are counted.
+     * @throws Problem `throttled` if the user has too many streams. The generator throws that of `confirm`, or an AbortError on `close`.
+     */
+    follow: ({ list, cursor, signal, ...listening }: Listening): AsyncGenerator<HeardEvent> => {
+      requireRoom(listening.userId);
+      const listener: Listener = {
+        ...listening,
+        actor: null,
+        sees: () => false,
+        waiting: null,
+        end: null,
+        wake: () => {},
+      };
+      const leave = () => {
+        endListener(listener, null);
+        // Also if no event was ever asked for.
+        listeners.delete(listener);
+      };
+      listeners.add(listener);
+      signal?.addEventListener('abort', leave, { once: true });
+      if (signal?.aborted) leave();
+      if (closing.signal.aborted) endListener(listener, closing.signal.reason);
+      startReading();
+      return read(listener, list, cursor);
     },
     /** Ends all streams: their listeners continue at another instance, or after the restart. */
     close: async (): Promise<void> => {

@@ -43,7 +43,6 @@ export const createEvents = ({ em, eventHub }: Deps) => ({
    * @throws Problem `throttled`
    */
   follow: (filter: StreamFilter, { actor: caller, confirm, signal }: Caller): AsyncGenerator<HeardEvent> => {
-    eventHub.requireRoom(caller.id);
     const { client } = filter;
     const actions = filter.types && new Set<string>(actionsOf(filter.types));
     const isWanted = ({ action, client_ids }: EventRow): boolean =>
