@@ -28,7 +28,13 @@ import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
 import { createScheduler } from './server/scheduler.ts';
-import { createAudit, EVENT_CHANNEL, NO_ORIGIN, type Origin } from './services/audit/audit.ts';
+import {
+  createAudit,
+  EVENT_CHANNEL,
+  NO_ORIGIN,
+  type Origin,
+  WEBHOOK_CHANNEL,
+} from './services/audit/audit.ts';
 import { createAuthentication } from './services/auth/authentication.ts';
 import { enqueuePolicyReminders } from './services/auth/factor-notices.ts';
 import { createSignedLinks } from './services/auth/signed-links.ts';
@@ -364,7 +370,7 @@ const createWebhookModule = ({ listen, secretKey, orm, clock, logger, sendMessag
   const worker = createWebhookWorker({
     queue,
     send: sendMessage,
-    listen: listen(EVENT_CHANNEL, 'Events are delivered to webhooks by polling, every 5 s.'),
+    listen: listen(WEBHOOK_CHANNEL, 'Events are delivered to webhooks by polling, every 5 s.'),
     clock,
     logger,
   });

@@ -42,8 +42,10 @@ export const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
   'user.revoke-sessions',
 ];
 
-/** Notified by each transaction that records an entry. */
+/** Notified by each transaction that records an entry. Listen only while someone waits for events: each change wakes the listener. */
 export const EVENT_CHANNEL = 'events';
+/** Notified with it while there is an active webhook. */
+export const WEBHOOK_CHANNEL = 'webhooks';
 
 const MAX_TEXT_LENGTH = 200;
 
@@ -118,7 +120,8 @@ export const createAudit = (
             clients int[], details json)
       returning id),
       queued as (insert into unpublished_events (entry_id) select id from recorded)
-      select pg_notify(${EVENT_CHANNEL}, '')`.execute(kysely(tx));
+      select pg_notify(${EVENT_CHANNEL}, ''), case when exists (select from webhooks where is_active)
+        then pg_notify(${WEBHOOK_CHANNEL}, '') end`.execute(kysely(tx));
   },
   withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),
 });
