@@ -8,7 +8,10 @@ import { openUnlimitedSession } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { UnfinishedRestore } from '../../src/db/database-errors.ts';
 import { migrateDatabase } from '../../src/db/migrate.ts';
+import { createAudit, NO_ORIGIN } from '../../src/services/audit/audit.ts';
 import { resumeErasures } from '../../src/services/data-rights/erasure-work.ts';
+import { publishEvents } from '../../src/services/events/event-rows.ts';
+import { createSinkQueue } from '../../src/services/sinks/sink-queue.ts';
 import { emptyDatabase, KEY, NOW, querying, restore, write } from '../support/backups.ts';
 import { makeScratchFolder } from '../support/files.ts';
 import { createFolderPackageStore } from '../support/package-stores.ts';
@@ -30,6 +33,19 @@ backups.after(async ({ demo, folder }) => {
   await demo.drop();
   await folder[Symbol.asyncDispose]();
 });
+
+const clock = { now: () => NOW };
+
+/** @returns the ids of the events */
+const recordEvents = async ({ connection }: TestDatabase, targets: readonly string[]): Promise<number[]> => {
+  const orm = await openDatabase(connection);
+  const events = targets.map((target) => ({ action: 'login.session' as const, actor: null, target }));
+  await orm.em.fork().transactional((tx) => createAudit(NO_ORIGIN, clock).record(tx, events));
+  while (await publishEvents(orm.em.fork()));
+  await orm.close(true);
+  const newest = `select id::int from events order by id desc limit ${targets.length}`;
+  return (await querying<{ id: number }>(connection, newest)).map(({ id }) => id).reverse();
+};
 
 const COUNTS = `select (select count(*)::int from users) as users, (select count(*)::int from usage_entries) as entries,
   (select sum(hashtextextended(u::text, 0)::numeric)::text from users u) as hash`;
@@ -153,6 +169,35 @@ backups(
     await target.drop();
   },
 );
+
+backups('lets a sink continue after the last event that it had received', async ({ demo, folder }) => {
+  const file = folder.join('sinks.tar');
+  const target = await emptyDatabase(demo);
+  const [position = 0, ...waiting] = await recordEvents(demo, ['first', 'second', 'third']);
+  await administer(
+    demo.connection,
+    `insert into event_sinks (name, position, next_attempt_at, served_at)
+      values ('file', ${position}, '${NOW.toISOString()}', '${NOW.toISOString()}')`,
+  );
+  await write(demo.connection, file, folder.path);
+  await recordEvents(demo, ['after the backup']);
+  await restore(file, target.connection);
+  const [later] = await recordEvents(target, ['after the restore']);
+
+  const orm = await openDatabase(target.connection);
+  const { claimed } = await createSinkQueue({ em: orm.em, clock, startsAt: 'oldest' }).claim(['file']);
+  await orm.close(true);
+
+  assert.equal(
+    claimed.flatMap(({ events }) => events.map(({ id, subject }) => [id, subject])),
+    [
+      [waiting[0], 'second'],
+      [waiting[1], 'third'],
+      [later, 'after the restore'],
+    ],
+  );
+  await target.drop();
+});
 
 backups('refuses an empty database', async (context) => {
   const empty = await emptyDatabase(context.demo);
