@@ -6,6 +6,7 @@ import { FlagField } from '../components/flag-field.tsx';
 import { FormButtons } from '../components/form-buttons.tsx';
 import { asText } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
+import { MailNotice } from '../mails/mail-notice.tsx';
 import { RemindersPreview, useRemindersPreview } from './reminders-preview.tsx';
 import type { Client } from './use-client-form.ts';
 import { DAYS, type DaysField, type RemindersOf, useRemindersForm } from './use-reminders-form.ts';
@@ -65,6 +66,7 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
         <Title order={2} size="h3">
           Reminders
         </Title>
+        <MailNotice />
         <Part isOn={values.access_days !== 0}>
           <FlagField
             {...flagOf('access_days')}
