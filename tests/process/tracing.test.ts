@@ -98,7 +98,7 @@ tracing('link the delivery of a mail to the request that caused it', async () =>
     [[TRACE_ID, cause?.spanId]],
   );
   assert.is.not(delivery?.traceId, TRACE_ID);
-  assert.is(parentOf(spans, named(spans, 'SMTP')), 'deliver password-reset');
+  assert.is(parentOf(spans, named(spans, 'send mail')), 'deliver password-reset');
   const logged = logLines(service.output.stdout).find(({ msg }) => msg === 'mail sent');
   assert.is(logged?.trace_id, delivery?.traceId);
 });

@@ -1,7 +1,6 @@
 import { createTransport, type NodemailerError } from 'nodemailer';
 import { isLoopback } from '../../lib/ip-networks.ts';
 import type { DeliveryFailure } from '../../lib/telemetry.ts';
-import { traced } from '../../lib/tracing.ts';
 import { type Delivery, type Mail, type Mailer, type MailerOptions, reasonFrom } from './mailer.ts';
 
 /** `mail` limits a whole attempt: a slow server could extend it indefinitely. */
@@ -44,7 +43,7 @@ export const createSmtpMailer = ({ url, concurrency, timeoutsMs }: SmtpOptions):
     send: async (mail) => {
       try {
         const message = { ...messageOf(mail), signal: AbortSignal.timeout(limits.mail) };
-        await traced({ name: 'SMTP', kind: 'client' }, () => transport.sendMail(message));
+        await transport.sendMail(message);
         return { outcome: 'taken' };
       } catch (error) {
         return deliveryOfFailure(error, server);

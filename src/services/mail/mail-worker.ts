@@ -35,7 +35,11 @@ const queueOf = ({ outbox, mailer, logger }: Deps): Queue<ClaimedMail> => {
 
   const attempt = async (mail: ClaimedMail): Promise<Delivery> => {
     try {
-      return await mailer.send(outbox.write(mail));
+      const written = outbox.write(mail);
+      const span = tracing.start(() => ({ name: 'send mail', kind: 'client' }));
+      const delivery = await mailer.send(written);
+      span?.end({ error: delivery.outcome === 'taken' ? undefined : delivery.cause });
+      return delivery;
     } catch (error) {
       logger.error({ err: error, mail: mail.id }, 'a mail could not be rendered');
       return { outcome: 'failed', cause: 'rendering', reason: 'The mail could not be rendered.' };
