@@ -7,7 +7,7 @@ import type { Connection } from '../config/connection.ts';
 import { openDatabase } from '../db/database.ts';
 import { UnfinishedRestore } from '../db/database-errors.ts';
 import { compareMigrations, readSchemaState } from '../db/migrate.ts';
-import { warnOfLostSettings } from '../db/session-settings.ts';
+import { warnOfLostSettings } from '../db/pool.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
 import { sizePools, withDatabaseHost } from '../server/database-host.ts';
 import { checkDatabaseCertificates } from './certificates.ts';

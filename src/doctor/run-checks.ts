@@ -1,15 +1,16 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { createEventSinks, type EventSink } from '../adapters/event-sinks/event-sink.ts';
 import { openMailer } from '../adapters/mail/mailer.ts';
 import { probePackageStore } from '../adapters/package-store/package-store.ts';
 import { type Config, InvalidSettings, readConfig } from '../config/config.ts';
 import { readSecretFile, SecretFileError } from '../config/secret-file.ts';
 import { Settings } from '../config/settings.ts';
 import { nullIfMissing, reasonOf } from '../lib/errno.ts';
+import { checkExpiry } from './certificates.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPublicUrl } from './check-public-url.ts';
 import { checkSettings } from './check-settings.ts';
-import { checkSinks } from './check-sinks.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 /** Runs all checks at the same time. With invalid settings, nothing else can be checked. */
@@ -145,4 +146,31 @@ const checkPackageStore = async ({ appStore, dataDir }: Config) => {
     `${location} can be read, but not written (${reasonOf(writeError)}).`,
     'Use other credentials for `steward apps publish`; the service itself only reads.',
   );
+};
+
+const SINKS = 'event sinks';
+const SINK_TIMEOUT_MS = 5_000;
+
+const SINK_SETTINGS: Record<EventSink['name'], string> = {
+  file: 'EVENT_FILE',
+  syslog: 'EVENT_SYSLOG_URL',
+  http: 'EVENT_HTTP_URL',
+};
+
+/** Whether each sink could take events. Sends none. */
+const checkSinks = async ({ sinks, baseUrl }: Config): Promise<Finding[]> =>
+  (await Promise.all(createEventSinks(sinks, baseUrl).map(checkSink))).flat();
+
+const checkSink = async (sink: EventSink): Promise<Finding[]> => {
+  const { ok, failure } = findingsOf(SINKS);
+  const setting = SINK_SETTINGS[sink.name];
+  const limit = AbortSignal.timeout(SINK_TIMEOUT_MS);
+  try {
+    const { place, certificate } = await sink.verify(limit);
+    const found = ok(sink.name === 'file' ? `${place} can be written.` : `${place} accepts connections.`);
+    return certificate ? [found, checkExpiry(SINKS, `The certificate of ${place}`, certificate)] : [found];
+  } catch (error) {
+    const reason = limit.aborted ? 'no answer in time' : reasonOf(error);
+    return [failure(`${setting} cannot be used (${reason}).`, 'Events wait until then: see docs/sinks.md.')];
+  }
 };

@@ -6,7 +6,7 @@ import { isDueTooLate } from './mail/outbox-claims.ts';
 import { readSinkLags } from './sinks/sink-queue.ts';
 import { logMonths, monthOf } from './usage/usage-months.ts';
 import { dayOf, isFutureWindow } from './usage/usage-windows.ts';
-import { isWaiting } from './webhooks/fan-out.ts';
+import { isWaiting } from './webhooks/enqueue-deliveries.ts';
 
 /** Of the last good backup, and the failures since; null before the first. */
 const readBackups = async (em: Em, now: Date) => {

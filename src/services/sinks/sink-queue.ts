@@ -2,10 +2,12 @@ import { sql } from 'kysely';
 import type { EventSink } from '../../adapters/event-sinks/event-sink.ts';
 import { type Condition, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, HOUR_MS, latestPossible, MINUTE_MS } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errno.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { redactFor } from '../audit/audit-trail.ts';
 import { contentOf, newestEventId, publishEvents, readerOf } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
-import { backoffOf } from '../outbox/queue-worker.ts';
+import { backoffOf, createQueueWorker, gather, type WorkerOptions } from '../outbox/queue-worker.ts';
 
 /** Longer than a delivery plus clock differences: a batch that is being sent must not be claimed again. */
 const LEASE_MS = MINUTE_MS;
@@ -178,7 +180,7 @@ const lockDue = async (tx: Em, names: readonly SinkName[], now: Date) => {
 const readBatch = async (tx: Em, { position, attempts }: { position: number; attempts: number }) => {
   const limit = Math.max(1, Math.floor(BATCH / 2 ** attempts));
   const rows = visibleEvents(tx, READER, { cursor: position, limit });
-  const size = sql<number>`octet_length(details::text)`;
+  const size = sql`octet_length(details::text)`;
   const sized = kysely(tx)
     .selectFrom(rows.as('event'))
     .selectAll()
@@ -225,4 +227,63 @@ export const readSinkLags = async (em: Em, now: Date) => {
     ...row,
     secondsBehind: oldest ? Math.max(0, now.getTime() - oldest.getTime()) / 1000 : 0,
   }));
+};
+
+/** Shorter than the lease. */
+const LIMIT_MS = 40_000;
+
+type WorkerDeps = WorkerOptions & {
+  queue: SinkQueue;
+  sinks: readonly EventSink[];
+  logger: Pick<Logger, 'info' | 'warn'>;
+};
+
+/** Sends the events of the installation to sinks, batch after batch, and does not continue before one was received. */
+export const createSinkWorker = (deps: WorkerDeps) => {
+  const { queue, sinks, listen, logger } = deps;
+  const closing = new AbortController();
+  const byName = new Map(sinks.map((sink) => [sink.name, sink]));
+  /** A write to a disk that hangs outlasts its lease. */
+  const busy = new Set<SinkName>();
+  const idle = (): SinkName[] => [...byName.keys()].filter((name) => !busy.has(name));
+
+  /** Null: all were received. */
+  const attempt = async ({ name, events }: ClaimedBatch): Promise<string | null> => {
+    const limit = AbortSignal.timeout(LIMIT_MS);
+    try {
+      await byName.get(name)?.write(events, AbortSignal.any([limit, closing.signal]));
+      return null;
+    } catch (error) {
+      return limit.aborted ? 'there was no answer in time' : reasonOf(error);
+    }
+  };
+
+  /** Once for each outage. */
+  const log = ({ name: sink, failing_since }: ClaimedBatch, reason: string | null): void => {
+    if (reason !== null && !failing_since) logger.warn({ sink, reason }, 'a sink takes no events; retrying');
+    if (reason === null && failing_since) logger.info({ sink }, 'the sink takes events again');
+  };
+
+  return createQueueWorker(
+    {
+      name: 'sink',
+      maxInFlight: sinks.length,
+      claim: () => queue.claim(idle()),
+      release: queue.release,
+      msUntilDue: () => queue.msUntilDue(idle()),
+      deliver: async (batch, store) => {
+        busy.add(batch.name);
+        try {
+          const failure = await attempt(batch);
+          if (failure !== null && closing.signal.aborted) return await store(() => queue.release([batch]));
+          log(batch, failure);
+          await store(() => queue.record(batch, failure));
+        } finally {
+          busy.delete(batch.name);
+        }
+      },
+      close: () => closing.abort(),
+    },
+    { ...deps, listen: (onHeard) => listen(gather(onHeard)) },
+  );
 };
