@@ -3,7 +3,8 @@ import { html } from '../../lib/html.ts';
 import { isFault, Problem } from '../../lib/problems.ts';
 import { originOf } from '../../lib/urls.ts';
 import type { Services } from '../../services/index.ts';
-import type { SsoResult, TestedLogin } from '../../services/sso/logins.ts';
+import type { TestedLogin } from '../../services/sso/connection-tests.ts';
+import type { SsoResult } from '../../services/sso/logins.ts';
 import { logFault } from '../middleware/request-logger.ts';
 import {
   attempt,
@@ -63,7 +64,7 @@ export const ssoPages: Pages = {
       const state = formField(context, 'state');
       const code = formField(context, 'code');
       const { value, problem } = await context.submit(() =>
-        context.openServices().ssoLogins.link({
+        context.openServices().accountLinks.link({
           state,
           browser: browser.sso.value,
           password: formField(context, 'password'),
@@ -209,7 +210,7 @@ const sendLink = async (
   state: string,
   problem: Problem | null = null,
 ): Promise<FastifyReply> => {
-  const link = await context.openServices().ssoLogins.readLink(state, context.browser.sso.value);
+  const link = await context.openServices().accountLinks.readLink(state, context.browser.sso.value);
   const { home_location } = await context.getBranding();
   const isCodeWrong = problem?.code === 'invalid-otp';
   return context.sendForm({

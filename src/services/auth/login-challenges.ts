@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { arrayOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
-import { isSecret, newSecret } from '../../lib/ids.ts';
+import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { REQUIRES_SSO } from '../sso/domains.ts';
@@ -64,20 +64,21 @@ export const MINUTES: Record<LoginStep, number> = {
   passkey: ENROLMENT_MINUTES,
 };
 
+/** Whether a challenge has this token and can still be answered. */
+const isOpen = (token: string, now: Date) =>
+  condition`digest = ${tokenDigest(token)} and used_at is null and expires_at > ${now}`;
+
 /**
  * Finds a login that waits for an app to be set up, or a passkey to be added. Counts no attempt.
  * @throws Problem `invalid-challenge`
  */
 export const readEnrolment = async (em: Em, token: string, now: Date) => {
-  if (!isSecret(token)) throw new Problem('invalid-challenge');
   return kysely(em)
     .selectFrom('login_challenges')
     .innerJoin('users', 'users.id', 'login_challenges.user_id')
     .select(['users.id as userId', 'users.email', 'step', 'sealed_secret', 'digest', 'expires_at'])
-    .where('digest', '=', tokenDigest(token))
+    .where(isOpen(token, now))
     .where('step', 'in', ['enrol', 'passkey'])
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', now)
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
 };
 
@@ -87,14 +88,11 @@ export const readEnrolment = async (em: Em, token: string, now: Date) => {
  * @throws Problem `invalid-challenge`
  */
 export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: Date) => {
-  if (!isSecret(token)) throw new Problem('invalid-challenge');
   const taken = await kysely(em)
     .updateTable('login_challenges')
     .set((row) => ({ attempts: row('attempts', '+', 1) }))
-    .where('digest', '=', tokenDigest(token))
+    .where(isOpen(token, now))
     .where('step', '=', step)
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', now)
     .where('attempts', '<', ATTEMPTS[step])
     .returning(['id', 'user_id', 'digest', 'sealed_secret', 'connection_id', 'sid', 'methods'])
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));
@@ -117,7 +115,6 @@ export const takeAttempt = async (em: Em, token: string, step: LoginStep, now: D
  * @throws Problem `invalid-challenge`
  */
 export const findChallengeUser = async (em: Em, token: string, now: Date) => {
-  if (!isSecret(token)) throw new Problem('invalid-challenge');
   return kysely(em)
     .selectFrom('login_challenges')
     .select(({ selectFrom }) => [
@@ -131,9 +128,7 @@ export const findChallengeUser = async (em: Em, token: string, now: Date) => {
           .orderBy('kind'),
       ).as('kinds'),
     ])
-    .where('digest', '=', tokenDigest(token))
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', now)
+    .where(isOpen(token, now))
     .where('attempts', '<', ATTEMPTS.code)
     .where('step', '=', 'code')
     .executeTakeFirstOrThrow(() => new Problem('invalid-challenge'));

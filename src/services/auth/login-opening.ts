@@ -1,6 +1,7 @@
 import { type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
-import type { Outcome } from '../../lib/telemetry.ts';
+import { Problem } from '../../lib/problems.ts';
+import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, type ProviderSession } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
@@ -14,6 +15,20 @@ export type OpenedLogin = { session: string } | { challenge: string; step: Login
 export const outcomeOfLogin = (login: OpenedLogin): Outcome => {
   if ('session' in login) return 'ok';
   return login.step === 'code' ? 'otp-required' : 'second-factor-required';
+};
+
+export const reportLogin = (outcome: Outcome): void => telemetry.login.publish(() => ({ outcome }));
+
+/** Reports how a login has ended. */
+export const reported = async <T>(login: Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
+  try {
+    const result = await login;
+    reportLogin(outcomeOf(result));
+    return result;
+  } catch (error) {
+    reportLogin(error instanceof Problem ? error.code : 'internal-error');
+    throw error;
+  }
 };
 
 type Login = {

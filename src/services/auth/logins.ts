@@ -3,13 +3,12 @@ import { User } from '../../../entities/user.ts';
 import type { Em } from '../../db/kysely.ts';
 import { newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
-import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addToken } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
 import type { FactorProof } from './factor-proofs.ts';
 import { completeChallenge, findChallengeUser, readEnrolment, takeAttempt } from './login-challenges.ts';
-import { createLoginOpening, type OpenedLogin, outcomeOfLogin } from './login-opening.ts';
+import { createLoginOpening, type OpenedLogin, outcomeOfLogin, reported } from './login-opening.ts';
 import { type AuthMethod, addMethods, BY_BOTH, BY_CODE, BY_PASSWORD } from './methods.ts';
 import { addPasskeyAtLogin, readCreationOptions } from './passkey-enrolment.ts';
 import { CopiedPasskey, type KnownPasskey, type PasskeyAnswer } from './passkeys.ts';
@@ -17,6 +16,7 @@ import type { PasswordEntry, VerifiedUser } from './password-verification.ts';
 import { addFirstApp, enrolmentUrl } from './totp-enrolment.ts';
 import { invalidPasskey, type NewCredential } from './webauthn.ts';
 
+/** `entry`: empty for scripts, which send no cookies. */
 type Password = { username: string; password: string; entry: PasswordEntry };
 /** `device`: the device cookie. */
 type LoginBrowser = { userAgent: string; device: string | null };
@@ -44,64 +44,16 @@ const NEEDS_PASSKEY_FOR_TOKEN = {
 
 /** Exchanges passwords, second factors and passkeys for tokens and sessions. */
 export const createLogins = (unit: UnitOfWork) => {
-  const { em, clock, passwordVerification, factorProofs, factorSecrets, passkeys, audit, origin } = unit;
-  const { anonymousLimits, passkeyChallenges } = unit;
+  const { em, clock, factorProofs, factorSecrets, passkeyChallenges } = unit;
   const opening = createLoginOpening(unit);
-
-  const reported = async <T>(login: Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
-    const [attempt] = await Promise.allSettled([login]);
-    telemetry.login.publish(() => ({ outcome: outcomeOfAttempt(attempt, outcomeOf) }));
-    if (attempt.status === 'rejected') throw attempt.reason;
-    return attempt.value;
-  };
-
-  /** @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `throttled`, `overloaded` */
-  const verifyPassword = async ({ username, password, entry }: Password): Promise<VerifiedUser> => {
-    const user = await passwordVerification.verify(username, password, entry);
-    if (user.requiresSso) throw new Problem('sso-required');
-    if (!user.isExpired) return user;
-    const event = { actor: user, target: user.email, clients: user.clientIds };
-    await audit.record(em, [{ action: 'login.expired', ...event }]);
-    throw new Problem('password_expired');
-  };
-
-  /** Runs `work` in a transaction that holds the lock of the user, unless their password was changed since it was verified. */
-  const whileVerified = async <T>(
-    user: VerifiedUser,
-    lock: typeof recordLogin,
-    work: (tx: Em) => Promise<T>,
-  ): Promise<T> => {
-    const done = await em.transactional(async (tx) =>
-      (await lock(tx, user, clock.now())) ? { result: await work(tx) } : null,
-    );
-    return done ? done.result : passwordVerification.failAfterVerification(user);
-  };
 
   return {
     /**
      * Exchanges a password for a new token of 40 hexadecimal characters. A user with a second factor also needs a code of it.
      * @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `otp-required`, `invalid-otp`, `throttled`, `overloaded`
      */
-    createToken: (username: string, password: string, otp: string | undefined): Promise<string> => {
-      const create = async () => {
-        const token = newToken();
-        // Scripts send no cookies.
-        const user = await verifyPassword({ username, password, entry: {} });
-        const step = nextLoginStep(user.factors, BY_PASSWORD, clock.now());
-        if (step !== 'code' || otp === undefined) {
-          requireNoStep(step);
-          await whileVerified(user, recordLogin, (tx) => addLoginToken(unit, tx, user, token, BY_PASSWORD));
-        } else
-          await factorProofs.verify(user, {}, { code: otp }, (consume) =>
-            whileVerified(user, recordLogin, async (tx) => {
-              await consume(tx);
-              await addLoginToken(unit, tx, user, token, BY_BOTH);
-            }),
-          );
-        return token;
-      };
-      return reported(create(), () => 'ok');
-    },
+    createToken: (username: string, password: string, otp: string | undefined): Promise<string> =>
+      reported(logInForToken(unit, { username, password, entry: {} }, otp), () => 'ok'),
 
     /**
      * Exchanges a password for a browser session and returns its secret; of a user with a second factor, or who has to set one up, for a
@@ -117,13 +69,13 @@ export const createLogins = (unit: UnitOfWork) => {
     ): Promise<OpenedLogin> => {
       const { userAgent, device: deviceCookie } = browser;
       const create = async () => {
-        const user = await verifyPassword({ username, password, entry: { deviceCookie } });
+        const user = await verifyPassword(unit, { username, password, entry: { deviceCookie } });
         const step = nextLoginStep(user.factors, BY_PASSWORD, clock.now()) ?? (wantsFactor ? 'enrol' : null);
         return step === null
-          ? whileVerified(user, recordLogin, (tx) =>
+          ? whileVerified(unit, user, recordLogin, (tx) =>
               opening.open(tx, user, { methods: BY_PASSWORD, userAgent }),
             )
-          : whileVerified(user, lockVerified, (tx) => opening.challenge(tx, user, step, BY_PASSWORD));
+          : whileVerified(unit, user, lockVerified, (tx) => opening.challenge(tx, user, step, BY_PASSWORD));
       };
       return reported(create(), outcomeOfLogin);
     },
@@ -155,28 +107,8 @@ export const createLogins = (unit: UnitOfWork) => {
      * expired.
      * @throws Problem `invalid-passkey`, `sso-required`, `throttled`
      */
-    createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<OpenedLogin> => {
-      const create = async () => {
-        await anonymousLimits.checkFailures('passkey', origin.address ?? '');
-        const passkey = await passkeys.find(answer.assertion.id);
-        try {
-          if (!passkey) throw invalidPasskey();
-          const verified = await passkeys.verify(passkey, answer);
-          if (passkey.requiresSso) throw new Problem('sso-required');
-          return await em.transactional(async (tx) => {
-            if (!(await recordLogin(tx, passkey, clock.now()))) throw invalidPasskey();
-            const methods = await passkeys.consume(tx, verified);
-            const details = { passkey: passkey.factor_id };
-            return opening.open(tx, passkey, { methods, userAgent, details });
-          });
-        } catch (error) {
-          if (error instanceof Problem && error.code === 'invalid-passkey')
-            await recordPasskeyFailure(unit, passkey, error);
-          throw error;
-        }
-      };
-      return reported(create(), outcomeOfLogin);
-    },
+    createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<OpenedLogin> =>
+      reported(logInByPasskey(unit, answer, userAgent), outcomeOfLogin),
 
     /**
      * The user whose login waits for the second factor in a browser, and the kinds of factors that they have.
@@ -230,6 +162,49 @@ export const createLogins = (unit: UnitOfWork) => {
   };
 };
 
+/** @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `throttled`, `overloaded` */
+const verifyPassword = async (
+  { em, audit, passwordVerification }: UnitOfWork,
+  { username, password, entry }: Password,
+): Promise<VerifiedUser> => {
+  const user = await passwordVerification.verify(username, password, entry);
+  if (user.requiresSso) throw new Problem('sso-required');
+  if (!user.isExpired) return user;
+  const event = { actor: user, target: user.email, clients: user.clientIds };
+  await audit.record(em, [{ action: 'login.expired', ...event }]);
+  throw new Problem('password_expired');
+};
+
+/** Runs `work` in a transaction that holds the lock of the user, unless their password was changed since it was verified. */
+const whileVerified = async <T>(
+  { em, clock, passwordVerification }: UnitOfWork,
+  user: VerifiedUser,
+  lock: typeof recordLogin,
+  work: (tx: Em) => Promise<T>,
+): Promise<T> => {
+  const done = await em.transactional(async (tx) =>
+    (await lock(tx, user, clock.now())) ? { result: await work(tx) } : null,
+  );
+  return done ? done.result : passwordVerification.failAfterVerification(user);
+};
+
+const logInForToken = async (unit: UnitOfWork, login: Password, otp: string | undefined): Promise<string> => {
+  const token = newToken();
+  const user = await verifyPassword(unit, login);
+  const step = nextLoginStep(user.factors, BY_PASSWORD, unit.clock.now());
+  if (step !== 'code' || otp === undefined) {
+    requireNoStep(step);
+    await whileVerified(unit, user, recordLogin, (tx) => addLoginToken(unit, tx, user, token, BY_PASSWORD));
+  } else
+    await unit.factorProofs.verify(user, {}, { code: otp }, (consume) =>
+      whileVerified(unit, user, recordLogin, async (tx) => {
+        await consume(tx);
+        await addLoginToken(unit, tx, user, token, BY_BOTH);
+      }),
+    );
+  return token;
+};
+
 /** @throws Problem `otp-required`, `second-factor-required` if that is so since the password was verified */
 const addLoginToken = async (
   { clock, origin, audit, staffSecondFactor: staffPolicy }: UnitOfWork,
@@ -245,6 +220,31 @@ const addLoginToken = async (
   requireNoStep(nextLoginStep(state, methods, now));
   const event = { actor: user, target: user.email, clients: user.clientIds };
   await audit.record(tx, [{ action: 'login.token', ...event }]);
+};
+
+const logInByPasskey = async (
+  unit: UnitOfWork,
+  answer: PasskeyAnswer,
+  userAgent: string,
+): Promise<OpenedLogin> => {
+  const { em, clock, origin, passkeys, anonymousLimits } = unit;
+  await anonymousLimits.checkFailures('passkey', origin.address ?? '');
+  const passkey = await passkeys.find(answer.assertion.id);
+  try {
+    if (!passkey) throw invalidPasskey();
+    const verified = await passkeys.verify(passkey, answer);
+    if (passkey.requiresSso) throw new Problem('sso-required');
+    return await em.transactional(async (tx) => {
+      if (!(await recordLogin(tx, passkey, clock.now()))) throw invalidPasskey();
+      const methods = await passkeys.consume(tx, verified);
+      const details = { passkey: passkey.factor_id };
+      return createLoginOpening(unit).open(tx, passkey, { methods, userAgent, details });
+    });
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'invalid-passkey')
+      await recordPasskeyFailure(unit, passkey, error);
+    throw error;
+  }
 };
 
 /** Counts for the network alone: signatures cannot be guessed, and the ids of passkeys are no secrets that should lock accounts. */
@@ -282,14 +282,6 @@ const requireNoStep = (step: LoginStep | null): void => {
   if (step === 'code') throw new Problem('otp-required', NEEDS_CODE_FOR_TOKEN);
   if (step === 'enrol') throw new Problem('second-factor-required', NEEDS_FACTOR_FOR_TOKEN);
   if (step === 'passkey') throw new Problem('second-factor-required', NEEDS_PASSKEY_FOR_TOKEN);
-};
-
-const outcomeOfAttempt = <T>(
-  attempt: PromiseSettledResult<T>,
-  outcomeOf: (result: T) => Outcome,
-): Outcome => {
-  if (attempt.status === 'fulfilled') return outcomeOf(attempt.value);
-  return attempt.reason instanceof Problem ? attempt.reason.code : 'internal-error';
 };
 
 type Locked = Pick<VerifiedUser, 'id' | 'lastPasswordSet'>;

@@ -5,8 +5,12 @@ import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { CodeOwner } from '../auth/factor-proofs.ts';
+import { MINUTES } from '../auth/login-challenges.ts';
+import { createLoginOpening } from '../auth/login-opening.ts';
+import { type AuthMethod, addMethods, byProvider } from '../auth/methods.ts';
 import { acceptWithProvider, lockInvitation } from '../invitations/invitation-acceptance.ts';
 import { enqueueLinkedNotice } from '../mail/enqueue-mails.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { addToGroups } from '../users/group-joining.ts';
 import { closeEvents, closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
@@ -14,6 +18,7 @@ import { addUser } from '../users/user-creation.ts';
 import type { ConnectionRow } from './connections.ts';
 import { SsoFailure } from './failures.ts';
 import { type Decision, decideLogin, type KnownUser, type Stated } from './login-decision.ts';
+import type { ProviderLogin } from './pending-logins.ts';
 
 type Deps = { tx: Em; audit: Audit; now: Date };
 
@@ -209,4 +214,36 @@ const syncGroups = async (
     })),
     ...closeEvents(user, closed),
   ]);
+};
+
+/** How a person has logged in. `hasConfirmed`: here or there, just now. */
+export type Entry = {
+  connection: ConnectionRow;
+  proof: ProviderLogin;
+  hasConfirmed: boolean;
+  userAgent: string;
+};
+
+/** Opens a session of a locked person. `entered`: what they have entered here. */
+export const openSession = async (
+  unit: UnitOfWork,
+  tx: Em,
+  user: CodeOwner,
+  { connection: { id: connectionId, name }, proof, hasConfirmed, userAgent }: Entry,
+  entered: readonly AuthMethod[] = [],
+) => {
+  const now = unit.clock.now();
+  const methods = byProvider(proof.amr);
+  // Without `auth_time`, the person may have logged in there long ago.
+  const authenticatedAt = hasConfirmed ? now : (proof.authTime ?? new Date(0));
+  const login = await createLoginOpening(unit).open(tx, user, {
+    methods: addMethods(methods, entered),
+    userAgent,
+    provider: { connectionId, sid: proof.sid },
+    authenticatedAt: authenticatedAt < now ? authenticatedAt : now,
+    details: { connection: connectionId, name },
+  });
+  return 'session' in login
+    ? ({ kind: 'session', session: login.session } as const)
+    : ({ kind: 'challenge', ...login, minutes: MINUTES[login.step] } as const);
 };
