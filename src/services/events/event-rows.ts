@@ -6,7 +6,7 @@ import { MEMBER } from '../access/permissions.ts';
 import { clientsSeenIn } from '../audit/audit-trail.ts';
 import { type AuditAction, eventTypeOf } from '../audit/event-types.ts';
 import { deleteInBatches } from '../pruning.ts';
-import { enqueueDeliveries } from '../webhooks/fan-out.ts';
+import { enqueueDeliveries } from '../webhooks/enqueue-deliveries.ts';
 
 /** Keeps PostgreSQL from reading entries by any index but that of their ids. */
 export const BY_ID = sql`offset 0`;

@@ -7,7 +7,7 @@ import type { Actor } from '../access/actor.ts';
 import { publishEvents, readerOf } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { enqueueDeliveries, isWaiting } from './fan-out.ts';
+import { enqueueDeliveries, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, UNREADABLE } from './standard-webhooks.ts';
 import { nameOfWebhook, readWebhook, type WebhookRow } from './webhooks.ts';
 

@@ -17,7 +17,7 @@ import { readManagedClient } from '../clients/clients.ts';
 import { publishEvents } from '../events/event-rows.ts';
 import { NEW_MAIL, newMailValues } from '../mail/enqueue-mails.ts';
 import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
-import { isWaiting } from './fan-out.ts';
+import { isWaiting } from './enqueue-deliveries.ts';
 import { createWebhookSecrets, newSecret } from './standard-webhooks.ts';
 
 export { DISABLED_REASONS };
