@@ -103,10 +103,8 @@ const eventsOfClients = (
   { clients, actions, cursor, limit }: Places,
   rows: ReturnType<typeof eventRows>,
 ) => {
-  const places = actions
-    ? sql<{ client_id: number; action: string }>`
-        (select * from unnest(${[...clients]}::int[]) client_id, unnest(${[...actions]}::varchar[]) action)`
-    : sql<{ client_id: number }>`(select unnest(${[...clients]}::int[]) as client_id)`;
+  const places = sql<{ client_id: number }>`
+    (select * from unnest(${[...clients]}::int[]) client_id, unnest(${actions ?? ['any']}::varchar[]) action)`;
   const first = rows
     .innerJoin('event_clients as of', 'of.event_id', 'events.id')
     .where('of.event_id', '>', cursor)

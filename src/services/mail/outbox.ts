@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Invitation } from '../../../entities/invitation.ts';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
-import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
@@ -188,16 +188,20 @@ const lockWithoutLink = async (tx: Em): Promise<Unlinked> => {
   const unlinked = db.selectFrom('outbox_mails').select('id').where(needsLink).orderBy('id').limit(BATCH);
   const found = (await unlinked.execute()).map(({ id }) => id);
   if (found.length === 0) return { ids: [], userIds: [] };
-  const users = await sql<{ id: number }>`
-    select id from users where id in (
+  const users = await db
+    .selectFrom('users')
+    .select('id')
+    .where(condition`id in (
       select user_id from outbox_mails where id = any(${found}::bigint[])
       union
       select person.id from outbox_mails mail join users person on person.email = mail.recipient
-      where mail.id = any(${found}::bigint[]) and mail.kind = 'password-reset')
-    order by id for share`.execute(db);
+      where mail.id = any(${found}::bigint[]) and mail.kind = 'password-reset')`)
+    .orderBy('id')
+    .forShare()
+    .execute();
   const mails = unlinked.where(isAnyOf('id', found, 'bigint'));
   const locked = await mails.forUpdate().skipLocked().execute();
-  return { ids: locked.map(({ id }) => id), userIds: users.rows.map(({ id }) => id) };
+  return { ids: locked.map(({ id }) => id), userIds: users.map(({ id }) => id) };
 };
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { type EndedPart, type GrantTerms, Operation } from '../../../entities/operation.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { notFound, Problem } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
@@ -108,12 +108,20 @@ export const findDone = async (
   operationId: string,
   emails: readonly string[],
 ): Promise<Set<string>> => {
-  const { rows } = await sql<{ email: string }>`
-    select email from users where email = any(${[...emails]}::varchar[]) and ${userVisibleTo(actor)} and id in (
-      select user_id from operation_changes where operation_id = ${operationId})
-    union select recipient from outbox_mails left join users on users.id = outbox_mails.user_id
-      where operation_id = ${operationId} and recipient = any(${[...emails]}::varchar[])
-        and (users.id is null or ${userVisibleTo(actor)})`.execute(kysely(em));
+  const changed = kysely(em)
+    .selectFrom('users')
+    .select('email')
+    .where(isAnyOf('email', emails, 'varchar'))
+    .where(userVisibleTo(actor))
+    .where(condition`id in (select user_id from operation_changes where operation_id = ${operationId})`);
+  const mailed = kysely(em)
+    .selectFrom('outbox_mails')
+    .leftJoin('users', 'users.id', 'outbox_mails.user_id')
+    .select('recipient as email')
+    .where('operation_id', '=', operationId)
+    .where(isAnyOf('recipient', emails, 'varchar'))
+    .where(condition`(users.id is null or ${userVisibleTo(actor)})`);
+  const rows = await changed.union(mailed).execute();
   return new Set(rows.map(({ email }) => email));
 };
 

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { Membership } from '../../../entities/client.ts';
 import { ENDED_KINDS, OperationChange, type UndoneChange } from '../../../entities/operation.ts';
 import type { User } from '../../../entities/user.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Actor } from '../access/actor.ts';
 import { APP_ACCESS } from '../access/visibility.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
@@ -12,7 +12,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { addressKnownTo } from '../users/addresses.ts';
 import { findGrantable } from '../users/app-grants.ts';
 import { leaveGroups, lockGroups } from '../users/group-joining.ts';
-import { type EndedMembership, forgetClients, leaveClient } from '../users/member-access.ts';
+import { forgetClients, leaveClient } from '../users/member-access.ts';
 import { giveBack, groupsAmong } from '../users/offboarding.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from '../users/request-closing.ts';
 import { lockVisibleUser } from '../users/user-locks.ts';
@@ -77,7 +77,7 @@ export const createOperations = (unit: UnitOfWork) => {
       const left = await leaveGroups(joining, actor, user, groups);
       const undoing = { ...unitOfWork, staffSecondFactor, endedAt: change.changedAt };
       const returned = await giveBack({ ...undoing, parts: change.ended ?? [] }, actor, user);
-      const { rows: memberships } = await endMemberships(user, change).execute(kysely(tx));
+      const memberships = await endMemberships(tx, user, change);
       for (const { client_id: clientId } of memberships) await leaveClient(tx, user.id, clientId);
       await forgetClients(tx, memberships, clock.now());
       const closed = await closeObsoleteRequests(tx, requestsOf([user.id], actor), actor.id, clock.now());
@@ -196,11 +196,15 @@ const isAsLeft = async (tx: Em, user: User, change: Change): Promise<boolean> =>
  * Ends the memberships that the operation began, except those that another app needs by now. `joined` has no client whose admin the
  * user has become: `supersedeOperations`.
  */
-const endMemberships = ({ id }: User, { joined }: Change) => sql<EndedMembership & { client_id: number }>`
-  delete from memberships m where m.user_id = ${id} and m.client_id = any(${joined}::int[])
-    and not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
-      where g.user_id = m.user_id and a.client_id = m.client_id)
-  returning m.user_id, m.client_id, m.joined_at`;
+const endMemberships = (tx: Em, { id }: User, { joined }: Change) =>
+  kysely(tx)
+    .deleteFrom('memberships as m')
+    .where('m.user_id', '=', id)
+    .where(isAnyOf('m.client_id', joined, 'int'))
+    .where(condition`not exists (select from ${APP_ACCESS} g join apps a on a.id = g.app_id
+      where g.user_id = m.user_id and a.client_id = m.client_id)`)
+    .returning(['m.user_id', 'm.client_id', 'm.joined_at'])
+    .execute();
 
 const kindOf = (appId: string | null, groupId: number | null) => {
   if (appId !== null) return 'app' as const;

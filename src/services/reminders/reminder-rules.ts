@@ -19,20 +19,8 @@ const WARNING_DAYS = 7;
 export const horizonOf = (now: Date, days: RawBuilder<unknown>): RawBuilder<Date> =>
   sql`(${midnightBefore(now, -1)}::timestamptz + ${days} * interval '24 hours')`;
 
-type EndingGrant = {
-  user_id: number;
-  app_id: string;
-  client_id: number;
-  label: string;
-  email: string;
-  first_name: string;
-  last_name: string;
-  expires_at: Date;
-  reminded_for: Date | null;
-};
-
 /** SQL: a table of the grants whose end takes an app of an open client from an active person. Roles and groups may give the app, too. */
-export const endingGrants = (now: Date) => sql<EndingGrant>`(
+export const endingGrants = (now: Date) => sql`(
   select g.user_id, g.app_id, a.client_id, a.label, u.email, u.first_name, u.last_name, g.expires_at, g.reminded_for
   from app_grants g join apps a on a.id = g.app_id join clients c on c.id = a.client_id
     join users u on u.id = g.user_id join memberships m on m.client_id = a.client_id and m.user_id = g.user_id
@@ -41,7 +29,7 @@ export const endingGrants = (now: Date) => sql<EndingGrant>`(
     and not exists (select from ${GROUP_ACCESS} b where b.user_id = g.user_id and b.app_id = g.app_id))`;
 
 /** SQL: the grants `e` of which their people are due to be told. */
-export const dueGrants = (settings: RawBuilder<unknown>, now: Date) => sql<EndingGrant>`
+export const dueGrants = (settings: RawBuilder<unknown>, now: Date) => sql`
   select e.* from ${endingGrants(now)} e join ${settings} r on r.client_id = e.client_id
   where r.access_days > 0 and e.reminded_for is distinct from e.expires_at
     -- A bound that is the same for all rows, for the index.
@@ -58,14 +46,7 @@ export const isReportDue = (now: Date) => condition`(r.access_admins and r.acces
  * SQL: the invitations of which the invitees are due to be reminded. Those whose mail never arrived are not: someone has to look at the
  * address first.
  */
-export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql<{
-  id: number;
-  client_id: number;
-  email: string;
-  first_name: string;
-  last_name: string;
-  expires_at: Date;
-}>`
+export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql`
   select i.id, i.client_id, i.email, i.first_name, i.last_name, i.expires_at
   from ${settings} r join clients c on c.id = r.client_id and c.is_open join invitations i on i.client_id = r.client_id
   where r.invitation_days > 0 and i.status = 'pending' and i.reminded_at is null and i.email_count > 0 and i.expires_at > ${now}::timestamptz
@@ -111,15 +92,7 @@ export const dueSuspensions = (
   settings: RawBuilder<unknown>,
   now: Date,
   members: RawBuilder<unknown> = sql`memberships`,
-) => sql<{
-  user_id: number;
-  client_id: number;
-  email: string;
-  first_name: string;
-  last_name: string;
-  is_admin: boolean;
-  inactivity_warned_at: Date;
-}>`
+) => sql`
   select m.user_id, m.client_id, users.email, users.first_name, users.last_name, m.is_admin, m.inactivity_warned_at
   from ${settings} r join clients c on c.id = r.client_id and c.is_open join ${members} m on m.client_id = r.client_id
     join users on users.id = m.user_id

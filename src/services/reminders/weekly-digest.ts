@@ -76,12 +76,15 @@ export const hasNews = (facts: RawBuilder<DigestFacts>): RawBuilder<boolean> => 
 /** Mails the digest of last week to the admins of each client that wants it, once a week, from Monday on. */
 export const enqueueDigests = async (em: Em, now: Date, signal?: AbortSignal): Promise<void> => {
   const monday = mondayOf(now);
-  const isDue = sql`r.weekly_digest and c.is_open and (r.digest_for is null or r.digest_for < ${monday}::timestamptz)`;
-  const clients = await sql<{ id: number }>`
-    select c.id from client_reminders r join clients c on c.id = r.client_id where ${isDue} order by c.id`.execute(
-    kysely(em),
-  );
-  for (const { id } of clients.rows) {
+  const isDue = condition`r.weekly_digest and c.is_open and (r.digest_for is null or r.digest_for < ${monday}::timestamptz)`;
+  const clients = await kysely(em)
+    .selectFrom('client_reminders as r')
+    .innerJoin('clients as c', 'c.id', 'r.client_id')
+    .select('c.id')
+    .where(isDue)
+    .orderBy('c.id')
+    .execute();
+  for (const { id } of clients) {
     signal?.throwIfAborted();
     // The row is stamped in the transaction that enqueues: another instance skips it, and finds it stamped afterwards.
     await sql`

@@ -114,8 +114,12 @@ export const createUsageStats = (unit: UnitOfWork) => {
       (await matchingApps(actor, filter, page))
         .select([
           'apps.created_at',
-          sql<string | null>`(select max(d.day)::text from usage_app_days d
-            where d.app_id = apps.id and d.actions > 0)`.as('last_used_day'),
+          ({ selectFrom }) =>
+            selectFrom('usage_app_days as d')
+              .select(({ fn }) => fn.max('d.day').as('day'))
+              .whereRef('d.app_id', '=', 'apps.id')
+              .where('d.actions', '>', 0)
+              .as('last_used_day'),
         ])
         .execute(),
 

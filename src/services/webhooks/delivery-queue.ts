@@ -7,7 +7,7 @@ import { redactFor } from '../audit/audit-trail.ts';
 import { contentOf, eventRows, publishEvents, readerOf } from '../events/event-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
-import { isHeardBy, isWaiting } from './fan-out.ts';
+import { isHeardBy, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, isSuccess } from './standard-webhooks.ts';
 import { disableWebhook, failWaiting } from './webhooks.ts';
 
@@ -173,17 +173,22 @@ const claimedOf = (webhooks: RawBuilder<unknown>, now: Date) => sql`
 
 /** SQL over `w` of `webhooks`: how many more deliveries may be sent at the same time to this one, and to those of its client. */
 const roomOf = (now: Date) => ({
-  own: sql<number>`(case when w.failing_since is null then ${AT_ONCE}::int else 1 end - ${claimedOf(sql`o.id = w.id`, now)})`,
-  ofClient: sql<number>`(${AT_ONCE_BY_CLIENT}::int - ${claimedOf(sql`o.client_id is not distinct from w.client_id`, now)})`,
+  own: sql`(case when w.failing_since is null then ${AT_ONCE}::int else 1 end - ${claimedOf(sql`o.id = w.id`, now)})`,
+  ofClient: sql`(${AT_ONCE_BY_CLIENT}::int - ${claimedOf(sql`o.client_id is not distinct from w.client_id`, now)})`,
 });
 
 /** Locks webhooks with due deliveries, except those that another worker has locked, and reads the next deliveries of each. */
 const readDue = async (tx: Em, now: Date, limit: number) => {
   const isDue = condition`d.next_attempt_at <= ${now}::timestamptz and ${isWaiting()}`;
-  const { rows: webhooks } = await sql<{ id: number }>`
-    select id from webhooks w where is_active and exists (
-      select from webhook_deliveries d where d.webhook_id = w.id and ${isDue})
-    order by id for no key update skip locked`.execute(kysely(tx));
+  const webhooks = await kysely(tx)
+    .selectFrom('webhooks as w')
+    .select('id')
+    .where('is_active', '=', true)
+    .where(condition`exists (select from webhook_deliveries d where d.webhook_id = w.id and ${isDue})`)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute();
   if (webhooks.length === 0) return [];
   const room = roomOf(now);
   const { rows } = await sql<Key>`
