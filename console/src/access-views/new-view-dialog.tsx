@@ -1,10 +1,10 @@
-import { Button, Checkbox, Group, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Group, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { steward, trpc } from '../api.ts';
 import type { App } from '../apps/app-of.ts';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { objectFault } from '../components/json-object.ts';
@@ -92,14 +92,7 @@ export const NewViewDialog = ({ app, isOpen, onClose, onCreated }: Props) => {
             {...form.getInputProps('autorotate', { type: 'checkbox' })}
           />
           {!isFieldError && <ProblemAlert error={withoutConfirmation(create.error)} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending}>
-              Create
-            </Button>
-          </Group>
+          <DialogButtons action="Create" isPending={create.isPending} onClose={onClose} />
         </Stack>
       </form>
       {prompt}

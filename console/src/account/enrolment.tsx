@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { encode } from 'uqr';
 import { type Outputs, steward, trpc } from '../api.ts';
+import { DialogButtons } from '../components/dialog.tsx';
 import { CODE_INPUT, joined } from '../components/form-fields.ts';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
@@ -86,14 +87,12 @@ export const Enrolment = ({ started, onClose }: Props) => {
           onChange={({ currentTarget }) => setCode(currentTarget.value)}
           error={wrong}
         />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={confirm.isPending} disabled={code.trim() === ''}>
-            Confirm
-          </Button>
-        </Group>
+        <DialogButtons
+          action="Confirm"
+          isPending={confirm.isPending}
+          isDisabled={code.trim() === ''}
+          onClose={onClose}
+        />
       </Stack>
       {prompt}
     </form>

@@ -1,9 +1,10 @@
-import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Stack, Text, TextInput } from '@mantine/core';
 import { isProblem } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { type Inputs, steward, trpc } from '../api.ts';
 import { browserName } from '../components/browser-name.ts';
+import { DialogButtons } from '../components/dialog.tsx';
 import { useIdempotencyKeys } from '../components/idempotency-key.ts';
 import { createPasskey, hasPasskeys } from '../components/passkey-browser.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
@@ -47,14 +48,12 @@ export const PasskeyEnrolment = ({ onClose }: { onClose: () => void }) => {
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
         />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={add.isPending} disabled={name.trim() === '' || !hasPasskeys()}>
-            Create
-          </Button>
-        </Group>
+        <DialogButtons
+          action="Create"
+          isPending={add.isPending}
+          isDisabled={name.trim() === '' || !hasPasskeys()}
+          onClose={onClose}
+        />
       </Stack>
       {prompt}
     </form>

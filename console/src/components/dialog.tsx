@@ -56,7 +56,8 @@ type ButtonsProps = {
   action: string;
   /** The label of the button that does not. */
   dismiss?: string | undefined;
-  onAction: () => void;
+  /** Default: it submits the form. */
+  onAction?: (() => void) | undefined;
   onClose: () => void;
   isPending?: boolean;
   isDisabled?: boolean;
@@ -64,7 +65,7 @@ type ButtonsProps = {
   isDanger?: boolean;
 };
 
-/** The buttons of a question. The focus is on the one that changes nothing. */
+/** The buttons of a question, on whose one that changes nothing is the focus, or of a form. */
 export const DialogButtons = ({
   action,
   dismiss = 'Cancel',
@@ -75,10 +76,15 @@ export const DialogButtons = ({
   isDanger = false,
 }: ButtonsProps) => (
   <Group justify="flex-end">
-    <Button variant="default" onClick={onClose} data-autofocus>
+    <Button variant="default" onClick={onClose} {...(onAction && { 'data-autofocus': true })}>
       {dismiss}
     </Button>
-    <Button {...(isDanger && { color: 'red' })} loading={isPending} disabled={isDisabled} onClick={onAction}>
+    <Button
+      {...(onAction ? { onClick: onAction } : { type: 'submit' })}
+      {...(isDanger && { color: 'red' })}
+      loading={isPending}
+      disabled={isDisabled}
+    >
       {action}
     </Button>
   </Group>

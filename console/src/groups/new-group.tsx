@@ -1,11 +1,11 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { trpc } from '../api.ts';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { AppChecklist } from '../people/app-checklist.tsx';
@@ -48,14 +48,7 @@ export const NewGroup = ({ client, onClose }: Props) => {
             value={form.getValues().apps}
             onChange={(apps) => form.setFieldValue('apps', apps)}
           />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending}>
-              Create
-            </Button>
-          </Group>
+          <DialogButtons action="Create" isPending={create.isPending} onClose={onClose} />
         </Stack>
       </form>
     </Dialog>

@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { DateText } from '../components/date-text.tsx';
+import { type Fact, FactList } from '../components/fact-list.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
@@ -110,7 +111,7 @@ const Reason = ({ mail: { status, last_error: reason } }: { mail: Mail }) => {
 
 const Facts = ({ mail }: { mail: Mail }) => {
   const nameOfClient = useClientName();
-  const facts = [
+  const facts: (Fact | null)[] = [
     ['Status', <MailStatus key="status" status={mail.status} />],
     ['From', `${mail.from.name} <${mail.from.address}>`],
     ['Client', nameOfClient(mail.client) || 'None'],
@@ -119,17 +120,8 @@ const Facts = ({ mail }: { mail: Mail }) => {
     mail.sent_at && ['Sent', <DateText key="sent" date={mail.sent_at} />],
     mail.failed_at && ['Failed', <DateText key="failed" date={mail.failed_at} />],
     mail.next_attempt_at && ['Next attempt', nextAttempt(mail.next_attempt_at)],
-  ].filter((fact) => fact !== null);
-  return (
-    <dl className={classes.facts}>
-      {facts.map(([term, value]) => (
-        <div key={String(term)}>
-          <dt>{term}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  ];
+  return <FactList facts={facts.filter((fact) => fact !== null)} mb="md" />;
 };
 
 /** Due mails wait for a worker. */

@@ -1,10 +1,10 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { trpc } from '../api.ts';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -57,14 +57,11 @@ const AddressForm = ({ email, onClose }: Props) => {
               : `A link is mailed to the new address. The change takes effect when it is confirmed there, within 24 hours. ${HANDED_OVER}`}
           </Text>
           {!isFieldError && <ProblemAlert error={withoutConfirmation(change.error)} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={change.isPending}>
-              {isAtOnce ? 'Change the address' : 'Send the link'}
-            </Button>
-          </Group>
+          <DialogButtons
+            action={isAtOnce ? 'Change the address' : 'Send the link'}
+            isPending={change.isPending}
+            onClose={onClose}
+          />
         </Stack>
       </form>
       {prompt}

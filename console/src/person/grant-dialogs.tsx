@@ -1,10 +1,10 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Stack, TextInput } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useAccessRefresh } from '../access/use-access-refresh.ts';
 import { trpc } from '../api.ts';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EndChoice, endChoiceOf, endOf, NO_END } from '../components/end-choice.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -94,14 +94,12 @@ export const GrantEndDialog = ({ email, name, app, onChanged, onClose }: EndProp
           {fault === undefined && <ProblemAlert error={update.error} />}
           <EndChoice label="Until" value={until} onChange={setUntil} error={fault} />
           <Reason value={reason} onChange={setReason} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={update.isPending} disabled={end === undefined}>
-              Save
-            </Button>
-          </Group>
+          <DialogButtons
+            action="Save"
+            isPending={update.isPending}
+            isDisabled={end === undefined}
+            onClose={onClose}
+          />
         </Stack>
       </form>
     </Dialog>

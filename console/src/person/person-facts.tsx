@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { shortDateOf } from '../components/date-text.tsx';
+import { FactList } from '../components/fact-list.tsx';
 import { administers, canViewAll } from '../layout/roles.ts';
 import { useSession } from '../layout/use-session.ts';
 import classes from './person.module.css';
@@ -43,16 +44,7 @@ export const PersonFacts = ({ data }: { data: PersonData }) => {
     ['Joined', shortDateOf(person.date_joined)],
   ];
   if (screen.account) facts.push(['Sign-in', signInOf(screen.account)]);
-  return (
-    <dl className={classes.facts}>
-      {facts.map(([label, value]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FactList facts={facts} className={classes.facts ?? ''} />;
 };
 
 /** The first names, and how many others there are. */

@@ -1,6 +1,6 @@
-import { Button, Group, Select, Stack, Text, Textarea } from '@mantine/core';
+import { Select, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { DURATIONS, useOwnRequests } from './use-requests.ts';
 
@@ -46,14 +46,7 @@ export const AskDialog = ({ app, onClose }: Props) => {
           <Text size="sm" c="dimmed">
             The admins get an email, and you get one with their decision.
           </Text>
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={ask.isPending}>
-              Ask for access
-            </Button>
-          </Group>
+          <DialogButtons action="Ask for access" isPending={ask.isPending} onClose={onClose} />
         </Stack>
       </form>
     </Dialog>

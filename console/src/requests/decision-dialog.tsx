@@ -1,6 +1,6 @@
-import { Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { EndChoice, endChoiceOf, endOf } from '../components/end-choice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { MAX_REASON } from './ask-dialog.tsx';
@@ -58,19 +58,13 @@ export const DecisionDialog = ({ question, isSending, error, onDecide, onClose }
             value={reason}
             onChange={({ currentTarget }) => setReason(currentTarget.value)}
           />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button
-              type="submit"
-              {...(!isApproval && { color: 'red' })}
-              loading={isSending}
-              disabled={isApproval && end === undefined}
-            >
-              {isApproval ? 'Approve' : 'Deny'}
-            </Button>
-          </Group>
+          <DialogButtons
+            action={isApproval ? 'Approve' : 'Deny'}
+            isDanger={!isApproval}
+            isPending={isSending}
+            isDisabled={isApproval && end === undefined}
+            onClose={onClose}
+          />
         </Stack>
       </form>
     </Dialog>

@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { trpc } from '../api.ts';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { NamedSwitch } from '../components/flag-field.tsx';
 import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
@@ -196,14 +196,7 @@ const ConnectionForm = ({ client, connection, onClose }: Omit<Props, 'isOpen'>) 
             </div>
           </Stack>
           {Object.keys(errors).length === 0 && <ProblemAlert error={withoutConfirmation(error)} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={create.isPending || update.isPending}>
-              Save
-            </Button>
-          </Group>
+          <DialogButtons action="Save" isPending={create.isPending || update.isPending} onClose={onClose} />
         </Stack>
       </form>
       {prompt}

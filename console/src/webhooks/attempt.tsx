@@ -1,5 +1,5 @@
 import { Stack, Text } from '@mantine/core';
-import classes from './webhook-screen.module.css';
+import classes from './attempt.module.css';
 
 type Attempt = { status: number | null; duration_ms: number | null; error: string | null };
 

@@ -1,9 +1,9 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Stack, Text, TextInput } from '@mantine/core';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { trpc } from '../api.ts';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { useWebhookRefresh } from './use-webhook-changes.ts';
@@ -62,14 +62,12 @@ const ReplayForm = ({ webhook, onClose }: Omit<Props, 'isOpen'>) => {
           error={invalid}
         />
         {invalid === undefined && <ProblemAlert error={replay.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={replay.isPending} disabled={from === ''}>
-            Replay
-          </Button>
-        </Group>
+        <DialogButtons
+          action="Replay"
+          isPending={replay.isPending}
+          isDisabled={from === ''}
+          onClose={onClose}
+        />
       </Stack>
     </form>
   );

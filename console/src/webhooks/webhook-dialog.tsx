@@ -1,20 +1,10 @@
-import {
-  Button,
-  Group,
-  MultiSelect,
-  type OptionsFilter,
-  Radio,
-  Select,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Group, MultiSelect, type OptionsFilter, Radio, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { fieldErrors } from '@steward/client';
 import { useMutation } from '@tanstack/react-query';
 import { type Outputs, steward } from '../api.ts';
 import { useClients } from '../components/client-select.tsx';
-import { Dialog } from '../components/dialog.tsx';
+import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { joined } from '../components/form-fields.ts';
 import { usePasswordConfirmation, withoutConfirmation } from '../components/password-confirmation.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
@@ -142,14 +132,7 @@ const WebhookForm = ({ webhook, client, onClose, onCreated }: FormProps) => {
           {refusal === undefined && Object.keys(errors).length === 0 && (
             <ProblemAlert error={withoutConfirmation(save.error)} />
           )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              {webhook ? 'Save' : 'Create'}
-            </Button>
-          </Group>
+          <DialogButtons action={webhook ? 'Save' : 'Create'} isPending={save.isPending} onClose={onClose} />
         </Stack>
       </form>
       {prompt}

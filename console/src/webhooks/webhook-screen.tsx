@@ -6,6 +6,7 @@ import { trpc } from '../api.ts';
 import { useClientName } from '../components/client-select.tsx';
 import { ConfirmModal } from '../components/confirm-modal.tsx';
 import { dateOf } from '../components/date-text.tsx';
+import { FactList } from '../components/fact-list.tsx';
 import { Notice } from '../components/notice.tsx';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { ScreenHeader } from '../components/screen-header.tsx';
@@ -16,7 +17,6 @@ import { SecretDialog } from './secret-dialog.tsx';
 import { TestResult } from './test-result.tsx';
 import { useWebhookChanges } from './use-webhook-changes.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
-import classes from './webhook-screen.module.css';
 import { problemOf, type Webhook, WebhookState } from './webhook-state.tsx';
 
 const route = getRouteApi('/webhooks/$id');
@@ -167,14 +167,5 @@ const Facts = ({ webhook }: { webhook: Webhook }) => {
     ['Created', `${dateOf(createdAt)}${createdBy === null ? '' : ` by ${createdBy}`}`],
   ];
   if (description !== '') facts.unshift(['Description', description]);
-  return (
-    <dl className={classes.facts}>
-      {facts.map(([term, value]) => (
-        <div key={term}>
-          <dt>{term}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FactList facts={facts} mb="md" />;
 };
