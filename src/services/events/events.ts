@@ -103,6 +103,7 @@ const eventsOfClients = (
   { clients, actions, cursor, limit }: Places,
   rows: ReturnType<typeof eventRows>,
 ) => {
+  // Without actions, each client is one place, whose action is not read.
   const places = sql<{ client_id: number }>`
     (select * from unnest(${[...clients]}::int[]) client_id, unnest(${actions ?? ['any']}::varchar[]) action)`;
   const first = rows
