@@ -14,7 +14,12 @@ export const createTestClock = () => {
   };
 };
 
-const INTERVAL_MS = 25;
+const MIN_INTERVAL_MS = 25;
+const MAX_INTERVAL_MS = 100;
+/** Long waits poll less often: a check may read much, and takes CPU time from what it waits for. */
+const pauseSince = (started: number): Promise<void> =>
+  sleep(Math.min(MAX_INTERVAL_MS, Math.max(MIN_INTERVAL_MS, (Date.now() - started) / 10)));
+
 /** Only ends what hangs: a busy machine can take many times as long as an idle one. */
 const TIMEOUT_MS = 60_000;
 
@@ -24,22 +29,22 @@ export const until = async (
   isSo: () => boolean | Promise<boolean>,
   timeoutMs = TIMEOUT_MS,
 ): Promise<void> => {
-  const deadline = Date.now() + timeoutMs;
+  const started = Date.now();
   while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`Waited ${timeoutMs} ms in vain: ${what}`);
-    await sleep(INTERVAL_MS);
+    if (Date.now() - started > timeoutMs) throw new Error(`Waited ${timeoutMs} ms in vain: ${what}`);
+    await pauseSince(started);
   }
 };
 
 /** Repeats a check until it passes. At the deadline it fails as the check last did. */
 export const eventually = async (check: () => Promise<void>): Promise<void> => {
-  const deadline = Date.now() + TIMEOUT_MS;
+  const started = Date.now();
   for (;;) {
     try {
       return await check();
     } catch (error) {
-      if (Date.now() > deadline) throw error;
+      if (Date.now() - started > TIMEOUT_MS) throw error;
     }
-    await sleep(INTERVAL_MS);
+    await pauseSince(started);
   }
 };
