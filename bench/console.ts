@@ -7,7 +7,7 @@ import { fillLogin, launchChromium } from '../tests/support/browser.ts';
 import { median, quantile, send } from './comparison/load.ts';
 import { logIn } from './comparison/peers.ts';
 import { describeMachine, writeTables } from './comparison/tables.ts';
-import { PASSWORD, ROOT } from './data/plan.ts';
+import { PASSWORD, ROOT } from './data/rows.ts';
 import { BASE_URL, openDataDir, parseCount, startSteward, stopProcess } from './environment.ts';
 
 const CHECKOUT = join(import.meta.dirname, '..');

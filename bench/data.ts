@@ -1,9 +1,10 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { reportFailure } from '../src/cli/failures.ts';
 import { readConfig } from '../src/config/config.ts';
 import { withDatabaseHost } from '../src/server/database-host.ts';
 import { fillDatabase } from './data/fill.ts';
-import { ADMIN, defaultPlan, PASSWORD, type Plan, ROOT, STAFF } from './data/plan.ts';
+import { ADMIN, defaultPlan, PASSWORD, type Plan, ROOT, STAFF } from './data/rows.ts';
+import { parseCount } from './environment.ts';
 
 const APPS_PER_CLIENT = 10;
 
@@ -11,30 +12,25 @@ const HELP = `
 Fills the database of DATABASE_URL, or else the embedded one under DATA_DIR. The database must be empty.
 ${ROOT}, ${STAFF} and ${ADMIN} can log in with the password ${PASSWORD}.`;
 
-const parseCount = (text: string): number => {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Expected an integer.');
-  return Number(text);
-};
-
-const parseTime = (text: string): Date => {
-  const instant = new Date(text);
-  if (Number.isNaN(instant.getTime())) throw new InvalidArgumentError('Expected a date or time.');
-  return instant;
-};
-
-type Options = Omit<Plan, 'clients'> & { clients?: number };
+type Options = Pick<Plan, 'users' | 'apps' | 'entries'> & { clients?: number };
 
 const fill = async ({ clients, ...options }: Options): Promise<void> => {
-  const plan = { ...options, clients: clients ?? Math.ceil(options.apps / APPS_PER_CLIENT) };
+  const plan = {
+    ...defaultPlan(),
+    ...options,
+    clients: clients ?? Math.ceil(options.apps / APPS_PER_CLIENT),
+  };
   const started = performance.now();
   await withDatabaseHost(readConfig(process.env), ({ connection }) => fillDatabase(connection, plan));
   process.stdout.write(`Filled in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);
 };
 
-const { users, apps, entries, days, seed, until } = defaultPlan();
+const { users, apps, entries } = defaultPlan();
 
 await new Command('bench:data')
-  .description('Fill an empty database with generated data; the same options give the same rows')
+  .description(
+    'Fill an empty database with generated data; the same options give the same rows on the same day',
+  )
   .option('--users <n>', 'number of users', parseCount, users)
   .option('--apps <n>', 'number of apps', parseCount, apps)
   .option(
@@ -43,14 +39,6 @@ await new Command('bench:data')
     parseCount,
   )
   .option('--entries <n>', 'number of usage entries', parseCount, entries)
-  .option('--days <n>', 'length of the log', parseCount, days)
-  .option('--seed <n>', 'seed of the random numbers', parseCount, seed)
-  .option(
-    '--until <time>',
-    'midnight UTC at which the log ends (default: the last midnight)',
-    parseTime,
-    until,
-  )
   .addHelpText('after', HELP)
   .action(fill)
   .parseAsync()

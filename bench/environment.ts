@@ -12,7 +12,7 @@ import { loadSecretKey } from '../src/config/secret-file.ts';
 import { openClient } from '../src/db/client.ts';
 import { freePort } from '../tests/support/tcp.ts';
 import { DatabaseNotEmpty, fillDatabase } from './data/fill.ts';
-import { defaultPlan } from './data/plan.ts';
+import { defaultPlan } from './data/rows.ts';
 
 /** A number among the options of a command. */
 export const parseCount = (text: string): number => {

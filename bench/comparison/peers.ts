@@ -2,7 +2,7 @@ import { execFile, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PASSWORD, ROOT } from '../data/plan.ts';
+import { PASSWORD, ROOT } from '../data/rows.ts';
 import { BASE_URL, type BenchDatabase, startSteward, stopProcess } from '../environment.ts';
 import type { PeerSettings } from '../processes.ts';
 import { type HttpRequest, send } from './load.ts';
@@ -17,9 +17,9 @@ export type Peer = { name: PeerName; url: string; pid: number };
 
 export const isSteward = ({ name }: Pick<Peer, 'name'>): boolean => name === 'steward' || name === 'before';
 
-/** Only Steward has a gate. */
-export const canRun = (peer: Pick<Peer, 'name'>, { name }: Scenario): boolean =>
-  isSteward(peer) || name !== 'gate';
+/** Only Steward has a gate, and the baseline only reads. */
+export const canRun = (peer: Pick<Peer, 'name'>, { name, writes }: Scenario): boolean =>
+  isSteward(peer) || (name !== 'gate' && !(writes && peer.name === 'baseline'));
 
 export const buildRequest = ({ name }: Pick<Peer, 'name'>, call: Call, rootToken: string): HttpRequest => {
   const { method, path, body, token = rootToken } = call;

@@ -9,8 +9,7 @@ import { DAY_MS } from '../../src/lib/clock.ts';
 import { OperatorError } from '../../src/lib/errno.ts';
 import { ensureMonths } from '../../src/services/usage/usage-months.ts';
 import { rebuildUsage } from '../../src/services/usage/usage-writes.ts';
-import { checkPlan, PASSWORD, type Plan } from './plan.ts';
-import { rowStatements } from './rows.ts';
+import { checkPlan, PASSWORD, type Plan, rowStatements } from './rows.ts';
 
 /** Only an empty database may be filled. */
 export class DatabaseNotEmpty extends OperatorError {}

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import * as assert from 'uvu/assert';
 import { DatabaseNotEmpty, fillDatabase } from '../../bench/data/fill.ts';
-import { InvalidPlan, type Plan } from '../../bench/data/plan.ts';
+import { InvalidPlan, type Plan } from '../../bench/data/rows.ts';
 import { suite } from '../support/suite.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

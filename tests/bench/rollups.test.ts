@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import * as assert from 'uvu/assert';
 import { fillDatabase } from '../../bench/data/fill.ts';
-import { PASSWORD } from '../../bench/data/plan.ts';
+import { PASSWORD } from '../../bench/data/rows.ts';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { kysely } from '../../src/db/kysely.ts';
