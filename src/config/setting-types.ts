@@ -3,6 +3,15 @@ import { z } from 'zod';
 import { withAsciiDomain } from '../lib/email-address.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 
+/** What `parse` makes of a text. It returns what `fail` returns if it cannot. */
+export const parsedText = <T>(parse: (text: string, fail: (message: string) => never) => T) =>
+  z.string().transform((text, context) =>
+    parse(text, (message) => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    }),
+  );
+
 export const wholeNumber = (min: number, max: number, fallback: number) => {
   const error = `must be a whole number from ${min} to ${max}`;
   return z
@@ -72,11 +81,10 @@ export const mailServerUrl = z
       .join(' or '),
   });
 
-export const databaseUrl = z.string().transform((url, context) => {
+export const databaseUrl = parsedText((url, fail) => {
   try {
     return parseDatabaseUrl(url);
   } catch (cause) {
-    context.addIssue({ code: 'custom', message: cause instanceof Error ? cause.message : 'is not valid' });
-    return z.NEVER;
+    return fail(cause instanceof Error ? cause.message : 'is not valid');
   }
 });

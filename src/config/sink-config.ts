@@ -1,18 +1,16 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isLoopback } from '../lib/ip-networks.ts';
+import { hostOf } from '../lib/urls.ts';
+import { parsedText } from './setting-types.ts';
 
 const hasLogin = ({ username, password }: URL): boolean => username + password !== '';
 
 /** Ports of RFC 5425 and of RFC 6587. */
 const SYSLOG_PORTS = { 'syslog+tls:': 6514, 'syslog+tcp:': 601 };
 
-const syslogUrl = z.string().transform((text, context) => {
+const syslogUrl = parsedText((text, fail) => {
   const url = URL.parse(text);
-  const fail = (message: string) => {
-    context.addIssue({ code: 'custom', message });
-    return z.NEVER;
-  };
   const { protocol } = url ?? {};
   if (!url || (protocol !== 'syslog+tls:' && protocol !== 'syslog+tcp:') || url.hostname === '')
     return fail('must be syslog+tls://HOST:PORT or syslog+tcp://HOST:PORT');
@@ -20,34 +18,31 @@ const syslogUrl = z.string().transform((text, context) => {
   if (!/^\/?$/.test(url.pathname) || url.search + url.hash !== '')
     return fail('must end after the host and the port');
   return {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: hostOf(url),
     port: Number(url.port || SYSLOG_PORTS[protocol]),
     isEncrypted: protocol === 'syslog+tls:',
   };
 });
 
-const collectorUrl = z.string().transform((text, context) => {
+const collectorUrl = parsedText((text, fail) => {
   const url = URL.parse(text);
-  const fail = (message: string) => {
-    context.addIssue({ code: 'custom', message });
-    return z.NEVER;
-  };
   if (!url || !/^https?:$/.test(url.protocol)) return fail('must be an https:// URL');
   if (hasLogin(url))
     return fail('must not hold a user or a password: set EVENT_HTTP_AUTHORIZATION_FILE to a file');
-  if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1')))
+  if (url.protocol === 'http:' && !isLoopback(hostOf(url)))
     return fail('must be an https:// URL; http:// is for this machine only');
   return url.href;
 });
 
-const file = z.string().transform((path) => resolve(path));
+const file = (description: string, defaultText = 'none') =>
+  z
+    .string()
+    .transform((path) => resolve(path))
+    .optional()
+    .meta({ description, valueType: 'file', defaultText });
 
 const SinkSettings = z.object({
-  EVENT_FILE: file.optional().meta({
-    description: 'File to which events are appended as lines of JSON: see [sinks.md](sinks.md#file)',
-    valueType: 'file',
-    defaultText: 'none',
-  }),
+  EVENT_FILE: file('File to which events are appended as lines of JSON: see [sinks.md](sinks.md#file)'),
   EVENT_SYSLOG_URL: syslogUrl.optional().meta({
     description: 'Syslog server to which events are sent: see [sinks.md](sinks.md#syslog)',
     valueType: '`syslog+tls://host:port` or `syslog+tcp://…`',
@@ -58,26 +53,15 @@ const SinkSettings = z.object({
     valueType: 'URL',
     defaultText: 'none',
   }),
-  EVENT_HTTP_AUTHORIZATION_FILE: file.optional().meta({
-    description: 'File with the header `Authorization` for `EVENT_HTTP_URL`, such as `Bearer …`',
-    valueType: 'file',
-    defaultText: 'none',
-  }),
-  EVENT_CA_FILE: file.optional().meta({
-    description: 'CA certificates of the syslog server and of `EVENT_HTTP_URL`',
-    valueType: 'file',
-    defaultText: 'those of Node and `NODE_EXTRA_CA_CERTS`',
-  }),
-  EVENT_CERTIFICATE_FILE: file.optional().meta({
-    description: 'Client certificate for servers that require one, with `EVENT_KEY_FILE`',
-    valueType: 'file',
-    defaultText: 'none',
-  }),
-  EVENT_KEY_FILE: file.optional().meta({
-    description: 'Key of the client certificate',
-    valueType: 'file',
-    defaultText: 'none',
-  }),
+  EVENT_HTTP_AUTHORIZATION_FILE: file(
+    'File with the header `Authorization` for `EVENT_HTTP_URL`, such as `Bearer …`',
+  ),
+  EVENT_CA_FILE: file(
+    'CA certificates of the syslog server and of `EVENT_HTTP_URL`',
+    'those of Node and `NODE_EXTRA_CA_CERTS`',
+  ),
+  EVENT_CERTIFICATE_FILE: file('Client certificate for servers that require one, with `EVENT_KEY_FILE`'),
+  EVENT_KEY_FILE: file('Key of the client certificate'),
   EVENT_START: z
     .enum(['oldest', 'newest'])
     .default('oldest')

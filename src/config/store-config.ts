@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { optionalFlag, wholeNumber } from './setting-types.ts';
+import { optionalFlag, parsedText, wholeNumber } from './setting-types.ts';
 
 type Folder = { kind: 'folder'; dir: string };
 
@@ -39,13 +39,10 @@ const parseBucket = (text: string): BucketPart | null => {
   return { kind: 's3', bucket, prefix: prefix.slice(1) };
 };
 
-const place = z.string().transform((text, context) => {
-  const parsed = parsePlace(text);
-  if (parsed) return parsed;
-  const message = 'must be file:FOLDER, or s3://BUCKET/PREFIX of letters, digits, dots, hyphens';
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
-});
+const place = parsedText(
+  (text, fail) =>
+    parsePlace(text) ?? fail('must be file:FOLDER, or s3://BUCKET/PREFIX of letters, digits, dots, hyphens'),
+);
 
 const isPlainAddress = (text: string): boolean => {
   const url = URL.parse(text);
