@@ -4,6 +4,7 @@ import { connect } from 'node:tls';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
+import { hostOf } from '../lib/urls.ts';
 import { checkExpiry } from './certificates.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -30,11 +31,11 @@ export const checkPublicUrl = async ({ baseUrl }: Config, isConfigured: boolean)
 };
 
 /** @throws Error if the server does not answer */
-const checkCertificate = async ({ protocol, hostname, port }: URL): Promise<Finding | null> => {
-  if (protocol !== 'https:') return null;
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+const checkCertificate = async (url: URL): Promise<Finding | null> => {
+  if (url.protocol !== 'https:') return null;
+  const host = hostOf(url);
   const servername = isIP(host) === 0 ? host : '';
-  const socket = connect({ host, port: Number(port || HTTPS_PORT), servername });
+  const socket = connect({ host, port: Number(url.port || HTTPS_PORT), servername });
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const certificate = socket.getPeerX509Certificate();

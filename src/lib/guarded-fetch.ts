@@ -5,6 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { reasonOf } from './errno.ts';
+import { hostOf } from './urls.ts';
 
 type Options = {
   /** Whether addresses of private networks and `http:` are allowed. */
@@ -47,9 +48,7 @@ export const createGuardedFetch =
     const url = new URL(input);
     if (url.protocol !== 'https:' && !(allowsPrivate && url.protocol === 'http:'))
       throw new FetchError(`${url.origin} is no https:// address.`);
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    // Not looked up, so not checked by `lookupPublic`.
-    if (!allowsPrivate && isIP(host) !== 0 && !isPublic(host)) throw privateAddress(host);
+    if (!allowsPrivate && isPrivate(url)) throw privateAddress(hostOf(url));
     const limit = AbortSignal.timeout(timeoutMs);
     const text = body === undefined || body === null ? undefined : String(body);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -119,6 +118,12 @@ export const isPublic = (address: string): boolean => {
   if (parsed.toString() === AZURE_PLATFORM) return false;
   // `ipaddr.js` takes all others for public ones, such as the IPv4-compatible `::7f00:1`.
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(PUBLIC_IPV6));
+};
+
+/** Whether a URL names an address that is not public. Names are checked when they are looked up. */
+export const isPrivate = (url: URL): boolean => {
+  const host = hostOf(url);
+  return isIP(host) !== 0 && !isPublic(host);
 };
 
 /** A public address that each machine of Azure reaches without a route: its platform answers there. */

@@ -1,6 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
+/** The host of a URL, where an IPv6 address stands in brackets. */
+export const hostOf = ({ hostname }: Pick<URL, 'hostname'>): string => hostname.replace(/^\[(.*)\]$/, '$1');
+
 /** Allows every site. */
 export const ANY_ORIGIN = '*';
 

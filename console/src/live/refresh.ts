@@ -12,8 +12,6 @@ const ALL = new Set<Refreshed>(['audit', ...Object.values(REFRESHED).flat()]);
 
 export const keyOfHeard = ({ type, request_id: id }: Heard): string => `${type} ${id}`;
 
-export type Refresher = ReturnType<typeof createRefresher>;
-
 /**
  * Refetches what is shown after events have made it stale; the rest is refetched when it is shown. Each noun at most once a second,
  * counted from the end of its last refetch, and only while the tab is visible. What this tab has changed is refetched by its form: then

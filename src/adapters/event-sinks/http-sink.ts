@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { TlsFiles } from '../../config/sink-config.ts';
 import { createGuardedFetch } from '../../lib/guarded-fetch.ts';
+import { hostOf } from '../../lib/urls.ts';
 import { type EventSink, jsonLinesOf } from './event-sink.ts';
 import { openConnection, readTls } from './server-connection.ts';
 
@@ -16,7 +17,8 @@ export const createHttpSink = ({ url, authorizationFile, tls }: Options): EventS
   const fetch = createGuardedFetch({
     ...{ allowsPrivate: true, timeoutMs: TIMEOUT_MS, maxBytes: MAX_RESPONSE_BYTES, truncates: true },
   });
-  const { protocol, hostname, port, host } = new URL(url);
+  const target = new URL(url);
+  const { protocol, port, host } = target;
   const isEncrypted = protocol === 'https:';
   return {
     name: 'http',
@@ -42,7 +44,7 @@ export const createHttpSink = ({ url, authorizationFile, tls }: Options): EventS
     verify: async (signal) => {
       await readAuthorization(authorizationFile);
       const server = {
-        host: hostname.replace(/^\[(.*)\]$/, '$1'),
+        host: hostOf(target),
         port: Number(port || (isEncrypted ? 443 : 80)),
         isEncrypted,
       };

@@ -17,8 +17,6 @@ export const readTls = async ({ ca, certificate, key }: TlsFiles): Promise<TlsOp
   ...(key !== undefined && { key: await readFile(key) }),
 });
 
-export type ServerConnection = Awaited<ReturnType<typeof openConnection>>;
-
 /**
  * Connects to a server that sends nothing: what it sends is read and ignored.
  * @throws Error

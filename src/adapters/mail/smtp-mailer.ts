@@ -1,6 +1,7 @@
 import { createTransport, type NodemailerError } from 'nodemailer';
 import { isLoopback } from '../../lib/ip-networks.ts';
 import type { DeliveryFailure } from '../../lib/telemetry.ts';
+import { hostOf } from '../../lib/urls.ts';
 import { type Delivery, type Mail, type Mailer, type MailerOptions, reasonFrom } from './mailer.ts';
 
 /** `mail` limits a whole attempt: a slow server could extend it indefinitely. */
@@ -92,10 +93,10 @@ type SmtpServer = {
 
 /** Reads `smtp://user:password@host:port`; user and password are percent-encoded there. */
 export const readSmtpUrl = (url: string): SmtpServer => {
-  const { protocol, hostname, port, username, password } = new URL(url);
+  const server = new URL(url);
+  const { protocol, port, username, password } = server;
   return {
-    // An IPv6 address stands in brackets in a URL only.
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    host: hostOf(server),
     port: port === '' ? undefined : Number(port),
     isSecure: protocol === 'smtps:',
     login:

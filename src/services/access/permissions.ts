@@ -70,12 +70,6 @@ export type Roles = { readonly [R in GlobalRole['flag']]: boolean } & {
 /** Members have no role. */
 export const MEMBER: Roles = { isSuperuser: false, isStaff: false, adminOf: [] };
 
-/** The roles of a user that count in a client. */
-export const rolesIn = (user: Roles, clientId: number): Roles => ({
-  ...user,
-  ...Object.fromEntries(CLIENT_ROLES.map(({ role }) => [role, user[role].filter((id) => id === clientId)])),
-});
-
 /** The fields of the API about the roles in all clients, and about those in single ones. */
 export const roleFields = <G, C>(inAll: (role: GlobalRole) => G, inSome: (role: ClientRole) => C) =>
   // `fromEntries` forgets the names.

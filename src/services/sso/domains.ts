@@ -70,8 +70,7 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
   ): Promise<DomainRow> =>
     em.transactional(async (tx) => {
       const locked = await lock(tx, client, id);
-      const taken = kysely(tx).selectFrom('client_domains').select('id').where('domain', '=', domain);
-      if (await taken.where(isProved).where('id', '<>', id).executeTakeFirst()) throw invalid(TAKEN);
+      if (await isTaken(tx, { id, domain })) throw invalid(TAKEN);
       const now = clock.now();
       locked.verifiedAt ??= now;
       locked.lapsedAt = null;
@@ -182,6 +181,12 @@ const readDomain = (em: Em, clientId: number, id: number): Promise<DomainRow> =>
     .where('client_id', '=', clientId)
     .executeTakeFirstOrThrow(() => notFound('domain'));
 
+/** Whether another row has a proof of this domain. */
+const isTaken = async (tx: Em, { id, domain }: Pick<DomainRow, 'id' | 'domain'>): Promise<boolean> => {
+  const proved = kysely(tx).selectFrom('client_domains').select('id').where('domain', '=', domain);
+  return (await proved.where(isProved).where('id', '<>', id).executeTakeFirst()) !== undefined;
+};
+
 /** Active connections, by the domains of their clients. */
 const connectionsByDomain = (em: Em) =>
   kysely(em)
@@ -229,16 +234,14 @@ export const recheckDomains = async (
     }
     const isThere = records.includes(recordValue(row));
     await em.transactional(async (tx) => {
-      const taken = kysely(tx).selectFrom('client_domains').select('id').where('domain', '=', row.domain);
-      const isTaken =
-        (await taken.where(isProved).where('id', '<>', row.id).executeTakeFirst()) !== undefined;
+      const isVerified = isThere && !(await isTaken(tx, row));
       const changed = await sql<{ was_lapsed: boolean }>`
         update client_domains d set checked_at = ${now}::timestamptz,
-          lapsed_at = case when ${isThere && !isTaken}::boolean then null else coalesce(d.lapsed_at, ${now}::timestamptz) end
+          lapsed_at = case when ${isVerified}::boolean then null else coalesce(d.lapsed_at, ${now}::timestamptz) end
         from client_domains old where d.id = ${row.id} and old.id = d.id and d.vouched_by is null
         returning old.lapsed_at is not null as was_lapsed`.execute(kysely(tx));
       const wasLapsed = changed.rows[0]?.was_lapsed;
-      if (wasLapsed === undefined || wasLapsed === !(isThere && !isTaken)) return;
+      if (wasLapsed === undefined || wasLapsed !== isVerified) return;
       const about = { actor: null, target: row.domain, clients: [row.client_id], details: { id: row.id } };
       await audit.record(tx, [{ action: wasLapsed ? 'domain.verify' : 'domain.lapse', ...about }]);
     });

@@ -9,7 +9,7 @@ import { visibleEvents } from '../events/events.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { enqueueDeliveries, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, UNREADABLE } from './standard-webhooks.ts';
-import { nameOfWebhook, readWebhook, type WebhookRow } from './webhooks.ts';
+import { aboutWebhook, readWebhook, type WebhookRow } from './webhooks.ts';
 
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -25,9 +25,6 @@ const TEST_TIMEOUT_MS = 4_000;
 /** What was sent to webhooks, and what is sent on demand. */
 export const createWebhookDeliveries = (unit: UnitOfWork) => {
   const { em, clock, audit, webhookSecrets, sendMessage, keyedMutex } = unit;
-  const eventOf = (actor: Actor, { client, url }: WebhookRow) => ({
-    ...{ actor, target: nameOfWebhook(url), clients: client === null ? [] : [client] },
-  });
 
   return {
     /** Newest events first. @throws Problem `not-found` */
@@ -72,7 +69,7 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
         if (queued === 0 && event !== undefined)
           throw invalid({ event: ['The webhook does not hear this event, or it waits already.'] });
         await audit.record(tx, [
-          { action: 'webhook.replay', ...eventOf(actor, webhook), details: { id: webhookId, queued } },
+          { action: 'webhook.replay', actor, ...aboutWebhook(webhook), details: { id: webhookId, queued } },
         ]);
         return { queued };
       });
@@ -94,7 +91,7 @@ export const createWebhookDeliveries = (unit: UnitOfWork) => {
       return keyedMutex(`webhook tests of ${webhook.client}`, async () => {
         const details = { id: webhookId };
         await em.transactional((tx) =>
-          audit.record(tx, [{ action: 'webhook.test', ...eventOf(actor, webhook), details }]),
+          audit.record(tx, [{ action: 'webhook.test', actor, ...aboutWebhook(webhook), details }]),
         );
         const at = clock.now();
         const data = { webhook: webhookId };

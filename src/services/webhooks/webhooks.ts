@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, type RawBuilder, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
@@ -6,7 +5,7 @@ import { DISABLED_REASONS, type DisabledReason, Webhook } from '../../../entitie
 import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { isPublic } from '../../lib/guarded-fetch.ts';
+import { isPrivate } from '../../lib/guarded-fetch.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
 import { type Actor, requireRecentPassword } from '../access/actor.ts';
@@ -42,12 +41,7 @@ const ROTATION_MS = DAY_MS;
 /** Webhooks of a client, or of the installation. What happened before a change is heard, or not, as before it. */
 export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivateNetworks }: UnitOfWork) => {
   const record = (tx: Em, action: OwnAction, actor: Actor, row: WebhookRow, details = {}) =>
-    audit.record(tx, [
-      {
-        ...{ action, actor, target: nameOfWebhook(row.url) },
-        ...{ clients: row.client === null ? [] : [row.client], details: { id: row.id, ...details } },
-      },
-    ]);
+    audit.record(tx, [{ action, actor, ...aboutWebhook(row), details: { id: row.id, ...details } }]);
 
   /** Locks a webhook that the actor may change: events that are being published are enqueued before, or not at all. */
   const lock = async (tx: Em, actor: Actor, id: number) => {
@@ -61,11 +55,9 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
   /** @throws Problem `invalid-input` on `url` */
   const requireAllowed = (text: string): void => {
     if (webhookPrivateNetworks) return;
-    const { protocol, hostname } = new URL(text);
-    const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    if (protocol !== 'https:') throw invalid({ url: ['Must be an https:// address.'] });
-    // Names are checked when they are connected to.
-    if (isIP(host) !== 0 && !isPublic(host)) throw invalid({ url: ['Must not be in a private network.'] });
+    const url = new URL(text);
+    if (url.protocol !== 'https:') throw invalid({ url: ['Must be an https:// address.'] });
+    if (isPrivate(url)) throw invalid({ url: ['Must not be in a private network.'] });
   };
 
   return {
@@ -199,8 +191,11 @@ export const failWaiting = (tx: Em, which: RawBuilder<unknown>, error: string, n
 const failAllWaiting = (tx: Em, webhookId: number, now: Date) =>
   failWaiting(tx, sql`d.webhook_id = ${webhookId}::int`, 'The webhook was deactivated.', now);
 
-/** What the audit trail calls a webhook: the host of its URL, whose path may contain a secret. */
-export const nameOfWebhook = (url: string): string => new URL(url).host.slice(0, 255);
+/** Of an entry of the audit trail about a webhook. The target is the host of its URL, whose path may contain a secret. */
+export const aboutWebhook = ({ client, url }: { client: number | null; url: string }) => ({
+  target: new URL(url).host.slice(0, 255),
+  clients: client === null ? [] : [client],
+});
 
 type Disabled = { id: number; client_id: number | null; url: string };
 
@@ -216,10 +211,8 @@ export const disableWebhook = async (
     .where('id', '=', id)
     .execute();
   await failAllWaiting(tx, id, now);
-  const clients = clientId === null ? [] : [clientId];
-  await audit.record(tx, [
-    { action: 'webhook.disable', actor: null, target: nameOfWebhook(url), clients, details: { id, reason } },
-  ]);
+  const about = aboutWebhook({ client: clientId, url });
+  await audit.record(tx, [{ action: 'webhook.disable', actor: null, ...about, details: { id, reason } }]);
   const admins =
     clientId === null
       ? sql`users u where u.is_superuser`
