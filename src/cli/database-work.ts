@@ -10,7 +10,7 @@ import { formatCount, formatMegabytes } from '../lib/operator-text.ts';
 import { notFound } from '../lib/problems.ts';
 import { withDatabaseHost } from '../server/database-host.ts';
 import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
-import { resetFactors } from '../services/auth/second-factors.ts';
+import { resetFactors } from '../services/auth/factor-management.ts';
 import { createKeyRotation, createSigningKeys } from '../services/gate/signing-keys.ts';
 import { rebuildUsage } from '../services/usage/usage-writes.ts';
 import { type AdminPassword, createAdmin } from '../services/users/bootstrap.ts';

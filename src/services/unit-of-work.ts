@@ -13,7 +13,7 @@ import type { Audit, Origin } from './audit/audit.ts';
 import { createRefusalLimit } from './audit/refusals.ts';
 import { createCredentialLookup } from './auth/authentication.ts';
 import type { StaffPolicy } from './auth/factor-policy.ts';
-import type { FactorProofs } from './auth/factor-proofs.ts';
+import type { FactorProofs } from './auth/factor-verification.ts';
 import { createAnonymousLimits, createLoginConcurrency, createLoginThrottle } from './auth/login-limits.ts';
 import { createFactorSecrets } from './auth/one-time-codes.ts';
 import { createPasskeyChallenges, type Passkeys } from './auth/passkeys.ts';

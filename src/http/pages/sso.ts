@@ -4,7 +4,7 @@ import { isFault, Problem } from '../../lib/problems.ts';
 import { originOf } from '../../lib/urls.ts';
 import type { Services } from '../../services/index.ts';
 import type { TestedLogin } from '../../services/sso/connection-tests.ts';
-import type { SsoResult } from '../../services/sso/logins.ts';
+import type { SsoResult } from '../../services/sso/provider-logins.ts';
 import { logFault } from '../middleware/request-logger.ts';
 import {
   attempt,

@@ -135,16 +135,19 @@ const isRecent = (at: Date | null, now: Date): boolean =>
  * creating a token. API tokens are exempt: their callers have no password to enter.
  * @throws Problem `reauthentication-required`
  */
-export const requireRecentPassword = ({ credential }: Actor, now: Date): void => {
+export const requireConfirmedSession = ({ credential }: Actor, now: Date): void => {
   if (credential?.kind === 'session' && !isRecent(credential.authenticatedAt, now))
     throw new Problem('reauthentication-required');
 };
 
 /**
- * As `requireRecentPassword`, of tokens too: one that was stolen, perhaps before the user set up a second factor, must not be able to remove it.
+ * As `requireConfirmedSession`, of tokens too: one that was stolen, perhaps before the user set up a second factor, must not be able to remove it.
  * @throws Problem `reauthentication-required`
  */
-export const requireConfirmation = (credential: { authenticatedAt: Date | null } | null, now: Date): void => {
+export const requireConfirmedCredential = (
+  credential: { authenticatedAt: Date | null } | null,
+  now: Date,
+): void => {
   if (credential && !isRecent(credential.authenticatedAt, now))
     throw new Problem('reauthentication-required');
 };

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { newToken } from '../../lib/ids.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { createSealedBox, deriveKey } from '../../lib/sealed-box.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { isOutsideSharedTime } from '../access/visibility.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser, lockOwner, readOwnerId } from '../users/user-locks.ts';
@@ -38,7 +38,7 @@ export const createApiTokens = ({
    */
   create: (actor: Actor, name: string): Promise<ApiTokenRow & { token: string }> =>
     em.transactional(async (tx) => {
-      requireRecentPassword(actor, clock.now());
+      requireConfirmedSession(actor, clock.now());
       // Concurrent requests count tokens one after another. A deactivation or password change must revoke the new token, too.
       if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
       await deleteIdle(tx, actor, clock.now(), tokenIdleDays);

@@ -4,7 +4,7 @@ import type { Database } from '../../../entities/index.ts';
 import { FACTOR_KINDS, type FactorKind, MfaFactor } from '../../../entities/mfa.ts';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, invalidInput, Problem } from '../../lib/problems.ts';
-import { type Actor, proofOf, requireConfirmation } from '../access/actor.ts';
+import { type Actor, proofOf, requireConfirmedCredential } from '../access/actor.ts';
 import type { Happening } from '../audit/audit.ts';
 import { findClientByHost } from '../clients/sites.ts';
 import { enqueueFactorNotice } from '../mail/enqueue-mails.ts';
@@ -12,7 +12,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { lockActiveUser } from '../users/user-locks.ts';
 import { hasSecondFactor, recordProof, renewSession } from './credentials.ts';
 import { strengthOf } from './factor-policy.ts';
-import type { CodeOwner } from './factor-proofs.ts';
+import type { CodeOwner } from './factor-verification.ts';
 import type { AuthMethod } from './methods.ts';
 import { replaceRecoveryCodes } from './one-time-codes.ts';
 
@@ -38,10 +38,10 @@ export const changeOwnFactors = <T>(
 ): Promise<T> =>
   em.transactional(async (tx) => {
     const now = clock.now();
-    requireConfirmation(actor.credential, now);
+    requireConfirmedCredential(actor.credential, now);
     if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
     // The first factor, added while this waited for the lock, sets the others back.
-    requireConfirmation(await readConfirmation(tx, actor), now);
+    requireConfirmedCredential(await readConfirmation(tx, actor), now);
     return work(tx, { now, isFirst: !(await hasSecondFactor(tx, actor.id)) });
   });
 

@@ -5,7 +5,7 @@ import { type Outcome, telemetry } from '../../lib/telemetry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, type ProviderSession } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
-import type { CodeOwner } from './factor-proofs.ts';
+import type { CodeOwner } from './factor-verification.ts';
 import { addChallenge } from './login-challenges.ts';
 import { newTotpSecret } from './one-time-codes.ts';
 

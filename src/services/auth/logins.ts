@@ -6,7 +6,7 @@ import { Problem } from '../../lib/problems.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addToken } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
-import type { FactorProof } from './factor-proofs.ts';
+import type { FactorProof } from './factor-verification.ts';
 import { completeChallenge, findChallengeUser, readEnrolment, takeAttempt } from './login-challenges.ts';
 import { createLoginOpening, type OpenedLogin, outcomeOfLogin, reported } from './login-opening.ts';
 import { type AuthMethod, addMethods, BY_BOTH, BY_CODE, BY_PASSWORD } from './methods.ts';

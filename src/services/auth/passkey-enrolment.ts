@@ -14,7 +14,7 @@ import {
   startEnrolment,
 } from './factor-enrolment.ts';
 import { strengthOf } from './factor-policy.ts';
-import type { CodeOwner } from './factor-proofs.ts';
+import type { CodeOwner } from './factor-verification.ts';
 import { type AuthMethod, byPasskey } from './methods.ts';
 import { PASSKEY_MS, readDescriptors } from './passkeys.ts';
 import {

@@ -19,7 +19,7 @@ import {
   tokenDigest,
 } from './credentials.ts';
 import { FACTOR_SINCE } from './factor-policy.ts';
-import type { CodeOwner, FactorProof } from './factor-proofs.ts';
+import type { CodeOwner, FactorProof } from './factor-verification.ts';
 import { type AuthMethod, BY_PASSWORD } from './methods.ts';
 import { rethrowAsWrongPassword } from './password-verification.ts';
 

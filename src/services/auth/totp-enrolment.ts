@@ -13,7 +13,7 @@ import {
   readServiceName,
   startEnrolment,
 } from './factor-enrolment.ts';
-import type { CodeOwner } from './factor-proofs.ts';
+import type { CodeOwner } from './factor-verification.ts';
 import { BY_CODE } from './methods.ts';
 import { matchTotpStep, newTotpSecret, otpauthUrl } from './one-time-codes.ts';
 

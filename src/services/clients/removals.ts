@@ -3,7 +3,7 @@ import { App } from '../../../entities/app.ts';
 import { Client } from '../../../entities/client.ts';
 import { condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -27,7 +27,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
    */
   removeApp: (actor: Actor, id: string, confirmName: string): Promise<void> =>
     em.transactional(async (tx) => {
-      requireRecentPassword(actor, clock.now());
+      requireConfirmedSession(actor, clock.now());
       await liftStatementTimeout(tx);
       const { slug, label, client_id, in_maintenance } = await appOf(tx, id)
         .forUpdate()
@@ -54,7 +54,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
    */
   removeClient: (actor: Actor, id: number, confirmName: string): Promise<void> =>
     em.transactional(async (tx) => {
-      requireRecentPassword(actor, clock.now());
+      requireConfirmedSession(actor, clock.now());
       await liftStatementTimeout(tx);
       // Groups and people first, as in every other change of their access; then no one can join any more. Nothing is recorded of
       // the members until the commit.

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { condition, countIn, type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import type { IdempotencyKey } from '../idempotency/idempotency.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { countEntries } from '../usage/usage-days.ts';
@@ -25,7 +25,7 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
    * @throws Problem as `erase`, except `invalid-input` on the confirmation
    */
   preview: async (actor: Actor, email: string) => {
-    requireRecentPassword(actor, clock.now());
+    requireConfirmedSession(actor, clock.now());
     const person = await lockPerson(em, actor, email);
     const expiresAt = new Date(clock.now().getTime() + CODE_MS);
     const confirmation = erasureKeys.confirmation(subjectOf(actor, person), expiresAt);
@@ -50,7 +50,7 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
     const outcome = await idempotency.runOnce<{ pseudonym: string }>(request, (write) =>
       write(async (tx) => {
         const now = clock.now();
-        requireRecentPassword(actor, now);
+        requireConfirmedSession(actor, now);
         const person = await lockPerson(tx, actor, email);
         if (!erasureKeys.isConfirmed(confirmation, subjectOf(actor, person), now))
           throw invalid({ confirmation: [EXPIRED] });

@@ -3,7 +3,7 @@ import { ZipFile } from 'yazl';
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import { csvLine, csvText } from '../../lib/csv-line.ts';
 import { notFound, Problem, roleRequired } from '../../lib/problems.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { can, globalRolesOf } from '../access/permissions.ts';
 import { userVisibleTo } from '../access/visibility.ts';
 import { reloadActor } from '../auth/authentication.ts';
@@ -26,7 +26,7 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
   open: async (actor: Actor | null, email: string) => {
     const now = clock.now();
     const person = await findPerson(em, actor, email);
-    if (actor) requireRecentPassword(actor, now);
+    if (actor) requireConfirmedSession(actor, now);
     const clients = await clientIdsOf(em, person.id);
     await audit.record(em, [{ action: 'user.export', actor, target: email, clients }]);
 

@@ -9,7 +9,7 @@ import { redactFor } from '../audit/audit-trail.ts';
 import { type EventRow, eventRows, newestEventId, publishEvents, publishedUpTo } from './event-rows.ts';
 
 /** Events of this time are published together: 200 changes a second then cost 12 transactions instead of 200. */
-const GATHER_MS = 80;
+const THROTTLE_MS = 80;
 /** How often roles are read again while nothing happens, and events that no notification has announced. */
 const RECHECK_MS = 2_000;
 /** While notifications are unavailable. */
@@ -73,7 +73,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
   /** The last event that was handed out; null until it is known. */
   let position: number | null = null;
   let reading: Promise<void> | null = null;
-  let alarm = new AbortController();
+  let wakeUp = new AbortController();
 
   /** Returns whether more may wait. */
   const readNew = async (): Promise<boolean> => {
@@ -94,7 +94,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
   };
 
   const readUntilIdle = async (): Promise<void> => {
-    const notifications = listen(() => alarm.abort());
+    const notifications = listen(() => wakeUp.abort());
     let [checkedAt, heardAt, isFailing] = [performance.now(), performance.now(), false];
     const readOnce = async (): Promise<number> => {
       try {
@@ -113,10 +113,10 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
       return notifications.isListening() ? recheckMs : Math.min(UNNOTIFIED_POLL_MS, recheckMs);
     };
     while (!closing.signal.aborted && performance.now() - heardAt < IDLE_MS) {
-      alarm = new AbortController();
+      wakeUp = new AbortController();
       const waitMs = await readOnce();
-      await sleep(GATHER_MS, closing.signal);
-      await sleep(waitMs, alarm.signal);
+      await sleep(THROTTLE_MS, closing.signal);
+      await sleep(waitMs, wakeUp.signal);
       if (listeners.size > 0) heardAt = performance.now();
     }
     position = null;
@@ -203,7 +203,7 @@ export const createEventHub = ({ fork, listen, logger }: Deps) => {
     /** Ends all streams: their listeners continue at another instance, or after the restart. */
     close: async (): Promise<void> => {
       closing.abort();
-      alarm.abort();
+      wakeUp.abort();
       for (const listener of listeners) endListener(listener, closing.signal.reason);
       await reading;
     },

@@ -4,7 +4,7 @@ import type { Database } from '../../../entities/index.ts';
 import { type Em, kysely, pickDefined } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { type FieldErrors, invalid, notFound, roleRequired } from '../../lib/problems.ts';
-import { type Actor, requireClientAdmin, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, requireClientAdmin, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { accessViewFoundBy, userVisibleTo } from '../access/visibility.ts';
 import { appRows } from '../apps/app-rows.ts';
@@ -67,7 +67,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
     /** @throws Problem `invalid-input`, `forbidden`, `reauthentication-required` */
     create: (actor: Actor, { app: slug, user }: Subject, settings: Settings): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
-        requireRecentPassword(actor, clock.now());
+        requireConfirmedSession(actor, clock.now());
         const app = await requireAppToShare(tx, actor, slug);
         const subject = user
           ? await findSubject(tx, actor, { appId: app.id, email: user, now: clock.now() })
@@ -90,7 +90,7 @@ export const createAccessViewChanges = ({ em, clock, audit }: UnitOfWork) => {
      */
     update: (actor: Actor, idOrKey: string, subject: Subject, settings: Settings): Promise<AccessViewRow> =>
       em.transactional(async (tx) => {
-        if (!onlyDeactivates(settings)) requireRecentPassword(actor, clock.now());
+        if (!onlyDeactivates(settings)) requireConfirmedSession(actor, clock.now());
         const before = await lock(tx, actor, idOrKey);
         if (before.is_one_time) throw notFound('access view');
         await requireValidChanges(tx, before, subject, settings);

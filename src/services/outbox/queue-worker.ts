@@ -55,10 +55,10 @@ export const backoffOf = (attempts: number, baseMs: number, maxMs: number): numb
   Math.min(maxMs, baseMs * 2 ** (attempts - 1) * (1 + JITTER * Math.random()));
 
 /** Events of this time are delivered together. */
-const GATHER_MS = 50;
+const THROTTLE_MS = 50;
 
 /** Calls a function once for all calls within a short time. */
-export const gather = (onHeard: () => void) => {
+export const throttle = (onHeard: () => void) => {
   let isPlanned = false;
   return (): void => {
     if (isPlanned) return;
@@ -66,7 +66,7 @@ export const gather = (onHeard: () => void) => {
     setTimeout(() => {
       isPlanned = false;
       onHeard();
-    }, GATHER_MS).unref();
+    }, THROTTLE_MS).unref();
   };
 };
 
@@ -75,7 +75,7 @@ export const createQueueWorker = <T extends Claimed>(
   queue: Queue<T>,
   { listen, clock, logger, pollMs = POLL_MS, retryMs = RETRY_MS, stopMs = STOP_MS }: WorkerOptions,
 ) => {
-  let alarm = new AbortController();
+  let wakeUp = new AbortController();
   const inFlight = new Set<Promise<void>>();
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -84,10 +84,10 @@ export const createQueueWorker = <T extends Claimed>(
   let notifications: Notifications | undefined;
 
   const isFull = (): boolean => inFlight.size > 0 && inFlight.size >= queue.maxInFlight;
-  const wake = (): void => alarm.abort();
+  const wake = (): void => wakeUp.abort();
   /** Ends early if there was a wake-up since the last check for work, so that none is lost. */
   const sleep = (ms: number): Promise<void> =>
-    pause(ms, undefined, { ref: false, signal: alarm.signal }).catch(() => {}); // it was woken
+    pause(ms, undefined, { ref: false, signal: wakeUp.signal }).catch(() => {}); // it was woken
 
   const onDatabaseError = (err: unknown): void => {
     if (!isDatabaseUnavailable)
@@ -135,7 +135,7 @@ export const createQueueWorker = <T extends Claimed>(
 
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      alarm = new AbortController();
+      wakeUp = new AbortController();
       try {
         const found = await startDue();
         isDatabaseUnavailable = false;
@@ -156,10 +156,10 @@ export const createQueueWorker = <T extends Claimed>(
     /** Delivers all due items and waits for them. */
     drain: async (): Promise<void> => {
       for (;;) {
-        alarm = new AbortController();
+        wakeUp = new AbortController();
         const found = await startDue();
         // A delivery that was recorded meanwhile may have hidden others from the claim.
-        if (alarm.signal.aborted) continue;
+        if (wakeUp.signal.aborted) continue;
         if (inFlight.size > 0) await Promise.race(inFlight);
         else if (found === 0) return;
       }

@@ -7,7 +7,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { redactFor } from '../audit/audit-trail.ts';
 import { contentOf, newestEventId, publishEvents, readerOf } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
-import { backoffOf, createQueueWorker, gather, type WorkerOptions } from '../outbox/queue-worker.ts';
+import { backoffOf, createQueueWorker, throttle, type WorkerOptions } from '../outbox/queue-worker.ts';
 
 /** Longer than a delivery plus clock differences: a batch that is being sent must not be claimed again. */
 const LEASE_MS = MINUTE_MS;
@@ -284,6 +284,6 @@ export const createSinkWorker = (deps: WorkerDeps) => {
       },
       close: () => closing.abort(),
     },
-    { ...deps, listen: (onHeard) => listen(gather(onHeard)) },
+    { ...deps, listen: (onHeard) => listen(throttle(onHeard)) },
   );
 };

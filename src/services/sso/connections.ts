@@ -8,7 +8,7 @@ import { afterCursor, type CursorPageRequest, readPage } from '../../db/paginati
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
 import { ProviderError } from '../../lib/provider-error.ts';
 import { createSealedSecrets } from '../../lib/sealed-box.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { type ActionOn, diffColumns, isEmpty } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -61,7 +61,7 @@ export const createConnections = (unit: UnitOfWork) => {
   /** Locks a connection that the actor may change. */
   const lock = async (tx: Em, actor: Actor, clientId: number, id: number) => {
     await readManagedClient(tx, actor, clientId);
-    requireRecentPassword(actor, clock.now());
+    requireConfirmedSession(actor, clock.now());
     const lockMode = LockMode.PESSIMISTIC_WRITE;
     const connection = await tx.findOne(SsoConnection, { id, client: clientId }, { lockMode });
     if (!connection) throw notFound('connection');
@@ -80,7 +80,7 @@ export const createConnections = (unit: UnitOfWork) => {
     create: (actor: Actor, clientId: number, input: ConnectionInput): Promise<ConnectionRow> =>
       em.transactional(async (tx) => {
         await readManagedClient(tx, actor, clientId);
-        requireRecentPassword(actor, clock.now());
+        requireConfirmedSession(actor, clock.now());
         if ((await tx.count(SsoConnection, { client: clientId })) >= MAX_CONNECTIONS)
           throw invalid({ name: [`A client can have ${MAX_CONNECTIONS} connections. Remove one first.`] });
         const connection = tx.create(SsoConnection, {

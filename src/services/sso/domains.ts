@@ -10,7 +10,7 @@ import { normalizeEmail } from '../../lib/email-address.ts';
 import { newSecret } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import type { ActionOn, Audit } from '../audit/audit.ts';
 import { readClient, readManagedClient } from '../clients/clients.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
@@ -51,7 +51,7 @@ export const createDomains = ({ em, clock, audit, readTxtRecords }: UnitOfWork) 
 
   const requireManager = async (tx: Em, actor: Actor, clientId: number): Promise<void> => {
     await readManagedClient(tx, actor, clientId);
-    requireRecentPassword(actor, clock.now());
+    requireConfirmedSession(actor, clock.now());
   };
 
   const lock = async (tx: Em, clientId: number, id: number) => {

@@ -4,7 +4,7 @@ import { User } from '../../../entities/user.ts';
 import { problemOfDatabaseError } from '../../db/database-errors.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import type { Audit } from '../audit/audit.ts';
-import type { CodeOwner } from '../auth/factor-proofs.ts';
+import type { CodeOwner } from '../auth/factor-verification.ts';
 import { MINUTES } from '../auth/login-challenges.ts';
 import { createLoginOpening } from '../auth/login-opening.ts';
 import { type AuthMethod, addMethods, byProvider } from '../auth/methods.ts';

@@ -1,7 +1,7 @@
 import { clientIdsOf, type Em, kysely } from '../../db/kysely.ts';
 import type { Credential } from '../access/actor.ts';
 import { revokeCredentials } from '../auth/credentials.ts';
-import { deleteFactors } from '../auth/second-factors.ts';
+import { deleteFactors } from '../auth/factor-management.ts';
 import { endLaunches } from '../gate/ticket-revocations.ts';
 
 /** Ends the password, sessions, tokens, links and launches of a locked user. `kept`: a credential that stays. */

@@ -10,8 +10,8 @@ import {
   type Actor,
   profileUpdateRefusal,
   proofOf,
+  requireConfirmedSession,
   requirementOf,
-  requireRecentPassword,
   type TargetRoles,
   userAdminRefusal,
 } from '../access/actor.ts';
@@ -101,7 +101,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
      * @throws Problem `reauthentication-required`, `throttled`, `invalid-input` on `email`
      */
     request: async (actor: Actor, to: string): Promise<void> => {
-      requireRecentPassword(actor, clock.now());
+      requireConfirmedSession(actor, clock.now());
       if (to === actor.email) throw invalid({ email: [SAME_ADDRESS] });
       await emailChangeLimit.add(actor.id);
       await em.transactional(async (tx) => {
@@ -189,7 +189,7 @@ export const createEmailChanges = (unit: UnitOfWork) => {
      * `reauthentication-required`, `user-exists`, `invalid-input` on `new_email`, `throttled` as `duplicateLimit`
      */
     changeForUser: async (actor: Actor, email: string, to: string): Promise<UserDetail> => {
-      requireRecentPassword(actor, clock.now());
+      requireConfirmedSession(actor, clock.now());
       if (!can(actor, 'administer')) return requestForUser(actor, email, to);
       const change = em.transactional(async (tx) => {
         await duplicateLimit.check(tx, actor.id);

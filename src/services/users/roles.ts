@@ -4,7 +4,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import {
   type Actor,
   profileUpdateRefusal,
-  requireRecentPassword,
+  requireConfirmedSession,
   strangerRefusal,
   userAdminRefusal,
   userUpdateRefusal,
@@ -43,7 +43,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
    */
   update: (actor: Actor, email: string, changes: RoleChanges): Promise<UserDetail> =>
     em.transactional(async (tx) => {
-      if (changes.is_staff || changes.is_superuser) requireRecentPassword(actor, clock.now());
+      if (changes.is_staff || changes.is_superuser) requireConfirmedSession(actor, clock.now());
       const { user, clientIds: clients } = await lockUser(tx, actor, email);
       const before = { isStaff: user.isStaff, isSuperuser: user.isSuperuser };
       if (changes.is_superuser === false && user.isSuperuser) {
@@ -71,7 +71,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
    */
   setClientAdmin: (actor: Actor, clientId: number, email: string, isAdmin: boolean): Promise<UserDetail> =>
     em.transactional(async (tx) => {
-      if (isAdmin) requireRecentPassword(actor, clock.now());
+      if (isAdmin) requireConfirmedSession(actor, clock.now());
       await readClient(tx, actor, clientId);
       const { user, adminOf, clientIds } = await lockUser(tx, actor, email);
       // Even if nothing changes: the undo of an earlier operation must not override the decision.

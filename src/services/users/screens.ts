@@ -11,8 +11,8 @@ import {
   userClientVisibleTo,
 } from '../access/visibility.ts';
 import { usageVisibleTo } from '../apps/app-rows.ts';
+import { readFactorsFor } from '../auth/factor-management.ts';
 import { lackOf, readFactorState } from '../auth/factor-policy.ts';
-import { readFactorsFor } from '../auth/second-factors.ts';
 import { readClient } from '../clients/clients.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';

@@ -7,7 +7,7 @@ import { redactFor } from '../audit/audit-trail.ts';
 import { contentOf, eventRows, publishEvents, readerOf } from '../events/event-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
-import { isHeardBy, isWaiting } from './enqueue-deliveries.ts';
+import { isVisibleToWebhook, isWaiting } from './enqueue-deliveries.ts';
 import { type Attempt, isSuccess } from './standard-webhooks.ts';
 import { disableWebhook, failWaiting } from './webhooks.ts';
 
@@ -64,7 +64,7 @@ export const createDeliveryQueue = (deps: Deps) => {
           secrets: sealed.flatMap((secret) => secrets.open(delivery.webhook_id, secret) ?? []),
         }));
         await storeClaims(tx, claimed, now, next_attempt_at);
-        await failUnheard(tx, due, claimed, now);
+        await failExpired(tx, due, claimed, now);
         return { claimed, found: due.length + Number(isMore) };
       });
     },
@@ -240,7 +240,7 @@ const dueContents = (tx: Em, due: readonly Key[]) =>
     .select(['w.sealed_secret', 'w.previous_secret', 'w.previous_until'])
     .where(condition`(d.webhook_id, d.event_id) in (select * from unnest(
       ${due.map(({ webhook_id }) => webhook_id)}::int[], ${due.map(({ event_id }) => event_id)}::bigint[]))`)
-    .where(isHeardBy)
+    .where(isVisibleToWebhook)
     .forShare('audit_entries');
 
 type Claim = Key & { body: string };
@@ -256,7 +256,7 @@ const storeClaims = async (tx: Em, claims: readonly Claim[], now: Date, leaseEnd
 };
 
 /** Gives up on events that the audit trail does not keep any more. */
-const failUnheard = async (
+const failExpired = async (
   tx: Em,
   due: readonly Key[],
   claimed: readonly Key[],

@@ -8,7 +8,7 @@ export const isWaiting = (deliveries = 'd') =>
   condition`(${sql.ref(`${deliveries}.delivered_at`)} is null and ${sql.ref(`${deliveries}.failed_at`)} is null)`;
 
 /** SQL over a row of `audit_entries`, and `w` of `webhooks`: whether an admin of this client alone sees it, or a superuser. */
-export const isHeardBy = condition`(w.client_id is null or ${auditEntryOf(sql`array[w.client_id]`)})`;
+export const isVisibleToWebhook = condition`(w.client_id is null or ${auditEntryOf(sql`array[w.client_id]`)})`;
 
 const TYPES = AUDIT_ACTIONS.map(eventTypeOf);
 
@@ -36,7 +36,7 @@ export const enqueueDeliveries = async (
       from events join audit_entries on audit_entries.id = events.entry_id
         join unnest(${AUDIT_ACTIONS}::text[], ${TYPES}::text[]) as known (name, type) on known.name = action
         cross join listening w
-      where ${isWanted} and (w.types = '{}' or known.type = any(w.types)) and ${isHeardBy}),
+      where ${isWanted} and (w.types = '{}' or known.type = any(w.types)) and ${isVisibleToWebhook}),
     waiting as (
       select webhook_id, subject from (select distinct webhook_id, subject from heard) s
       cross join lateral (

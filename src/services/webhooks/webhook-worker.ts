@@ -1,6 +1,6 @@
 import type { Logger } from '../../lib/logger.ts';
 import { telemetry } from '../../lib/telemetry.ts';
-import { createQueueWorker, gather, type WorkerOptions } from '../outbox/queue-worker.ts';
+import { createQueueWorker, throttle, type WorkerOptions } from '../outbox/queue-worker.ts';
 import type { ClaimedDelivery, DeliveryQueue } from './delivery-queue.ts';
 import { type Attempt, isSuccess, type SendMessage, UNREADABLE } from './standard-webhooks.ts';
 
@@ -46,6 +46,6 @@ export const createWebhookWorker = (deps: Deps) => {
       },
       close: () => closing.abort(),
     },
-    { ...deps, listen: (onHeard) => listen(gather(onHeard)) },
+    { ...deps, listen: (onHeard) => listen(throttle(onHeard)) },
   );
 };

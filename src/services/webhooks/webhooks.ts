@@ -8,7 +8,7 @@ import { DAY_MS } from '../../lib/clock.ts';
 import { isPrivate } from '../../lib/guarded-fetch.ts';
 import { invalid, notFound, roleRequired } from '../../lib/problems.ts';
 import type { SealedSecrets } from '../../lib/sealed-box.ts';
-import { type Actor, requireRecentPassword } from '../access/actor.ts';
+import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { can, rolesThatMay } from '../access/permissions.ts';
 import { clientManagedBy } from '../access/visibility.ts';
 import { type ActionOn, type Changes, diffColumns, isEmpty } from '../audit/audit.ts';
@@ -46,7 +46,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
   /** Locks a webhook that the actor may change: events that are being published are enqueued before, or not at all. */
   const lock = async (tx: Em, actor: Actor, id: number) => {
     const before = await readWebhook(tx, actor, id);
-    requireRecentPassword(actor, clock.now());
+    requireConfirmedSession(actor, clock.now());
     const webhook = await tx.findOne(Webhook, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!webhook) throw notFound('webhook');
     return { webhook, before };
@@ -82,7 +82,7 @@ export const createWebhooks = ({ em, clock, audit, webhookSecrets, webhookPrivat
         const { client, ...fields } = input;
         if (client !== null) await readManagedClient(tx, actor, client);
         else if (!can(actor, 'administer')) throw roleRequired(rolesThatMay('administer'));
-        requireRecentPassword(actor, clock.now());
+        requireConfirmedSession(actor, clock.now());
         requireAllowed(fields.url);
         if ((await tx.count(Webhook, { client })) >= MAX_WEBHOOKS)
           throw invalid({ client: [`There can be ${MAX_WEBHOOKS} webhooks. Remove one first.`] });

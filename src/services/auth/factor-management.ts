@@ -4,7 +4,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import {
   type Actor,
   canViewAll,
-  requireRecentPassword,
+  requireConfirmedSession,
   requireUserAdmin,
   type TargetRoles,
 } from '../access/actor.ts';
@@ -97,7 +97,7 @@ export const createSecondFactors = (unit: UnitOfWork) => {
      */
     reset: (actor: Actor, email: string, reason: string): Promise<void> =>
       em.transactional(async (tx) => {
-        requireRecentPassword(actor, clock.now());
+        requireConfirmedSession(actor, clock.now());
         const { user, clientIds } = await lockUser(tx, actor, email, requireResettable);
         const owner = { id: user.id, email: user.email, clientIds };
         await resetFactors({ tx, audit, now: clock.now() }, actor, owner, reason);
