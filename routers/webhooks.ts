@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../src/services/webhooks/deliveries.ts';
-import type { Attempt } from '../src/services/webhooks/standard-webhooks.ts';
+import type { Attempt } from '../src/services/webhooks/webhook-sending.ts';
 import { DISABLED_REASONS } from '../src/services/webhooks/webhooks.ts';
 import { EventType } from './audit.ts';
 import { routesOf } from './procedure-meta.ts';

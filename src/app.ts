@@ -71,9 +71,9 @@ import { createDeliveryQueue } from './services/webhooks/delivery-queue.ts';
 import {
   createSender,
   createWebhookSecrets,
+  createWebhookWorker,
   MAX_RESPONSE_BYTES,
-} from './services/webhooks/standard-webhooks.ts';
-import { createWebhookWorker } from './services/webhooks/webhook-worker.ts';
+} from './services/webhooks/webhook-sending.ts';
 
 type AppDeps = {
   config: Config;

@@ -34,7 +34,7 @@ import { createUsageWriteLimiter } from './usage/usage-recording.ts';
 import { EMAIL_CHANGE_LIMIT } from './users/email-changes.ts';
 import { DUPLICATE_LIMIT } from './users/user-creation.ts';
 import { createAnyUserLoader } from './users/user-rows.ts';
-import { createWebhookSecrets, type SendMessage } from './webhooks/standard-webhooks.ts';
+import { createWebhookSecrets, type SendMessage } from './webhooks/webhook-sending.ts';
 
 type SharedDeps = {
   pool: DatabasePool;

@@ -8,7 +8,7 @@ import { publishEvents, readerOf } from '../events/event-rows.ts';
 import { visibleEvents } from '../events/events.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { enqueueDeliveries, isWaiting } from './enqueue-deliveries.ts';
-import { type Attempt, UNREADABLE } from './standard-webhooks.ts';
+import { type Attempt, UNREADABLE } from './webhook-sending.ts';
 import { aboutWebhook, readWebhook, type WebhookRow } from './webhooks.ts';
 
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;

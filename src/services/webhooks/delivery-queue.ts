@@ -8,7 +8,7 @@ import { contentOf, eventRows, publishEvents, readerOf } from '../events/event-r
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
 import { isVisibleToWebhook, isWaiting } from './enqueue-deliveries.ts';
-import { type Attempt, isSuccess } from './standard-webhooks.ts';
+import { type Attempt, isSuccess } from './webhook-sending.ts';
 import { disableWebhook, failWaiting } from './webhooks.ts';
 
 /** Longer than an attempt plus clock differences: a delivery that is being sent must not be claimed again. Those of a killed worker wait so long. */

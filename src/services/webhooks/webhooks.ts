@@ -17,7 +17,7 @@ import { publishEvents } from '../events/event-rows.ts';
 import { NEW_MAIL, newMailValues } from '../mail/enqueue-mails.ts';
 import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
 import { isWaiting } from './enqueue-deliveries.ts';
-import { createWebhookSecrets, newSecret } from './standard-webhooks.ts';
+import { createWebhookSecrets, newSecret } from './webhook-sending.ts';
 
 export { DISABLED_REASONS };
 

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import * as assert from 'uvu/assert';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/lib/clock.ts';
 import { createGuardedFetch } from '../../../src/lib/guarded-fetch.ts';
-import { createSender } from '../../../src/services/webhooks/standard-webhooks.ts';
+import { createSender } from '../../../src/services/webhooks/webhook-sending.ts';
 import { suite } from '../../support/suite.ts';
 import { ACME, ADA, GRACE, ROOT, startTestApp, type TestApp } from '../../support/test-app.ts';
 import { until } from '../../support/time.ts';
