@@ -74,7 +74,7 @@ export const profileRouter = router({
     .input(z.object({ token: LinkToken, kind: z.enum(['confirm', 'undo']) }))
     .output(z.object({ email: z.string(), new_email: z.string(), needs_login: z.boolean() }))
     .mutation(async ({ ctx, input }) =>
-      ctx.services.emailChanges.verify(await ctx.authenticate(), input.kind, input.token),
+      ctx.services.emailLinks.verify(await ctx.authenticate(), input.kind, input.token),
     ),
 
   confirmEmail: route(publicProcedure, 'POST', '/jb/profile/email/confirm/', {
@@ -87,7 +87,7 @@ export const profileRouter = router({
     .input(z.object({ token: LinkToken }))
     .output(z.void())
     .mutation(async ({ ctx, input }) =>
-      ctx.services.emailChanges.confirm(await ctx.authenticate(), input.token),
+      ctx.services.emailLinks.confirm(await ctx.authenticate(), input.token),
     ),
 
   undoEmail: route(publicProcedure, 'POST', '/jb/profile/email/undo/', {
@@ -98,5 +98,5 @@ export const profileRouter = router({
   })
     .input(z.object({ token: LinkToken }))
     .output(z.void())
-    .mutation(({ ctx, input }) => ctx.services.emailChanges.undo(input.token)),
+    .mutation(({ ctx, input }) => ctx.services.emailLinks.undo(input.token)),
 });

@@ -58,6 +58,7 @@ import { createUsageStats } from './usage/usage-stats.ts';
 import { createAccessMatrix } from './users/access-matrix.ts';
 import { createAccessRequests } from './users/access-requests.ts';
 import { createEmailChanges } from './users/email-changes.ts';
+import { createEmailLinks } from './users/email-links.ts';
 import { createGrants } from './users/grants.ts';
 import { createGroups } from './users/groups.ts';
 import { createMemberships } from './users/memberships.ts';
@@ -122,6 +123,7 @@ const factories = {
   userUpdates: createUserUpdates,
   profiles: createProfiles,
   emailChanges: createEmailChanges,
+  emailLinks: createEmailLinks,
   memberships: createMemberships,
   grants: createGrants,
   groups: createGroups,

@@ -1,0 +1,167 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { User } from '../../../entities/user.ts';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { DAY_MS } from '../../lib/clock.ts';
+import { Problem } from '../../lib/problems.ts';
+import { type Actor, proofOf } from '../access/actor.ts';
+import { lockAccessChange } from '../access/locks.ts';
+import { deleteRecoveryCodes } from '../auth/one-time-codes.ts';
+import { type EmailLinkKind, parseLinkToken } from '../auth/signed-links.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
+import { endAccess, endAllAccess } from './account-access.ts';
+import { changeAddress, disownAddresses } from './address-change.ts';
+import { confirmationEnds, handOver, isStillAllowed, rethrowAsTaken } from './email-changes.ts';
+
+/** What the links do that are mailed about a change of an address: to the new address to confirm it, and to the old one to undo it. */
+export const createEmailLinks = (unit: UnitOfWork) => {
+  const { em, clock, audit, links, origin } = unit;
+
+  /** @throws Problem `invalid-link` if it is forged, used, replaced or expired, or the user is inactive */
+  const findLink = async (kind: EmailLinkKind, token: string) => {
+    const parsed = parseLinkToken(token);
+    if (!parsed) throw new Problem('invalid-link');
+    const link = await linkRows(em, kind, clock.now()).where('change.id', '=', parsed.id).executeTakeFirst();
+    if (!link || !links.isEmailLinkSigned(kind, link, parsed.signature)) throw new Problem('invalid-link');
+    return link;
+  };
+
+  /** Locks the user of a link that is still valid. @throws Problem `invalid-link` */
+  const lockLinked = async (tx: Em, kind: EmailLinkKind, { id, userId }: { id: number; userId: number }) => {
+    const user = await tx.findOne(User, userId, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+    // Only one of several concurrent uses still finds the link.
+    const link = await linkRows(tx, kind, clock.now()).where('change.id', '=', id).executeTakeFirst();
+    if (!user || !link) throw new Problem('invalid-link');
+    return user;
+  };
+
+  return {
+    /**
+     * The address of the account that the holder of the mailbox knows, the one that it would get, and whether the actor must log in before.
+     * @throws Problem `invalid-link`
+     */
+    verify: async (actor: Actor | null, kind: EmailLinkKind, token: string) => {
+      const link = await findLink(kind, token);
+      if (kind === 'confirm' && !(await isStillAllowed(em, link))) throw new Problem('invalid-link');
+      const needs_login = kind === 'confirm' && link.isOwn && actor?.id !== link.userId;
+      // The old mailbox need not belong to the person any more.
+      return { email: kind === 'undo' ? link.to : link.email, new_email: link.to, needs_login };
+    },
+
+    /**
+     * Changes the address as the link to the new one says. If that is taken by now, the link stays valid. A change that a client
+     * admin requested hands the account over. A person's own change requires their login: otherwise a mistyped address would give
+     * the account to its owner. If a provider can log in to the account, and this login may be its, all else with which someone can log
+     * in ends: the provider decides to which account it leads a person, and could have prepared it.
+     * @throws Problem `invalid-link`, `login-required`, `user-exists`
+     */
+    confirm: async (actor: Actor | null, token: string): Promise<void> => {
+      const link = await findLink('confirm', token);
+      if (link.isOwn && actor?.id !== link.userId)
+        throw new Problem('login-required', { detail: OWN_CHANGE });
+      const change = em.transactional(async (tx) => {
+        const user = await lockLinked(tx, 'confirm', link);
+        if (!(await isStillAllowed(tx, link))) throw new Problem('invalid-link');
+        const { to, id: requestId, isOwn } = link;
+        const ipAddress = isOwn ? origin.address : null;
+        const about = { user, to, actor: { email: user.email }, requestId, ipAddress };
+        const [action, now] = ['user.change-email', clock.now()] as const;
+        const notice = isOwn ? 'undo' : 'plain';
+        await changeAddress({ tx, now, audit }, { ...about, action, notice, isConfirmed: true });
+        if (!isOwn) {
+          // An admin can lead an account through addresses of others, whose mailboxes confirm it with a click.
+          await disownAddresses(tx, user.id);
+          return handOver(tx, user, now);
+        }
+        if (!(await isOfProvider(tx, user.id)) || isByPassword(actor)) return;
+        await endAllAccess(tx, user.id, now, actor?.credential?.kind === 'session' ? actor.credential : null);
+        await lockAccessChange(tx, user.id, null);
+      });
+      await change.catch(rethrowAsTaken('email'));
+    },
+
+    /**
+     * Gives the account its old address back, and ends all access to it: it may be in foreign hands.
+     * @throws Problem `invalid-link`, `user-exists`
+     */
+    undo: async (token: string): Promise<void> => {
+      const link = await findLink('undo', token);
+      const undo = em.transactional(async (tx) => {
+        const user = await lockLinked(tx, 'undo', link);
+        const about = { user, to: link.to, actor: { email: link.to }, ipAddress: null };
+        const kind = { action: 'user.undo-email', notice: 'none', isConfirmed: true } as const;
+        await changeAddress({ tx, now: clock.now(), audit }, { ...about, ...kind });
+        // Of this change and later ones: a thief who changed the address twice must not end the link of the owner.
+        await kysely(tx)
+          .updateTable('email_changes')
+          .set({ undo_until: null })
+          .where('user_id', '=', user.id)
+          .where('id', '>=', link.id)
+          .execute();
+        // The addresses that the account had in between, which the changes after it name as the old ones, may be those of others.
+        await disownAddresses(tx, user.id, link.id);
+        // The thief may know the password, and have added a passkey.
+        await endAccess(tx, user.id, clock.now());
+        await deleteFactorsSince(tx, user.id, new Date(link.requestedAt.getTime() - DAY_MS));
+        await lockAccessChange(tx, user.id, null);
+      });
+      await undo.catch(rethrowAsTaken('email'));
+    },
+  };
+};
+
+const OWN_CHANGE = 'Log in with your account to confirm its new address.';
+
+/** Whether a provider could ever log in to the account. */
+const isOfProvider = async (tx: Em, userId: number): Promise<boolean> => {
+  const links = kysely(tx).selectFrom('provider_links').select('user_id').where('user_id', '=', userId);
+  return (await links.limit(1).executeTakeFirst()) !== undefined;
+};
+
+/**
+ * Whether this is a session that began with the password, without a provider. Of a token this is not known, and a session of a provider may
+ * have added a passkey.
+ */
+const isByPassword = (actor: Actor | null): boolean => {
+  const methods = (actor && proofOf(actor)?.methods) ?? [];
+  return actor?.credential?.kind === 'session' && methods.includes('pwd') && !methods.includes('sso');
+};
+
+/** Deletes the second factors that were added since then, with the recovery codes: whoever added them knew the same as who changed the address. */
+const deleteFactorsSince = async (tx: Em, userId: number, since: Date): Promise<void> => {
+  const factors = kysely(tx).deleteFrom('mfa_factors').where('user_id', '=', userId);
+  const { numDeletedRows } = await factors.where('created_at', '>=', since).executeTakeFirst();
+  if (numDeletedRows > 0n) await deleteRecoveryCodes(tx, userId);
+};
+
+/**
+ * SQL: whether the person has joined a client since the change, or got access to one again, also one that they have left since. An undo must
+ * not give to the old mailbox what they have or did there. Roles end the undo themselves: see `endUndo`.
+ */
+const HAS_JOINED_SINCE = condition`(coalesce(users.last_left > change.changed_at, false) or exists (
+  select from memberships m where m.user_id = change.user_id and greatest(m.joined_at, m.reactivated_at) > change.changed_at))`;
+
+/** The changes whose link of this kind is valid. `to`: the address that it gives to the account. */
+const linkRows = (em: Em, kind: EmailLinkKind, now: Date) => {
+  const rows = kysely(em)
+    .selectFrom('email_changes as change')
+    .innerJoin('users', 'users.id', 'change.user_id')
+    .select(['change.id', 'change.user_id as userId', 'change.requested_at as requestedAt', 'users.email'])
+    .select(['change.is_own as isOwn', 'change.requested_by as requestedBy'])
+    .select(kind === 'confirm' ? 'change.new_email as to' : 'change.old_email as to');
+  if (kind === 'undo')
+    return (
+      rows
+        .where('change.undo_until', '>', now)
+        .whereRef('users.email', '<>', 'change.old_email')
+        // As long as the mailbox of before can undo the change that led to this address, it alone decides.
+        .where(
+          condition`not exists (select from email_changes led where led.user_id = change.user_id and led.id < change.id
+          and led.new_email = change.old_email and led.undo_until > ${now}::timestamptz)`,
+        )
+        .where(condition`not ${HAS_JOINED_SINCE}`)
+    );
+  return rows
+    .where('change.changed_at', 'is', null)
+    .where(confirmationEnds, '>', now)
+    .where('users.is_active', '=', true);
+};
