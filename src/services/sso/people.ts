@@ -12,7 +12,7 @@ import { acceptWithProvider, lockInvitation } from '../invitations/invitation-ac
 import { enqueueLinkedNotice } from '../mail/enqueue-mails.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { changeAccess } from '../users/app-grants.ts';
-import { addToGroups } from '../users/group-joining.ts';
+import { addToGroups, groupEvents, groupsOf } from '../users/group-joining.ts';
 import { closeEvents, closeObsoleteRequests, requestsIn } from '../users/request-closing.ts';
 import { addUser } from '../users/user-creation.ts';
 import type { ConnectionRow } from './connections.ts';
@@ -193,25 +193,15 @@ const syncGroups = async (
   const removed = left.map(({ group_id }) => group_id);
   const isOfClient = (id: RawBuilder<number>) => condition`${id} = ${client}`;
   const closed = await closeObsoleteRequests(tx, requestsIn([user.id], isOfClient), user.id, now);
-  const names = await kysely(tx)
+  const groups = await kysely(tx)
     .selectFrom('groups')
-    .select(['id', 'name'])
+    .select(['id', 'name', 'client_id as client'])
     .where(isAnyOf('id', [...added, ...removed], 'int'))
     .orderBy('id')
     .execute();
   await audit.record(tx, [
-    ...names.map(({ id, name }) => ({
-      action: 'group.update' as const,
-      actor: null,
-      target: name,
-      clients: [client],
-      details: {
-        members: {
-          added: added.includes(id) ? [user.email] : [],
-          removed: removed.includes(id) ? [user.email] : [],
-        },
-      },
-    })),
+    ...groupEvents(null, groupsOf(groups, added), { added: [user.email], removed: [] }),
+    ...groupEvents(null, groupsOf(groups, removed), { added: [], removed: [user.email] }),
     ...closeEvents(user, closed),
   ]);
 };

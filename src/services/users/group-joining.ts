@@ -96,11 +96,13 @@ const managedGroups = (em: Em, actor: Actor, ids: readonly number[]) =>
     .where(isAnyOf('id', ids, 'int'))
     .where(clientManagedBy(actor, sql`client_id`));
 
-const groupsOf = (groups: readonly Group[], ids: readonly number[]) =>
+/** Those with these ids. */
+export const groupsOf = (groups: readonly Group[], ids: readonly number[]) =>
   groups.filter(({ id }) => ids.includes(id));
 
+/** Of an entry for each group. @param actor null: a provider */
 export const groupEvents = (
-  actor: Actor,
+  actor: Actor | null,
   groups: readonly Group[],
   members: { added: string[]; removed: string[] },
 ) =>
