@@ -15,8 +15,8 @@ import {
   PREVIOUS,
 } from './support/environment.ts';
 import { makeScratchFolder, SHARED_FOLDER_VARIABLE } from './support/files.ts';
-import { createIdleGate } from './support/idle-cores.ts';
 import {
+  createIdleGate,
   judge,
   startTestProcess,
   type TestProcess,
