@@ -53,8 +53,8 @@ export class ListStream {
   }
 }
 
-/** Until rows have been read. */
-const ASSUMED_ROW_BYTES = 1024;
+/** Until rows have been read: that of a user. */
+const ASSUMED_ROW_BYTES = 512;
 const MIN_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 2_000;
 /** Of a page, judging by the rows before. Small pages spend more on planning queries than on reading rows. */

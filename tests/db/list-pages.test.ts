@@ -139,7 +139,7 @@ lists('asks for pages of as many rows as fit, and for each when it is read', asy
   const pages = open(readList, list);
 
   await pages.next();
-  assert.equal(limits, [1_024]);
+  assert.equal(limits, [2_000]);
   await pages.next();
   assert.is(limits.length, 2);
   assert.ok(limits[1] && limits[1] > 900 && limits[1] < 1_100, `${limits[1]}`);
