@@ -59,7 +59,7 @@ export const AppGrant = defineEntity({
   name: 'AppGrant',
   tableName: 'app_grants',
   indexes: [
-    { properties: ['app', 'user'] },
+    index('app_grants_by_app', 'app_grants (app_id, user_id) include (expires_at)'),
     index('app_grants_expiring', 'app_grants (expires_at) where expires_at is not null'),
     index('app_grants_unreminded', 'app_grants (expires_at) where reminded_for is distinct from expires_at'),
   ],
