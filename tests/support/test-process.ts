@@ -160,9 +160,9 @@ export const judge = ({ totals, changed, status, timedOut }: Ending): Verdict =>
   return { passed, failed, faults };
 };
 
-const SAMPLE_MS = 1_500;
-/** Of all cores. On two cores, what runs leaves half of one unused. */
-const ENOUGH = 0.25;
+const SAMPLE_MS = 1_000;
+/** Of all cores: a third of one of two. */
+const ENOUGH = 0.15;
 
 const readTimes = () => {
   const times = cpus().map((core) => core.times);
