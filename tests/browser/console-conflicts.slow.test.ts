@@ -204,7 +204,9 @@ conflicts('a logout in another tab keeps what was typed, and the login page says
   await page.getByRole('button', { name: `Account of ${ACME}` }).click();
   await page.getByRole('menuitem', { name: 'Log out' }).click();
   await page.waitForURL('**/login/');
-  await save(other);
+  // The tab may hear of the logout before the click.
+  const left = other.waitForURL('**/login/?next=*');
+  await Promise.race([left, save(other).catch(() => left)]);
   await other.getByText('Your session has ended.').waitFor();
   await fillLogin(other, ACME, DEMO_PASSWORD);
   await other.getByText('Your changes are still here.').waitFor();
