@@ -24,7 +24,10 @@ export const PasswordForm = () => {
   } = useMutation(trpc.passwords.check.mutationOptions());
   const checkSoon = useDebouncedCallback((password: string) => check({ password }), TYPING_MS);
   useEffect(() => check({ password: '' }), [check]);
-  form.watch('new_password', ({ value }) => checkSoon(value));
+  // Not after the change, which empties the field: that call would be the first with the CSRF token of the old session.
+  form.watch('new_password', ({ value }) => {
+    if (value !== '') checkSoon(value);
+  });
   const change = useMutation(
     trpc.passwords.change.mutationOptions({
       onSuccess: () => {
