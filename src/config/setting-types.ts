@@ -68,6 +68,17 @@ const MAIL_SERVERS = { smtp: 'smtp://user:password@host:port', smtps: 'smtps://â
 
 export type MailProtocol = keyof typeof MAIL_SERVERS;
 
+/** User and password are percent-encoded in a URL. */
+const hasReadableLogin = (url: string): boolean => {
+  const { username = '', password = '' } = URL.parse(url) ?? {};
+  try {
+    for (const text of [username, password]) decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
 export const mailServerUrl = z
   .url({
     protocol: new RegExp(`^(${Object.keys(MAIL_SERVERS).join('|')})$`),
@@ -75,6 +86,7 @@ export const mailServerUrl = z
     abort: true,
   })
   .refine((url) => URL.parse(url)?.hostname, 'must name a host')
+  .refine(hasReadableLogin, 'must have `%25` for each `%` in the user and password')
   .meta({
     valueType: Object.values(MAIL_SERVERS)
       .map((example) => `\`${example}\``)

@@ -18,6 +18,15 @@ config('has the documented defaults', () => {
   assert.equal([read.tokenIdleDays, read.invitationDays, read.demo], [90, 14, false]);
 });
 
+config('refuses a mail server whose login is not percent-encoded', () => {
+  for (const login of ['me:100%', '50%zz:secret', 'me%:25x'])
+    assert.equal(settingsFaults({ SMTP_URL: `smtp://${login}@mail.test` }), [
+      'SMTP_URL: must have `%25` for each `%` in the user and password',
+    ]);
+
+  assert.equal(settingsFaults({ SMTP_URL: 'smtp://me:100%25@mail.test' }), []);
+});
+
 config('reports all errors at once, and never repeats a value', () => {
   const faults = settingsFaults({
     PORT: '80a',
