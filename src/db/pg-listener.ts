@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import type { Connection } from '../config/connection.ts';
 import { reasonOf } from '../lib/errno.ts';
@@ -27,6 +28,19 @@ type Options = {
   retryMs?: number;
 };
 
+/** With the hash of a channel: an advisory lock that those who listen to it share. */
+const LISTENERS = 7_305;
+
+/**
+ * SQL that notifies those who listen to a channel. A notification wakes each session that listens to any channel, so that it is only sent if
+ * someone listens to this one: then the lock cannot be taken, and otherwise it is released at once. A change that is about to be committed
+ * while the first one begins to listen may not be announced.
+ */
+export const notifyListeners = (channel: string): RawBuilder<unknown> => sql`
+  case when pg_try_advisory_lock(${LISTENERS}::int, hashtext(${channel}))
+    then pg_advisory_unlock(${LISTENERS}::int, hashtext(${channel}))::text
+    else pg_notify(${channel}, '')::text end`;
+
 /**
  * Listens on a separate connection (PostgreSQL's LISTEN), and reconnects until it is closed. Behind a pooler that does not
  * deliver notifications (PgBouncer in transaction mode), it warns once and stops.
@@ -49,6 +63,7 @@ export const listenToDatabase = (options: Options): Notifications => {
       await client.connect();
       await client.query(`listen ${client.escapeIdentifier(channel)}`);
       if (!(await isDelivered(client, connection, channel))) return NOT_DELIVERED;
+      await client.query('select pg_advisory_lock_shared($1, hashtext($2))', [LISTENERS, channel]);
       isLost = false;
       isListening = true;
       // Not before: the check above sends a notification too.

@@ -75,7 +75,7 @@ away('warns once, continues when the database is back, and receives notification
   await until('it listens again', async () => {
     const rows = await orm.em
       .fork()
-      .execute(`select 1 from pg_stat_activity where datname = current_database() and query ~ '^listen'`)
+      .execute(`select 1 from pg_locks where locktype = 'advisory' and mode = 'ShareLock'`)
       .catch(() => []);
     return rows.length > 0;
   });

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Em, kysely } from '../../db/kysely.ts';
+import { notifyListeners } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
 import type { AuditAction, DetailsOf } from './event-types.ts';
@@ -42,9 +43,9 @@ export const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
   'user.revoke-sessions',
 ];
 
-/** Notified by each transaction that records an entry. Listen only while someone waits for events: each change wakes the listener. */
+/** Notified by each transaction that records an entry, while someone listens. */
 export const EVENT_CHANNEL = 'events';
-/** Notified with it while there is an active webhook. */
+/** Notified by the same transactions while there is an active webhook. */
 export const WEBHOOK_CHANNEL = 'webhooks';
 
 const MAX_TEXT_LENGTH = 200;
@@ -120,7 +121,7 @@ export const createAudit = (
             clients int[], details json)
       returning id),
       queued as (insert into unpublished_events (entry_id) select id from recorded)
-      select pg_notify(${EVENT_CHANNEL}, ''), case when exists (select from webhooks where is_active)
+      select ${notifyListeners(EVENT_CHANNEL)}, case when exists (select from webhooks where is_active)
         then pg_notify(${WEBHOOK_CHANNEL}, '') end`.execute(kysely(tx));
   },
   withDetails: (details) => createAudit(origin, clock, digestOf, { ...common, ...details }),

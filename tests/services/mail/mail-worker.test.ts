@@ -81,8 +81,8 @@ workers('is woken by a new mail long before its next poll', async (context) => {
   worker.start();
   await until('it listens', async () => {
     const { rows } = await sql`
-      select from pg_stat_activity
-      where datname = current_database() and query ~ '^listen'`.execute(app.db());
+      select from pg_locks join pg_database d on d.oid = database
+      where datname = current_database() and locktype = 'advisory' and mode = 'ShareLock'`.execute(app.db());
     return rows.length > 0;
   });
 
