@@ -24,10 +24,6 @@ export const PasswordForm = () => {
   } = useMutation(trpc.passwords.check.mutationOptions());
   const checkSoon = useDebouncedCallback((password: string) => check({ password }), TYPING_MS);
   useEffect(() => check({ password: '' }), [check]);
-  // Not after the change, which empties the field: that call would be the first with the CSRF token of the old session.
-  form.watch('new_password', ({ value }) => {
-    if (value !== '') checkSoon(value);
-  });
   const change = useMutation(
     trpc.passwords.change.mutationOptions({
       onSuccess: () => {
@@ -40,6 +36,10 @@ export const PasswordForm = () => {
       onError: (error) => form.setErrors(joined(fieldErrors(error))),
     }),
   );
+  form.watch('new_password', ({ value }) => {
+    // Not when the change empties the field: that call would be the first with the CSRF token of the old session.
+    if (!change.isPending) checkSoon(value);
+  });
   const { password, new_password } = form.getValues();
   return (
     <form
