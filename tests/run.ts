@@ -16,7 +16,6 @@ import {
 } from './support/environment.ts';
 import { makeScratchFolder, SHARED_FOLDER_VARIABLE } from './support/files.ts';
 import {
-  createIdleGate,
   judge,
   startTestProcess,
   type TestProcess,
@@ -44,8 +43,6 @@ const { values, positionals: parts } = parseArgs({
 /** CI machines have two cores. Slow files often wait, for processes that start or for a time limit; quick ones do not. */
 const SLOW_AT_ONCE = 3;
 const QUICK_AT_ONCE = 2;
-/** The others take a file only while cores are idle, because those that run wait. */
-const MAX_AT_ONCE = 6;
 
 const PROJECT = dirname(import.meta.dirname);
 const FIXTURES = join('tests', 'fixtures');
@@ -166,43 +163,36 @@ const runFile = async (file: string, testProcess: TestProcess): Promise<Verdict>
   return verdict;
 };
 
-/** Resolves with the next file, or with undefined if there is none for this process. */
-type NextFile = () => Promise<string | undefined>;
-
 /** Runs files one after another in the same process. A failure may change its state, so a new process follows. */
 const runSequentially = async (
-  next: NextFile,
+  queue: Iterator<string>,
   verdicts: Verdict[],
   options: TestProcessOptions,
 ): Promise<void> => {
-  for (let file = await next(); file !== undefined; file = await next()) {
+  for (;;) {
     await using testProcess = await startTestProcess(options);
-    for (;;) {
-      const verdict = await runFile(file, testProcess);
-      verdicts.push(verdict);
-      if (verdict.faults.length > 0) break;
+    for (let isSound = true; isSound; ) {
       if (testProcess.isFull()) {
         await testProcess.end();
         break;
       }
-      file = await next();
-      if (file === undefined) return await testProcess.end();
+      const { value: file, done } = queue.next();
+      if (done || options.signal.aborted) return await testProcess.end();
+      const verdict = await runFile(file, testProcess);
+      verdicts.push(verdict);
+      isSound = verdict.faults.length === 0;
     }
   }
 };
 
 /** Shares files between processes: each takes the next one, until that is not wanted. */
-const createQueue = (files: readonly string[], signal: AbortSignal) => {
-  let taken = 0;
-  const isOver = (): boolean => signal.aborted || taken === files.length;
-  return {
-    isOver,
-    take: (isWanted: (file: string) => boolean): string | undefined => {
-      const file = isOver() ? undefined : files[taken];
-      if (file === undefined || !isWanted(file)) return undefined;
-      taken += 1;
-      return file;
-    },
+const createQueue = (files: readonly string[]) => {
+  let next = 0;
+  return function* take(isWanted: (file: string) => boolean): Generator<string, void> {
+    for (let file = files[next]; file !== undefined && isWanted(file); file = files[next]) {
+      next += 1;
+      yield file;
+    }
   };
 };
 
@@ -219,18 +209,12 @@ const runAll = async (files: string[], verdicts: Verdict[], signal: AbortSignal)
     [SHARED_FOLDER_VARIABLE]: shared.path,
   };
   const options = { env, signal, timeoutMs: Number(values['timeout-seconds']) * 1000 };
-  const queue = createQueue(files, signal);
-  const untilIdle = createIdleGate();
-  const nextOf =
-    (index: number): NextFile =>
-    async () => {
-      if (index < SLOW_AT_ONCE) return queue.take((file) => index < QUICK_AT_ONCE || isSlow(file));
-      await untilIdle(queue.isOver);
-      return queue.take(() => true);
-    };
-  const processes = Array.from({ length: MAX_AT_ONCE }, (_, index) => nextOf(index));
+  const take = createQueue(files);
+  const queues = Array.from({ length: SLOW_AT_ONCE }, (_, index) =>
+    take((file) => index < QUICK_AT_ONCE || isSlow(file)),
+  );
   try {
-    await Promise.all(processes.map((next) => runSequentially(next, verdicts, options)));
+    await Promise.all(queues.map((queue) => runSequentially(queue, verdicts, options)));
   } finally {
     await server.stop();
   }

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
-import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { makeScratchFolder } from './files.ts';
 import type { Report } from './test-worker.ts';
 
@@ -158,36 +156,4 @@ export const judge = ({ totals, changed, status, timedOut }: Ending): Verdict =>
   const passed = totals?.passed ?? 0;
   const failed = Math.max((totals?.total ?? 0) - passed, faults.length > 0 ? 1 : 0);
   return { passed, failed, faults };
-};
-
-const SAMPLE_MS = 1_000;
-/** Of all cores: a third of one of two. */
-const ENOUGH = 0.15;
-
-const readTimes = () => {
-  const times = cpus().map((core) => core.times);
-  const idle = times.reduce((sum, time) => sum + time.idle, 0);
-  return { idle, all: times.reduce((sum, { user, nice, sys, irq }) => sum + user + nice + sys + irq, idle) };
-};
-
-/** Whether cores are idle for a moment. Systems that do not tell count as busy. */
-const areCoresIdle = async (): Promise<boolean> => {
-  const before = readTimes();
-  await pause(SAMPLE_MS);
-  const after = readTimes();
-  return (after.idle - before.idle) / (after.all - before.all) >= ENOUGH;
-};
-
-/** Waits for idle cores: one caller after another, so that the next one sees what the last one has started. */
-export const createIdleGate = () => {
-  let last: Promise<unknown> = Promise.resolve();
-  /** Resolves early once `isOver` returns true. */
-  return (isOver: () => boolean): Promise<void> => {
-    const wait = async (): Promise<void> => {
-      while (!isOver() && !(await areCoresIdle()));
-    };
-    const turn = last.then(wait);
-    last = turn;
-    return turn;
-  };
 };
