@@ -377,19 +377,12 @@ const createWebhookModule = ({ listen, secretKey, orm, clock, logger, sendMessag
 };
 
 /** The worker that sends events to sinks; null without any. */
-const openSinkWorker = ({ config, connection, orm, clock, logger, sinks }: Resources) => {
+const openSinkWorker = ({ config, listen, orm, clock, logger, sinks }: Resources) => {
   if (sinks.length === 0) return null;
   return createSinkWorker({
     queue: createSinkQueue({ em: orm.em, clock, startsAt: config.sinks.startsAt }),
     sinks,
-    listen: (onHeard) =>
-      listenToDatabase({
-        connection,
-        channel: EVENT_CHANNEL,
-        onHeard,
-        warn: (line) => logger.warn(line),
-        fallback: 'Events are sent to sinks by polling, every 5 s.',
-      }),
+    listen: listen(EVENT_CHANNEL, 'Events are sent to sinks by polling, every 5 s.'),
     clock,
     logger,
   });
