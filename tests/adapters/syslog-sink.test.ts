@@ -31,7 +31,7 @@ type SyslogMessage = {
 const MESSAGE =
   /^<(\d{1,3})>1 (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,6}Z) ([\x21-\x7e]{1,255}) ([\x21-\x7e]{1,48}) ([\x21-\x7e]{1,128}) ([\x21-\x7e]{1,32}) \[([^\s="\]]{1,32})((?: [^\s="\]]{1,32}="(?:\\["\\\]]|[^"\\\]])*")*)\] (.*)$/su;
 
-/** @throws Error if it is none */
+/** @throws Error if it is not a syslog message */
 const parseSyslog = (message: string): SyslogMessage => {
   const match = MESSAGE.exec(message);
   if (!match) throw new Error(`no message of RFC 5424: ${message}`);

@@ -91,7 +91,7 @@ workers('print the notice of the demo once, after all of them listen', async () 
       .slice(0, -1)
       .filter((line) => line.includes(`"msg":"${text}`))
       .map((line) => JSON.parse(line));
-  // Lines of workers arrive later than those of their parent, so their times tell the order.
+  // Lines of workers arrive later than those of their parent, so they are ordered by their times.
   await until('the notice and all workers are logged', () => {
     return linesWith('ada@acme.test ').length > 0 && linesWith('Server listening').length >= WORKERS;
   });

@@ -101,7 +101,7 @@ const MAX_CHARACTERS = 320;
 const parameter = ([name, value]: [string, string | number | null]): string[] => {
   if (value === null) return [];
   const text = [...String(value).toWellFormed()].slice(0, MAX_CHARACTERS).join('');
-  // Servers escape control characters in ways of their own.
+  // Servers escape control characters differently.
   const escaped = text.replaceAll(/\p{Cc}/gu, '\ufffd').replaceAll(/["\\\]]/g, '\\$&');
   return [`${name}="${escaped}"`];
 };

@@ -41,7 +41,7 @@ export const testLogin = async (
   await duplicateLimit.check(em, tester.id);
   const decision = await decideLogin(em, connection, login.stated, clock.now());
   if (decision.kind !== 'refuse') return { connection, ...login, decision, refusal: null };
-  // Others might be created, or accept an invitation: it tells that the address has an account.
+  // Others might be created, or accept an invitation: these refusals reveal that the address has an account.
   if (REVEALING.includes(decision.reason)) await duplicateLimit.add(tester.id);
   return { connection, ...login, decision, refusal: new SsoFailure(decision.reason).message };
 };

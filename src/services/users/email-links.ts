@@ -126,7 +126,7 @@ const isByPassword = (actor: Actor | null): boolean => {
   return actor?.credential?.kind === 'session' && methods.includes('pwd') && !methods.includes('sso');
 };
 
-/** Deletes the second factors that were added since then, with the recovery codes: whoever added them knew the same as who changed the address. */
+/** Deletes the second factors that were added since then, with the recovery codes: who added them knew the same as who changed the address. */
 const deleteFactorsSince = async (tx: Em, userId: number, since: Date): Promise<void> => {
   const factors = kysely(tx).deleteFrom('mfa_factors').where('user_id', '=', userId);
   const { numDeletedRows } = await factors.where('created_at', '>=', since).executeTakeFirst();
