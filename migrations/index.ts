@@ -20,12 +20,25 @@ type MigrationClass = {
 /** `0001-clients-and-users.ts`, or compiled. Names are stored in the database: never rename a released migration. */
 const FILE = /^(\d{4}-[a-z0-9-]+)\.[jt]s$/;
 
+/**
+ * A migration that takes its locks before it changes anything. Otherwise a request of another version could wait behind a change
+ * that takes long, for a transaction that then needs what the request holds: PostgreSQL would end the request.
+ */
+const lockFirst = (Changes: MigrationClass, locks: Locks): MigrationClass =>
+  class extends Changes {
+    override up(): void {
+      for (const [table, mode] of Object.entries(locks)) this.addSql(`lock table ${table} in ${mode} mode`);
+      super.up();
+    }
+  };
+
 const load = async (file: string) => {
   // Each file exports the class alone.
   const exported = (await import(`./${file}`)) as Record<string, MigrationClass>;
   const [migration] = Object.values(exported);
   if (!migration) throw new Error(`${file} exports no migration.`);
-  return { name: file.replace(FILE, '$1'), class: migration, locks: migration.locks ?? {} };
+  const { locks = {} } = migration;
+  return { name: file.replace(FILE, '$1'), class: lockFirst(migration, locks), locks };
 };
 
 const files = readdirSync(import.meta.dirname).filter((file) => FILE.test(file));

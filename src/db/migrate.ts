@@ -55,10 +55,11 @@ export const migrateDatabase = async (
 };
 
 /**
- * Shorter than PostgreSQL's `deadlock_timeout` of a second. While other versions serve requests, a migration that waits for a lock
- * gives way, together with the requests that wait behind it; in a deadlock, PostgreSQL could end a request instead.
+ * For one table: with five, still shorter than PostgreSQL's `deadlock_timeout` of a second. While other versions serve requests, a
+ * migration that waits for its locks gives way, together with the requests that wait behind it; in a deadlock, PostgreSQL could
+ * end a request instead.
  */
-const LOCK_TIMEOUT_MS = 500;
+export const LOCK_TIMEOUT_MS = 150;
 const GIVE_WAY_MS = 500;
 
 /** A statement may take as long as it needs: building the index of a large table does. */

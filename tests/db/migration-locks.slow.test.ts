@@ -2,14 +2,16 @@ import type pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { migrations } from '../../migrations/index.ts';
+import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
 import { type Orm, openDatabase } from '../../src/db/database.ts';
-import { migrateDatabase, previewMigrations } from '../../src/db/migrate.ts';
+import { LOCK_TIMEOUT_MS, migrateDatabase, previewMigrations } from '../../src/db/migrate.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { administer } from '../support/test-server.ts';
+import { until } from '../support/time.ts';
 
-const previews = suite('migration preview');
+const locks = suite('locks of migrations');
 
 /** A database with the migrations up to one, or none. */
 const createOlder = async (to?: string) => {
@@ -19,11 +21,14 @@ const createOlder = async (to?: string) => {
   return database;
 };
 
-/** The SQL of a migration. */
+/** The SQL of a migration, without the locks that it takes first. */
 const statementsOf = (orm: Orm, { class: MigrationClass }: (typeof migrations)[number]): string[] => {
   const migration = new MigrationClass(orm.em.getDriver(), orm.config);
   migration.up();
-  return migration.getQueries().map(String);
+  return migration
+    .getQueries()
+    .map(String)
+    .filter((statement) => !statement.startsWith('lock table'));
 };
 
 /** Weaker locks block neither readers nor writers. */
@@ -67,7 +72,7 @@ const appliedOf = async (connection: Connection): Promise<string[]> => {
   return rows.map(({ name }) => name);
 };
 
-previews('states the locks that each migration takes on existing tables', async () => {
+locks('are those that each migration states on existing tables', async () => {
   const { connection, drop } = await createOlder();
   const client = await openUnlimitedSession(connection);
   const orm = await openDatabase(connection);
@@ -79,10 +84,13 @@ previews('states the locks that each migration takes on existing tables', async 
   await client.end();
   await drop();
 
-  assert.equal(observed, Object.fromEntries(migrations.map(({ name, locks }) => [name, locks])));
+  assert.equal(
+    observed,
+    Object.fromEntries(migrations.map((migration) => [migration.name, migration.locks])),
+  );
 });
 
-previews('lists what is pending with sizes, without applying it', async () => {
+locks('lists what is pending with sizes, without applying it', async () => {
   const { connection, drop } = await createOlder('0007-erasures');
 
   const listed = await previewMigrations(connection);
@@ -106,7 +114,7 @@ previews('lists what is pending with sizes, without applying it', async () => {
   assert.equal(complete, []);
 });
 
-previews('lists all migrations for an empty database', async () => {
+locks('lists all migrations for an empty database', async () => {
   const { connection, drop } = await createOlder();
 
   const listed = await previewMigrations(connection);
@@ -118,4 +126,42 @@ previews('lists all migrations for an empty database', async () => {
   );
 });
 
-previews.run();
+/** The migration after it builds an index of `outbox_mails`, and then one of `invitations`. */
+const BEFORE_TWO_TABLES = '0011-operations';
+const TWO_TABLES = '0012-attention';
+
+locks('makes no request of another version fail in a deadlock', async () => {
+  const { connection, drop } = await createOlder(BEFORE_TWO_TABLES);
+  await administer(
+    { ...connection, user: SUPERUSER },
+    `create function wait() returns event_trigger language plpgsql as $$ begin perform pg_sleep(0.8); end $$`,
+    `create event trigger slow on ddl_command_end when tag in ('CREATE INDEX') execute function wait()`,
+  );
+  const request = await openUnlimitedSession(connection);
+  await request.query('begin; lock table invitations in row exclusive mode');
+
+  const migrating = migrateDatabase(connection, { to: TWO_TABLES });
+  await until('the migration has a lock on the mails, or waits for the invitations', async () => {
+    const { rows } = await request.query(`
+      select from pg_locks where pid <> pg_backend_pid() and mode = 'ShareLock'
+        and (relation = 'outbox_mails'::regclass or relation = 'invitations'::regclass and not granted)`);
+    return rows.length > 0;
+  });
+  const failure = await request
+    .query('lock table outbox_mails in row exclusive mode')
+    .then(() => null, String);
+  await request.query('commit');
+  const applied = await migrating;
+  await request.end();
+  await drop();
+
+  assert.is(failure, null);
+  assert.equal(applied, [TWO_TABLES]);
+});
+
+locks('waits for the locks of a migration shorter than PostgreSQL for a deadlock', () => {
+  for (const migration of migrations)
+    assert.ok(Object.keys(migration.locks).length * LOCK_TIMEOUT_MS < 1_000);
+});
+
+locks.run();
