@@ -2,12 +2,13 @@ import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig } from '@mikro-orm/postgresql';
 import { PostgresDialect } from 'kysely';
 import { entities } from './entities/index.ts';
-import { migrations } from './migrations/index.ts';
+import { loadMigrations, type Migrations } from './migrations/index.ts';
 import { parseDatabaseUrl } from './src/config/database-url.ts';
 import { resolveTlsMode } from './src/db/client.ts';
 import { createPool, type DatabasePool } from './src/db/pool.ts';
 
-export const ormConfig = (pool: DatabasePool) =>
+/** @param migrations that `migrator.up` can apply */
+export const ormConfig = (pool: DatabasePool, migrations: Migrations = []) =>
   defineConfig({
     entities,
     extensions: [Migrator],
@@ -23,5 +24,5 @@ export const ormConfig = (pool: DatabasePool) =>
 /** For the MikroORM CLI; the service creates a pool for its own connection. */
 export default async () => {
   const connection = await resolveTlsMode(parseDatabaseUrl(process.env.DATABASE_URL ?? ''));
-  return ormConfig(createPool(connection));
+  return ormConfig(createPool(connection), await loadMigrations());
 };

@@ -20,6 +20,8 @@ type MigrationClass = {
 /** `0001-clients-and-users.ts`, or compiled. Names are stored in the database: never rename a released migration. */
 const FILE = /^(\d{4}-[a-z0-9-]+)\.[jt]s$/;
 
+const nameOf = (file: string): string => file.replace(FILE, '$1');
+
 /**
  * A migration that takes its locks before it changes anything. Otherwise a request of another version could wait behind a change
  * that takes long, for a transaction that then needs what the request holds: PostgreSQL would end the request.
@@ -38,10 +40,17 @@ const load = async (file: string) => {
   const [migration] = Object.values(exported);
   if (!migration) throw new Error(`${file} exports no migration.`);
   const { locks = {} } = migration;
-  return { name: file.replace(FILE, '$1'), class: lockFirst(migration, locks), locks };
+  return { name: nameOf(file), class: lockFirst(migration, locks), locks };
 };
 
-const files = readdirSync(import.meta.dirname).filter((file) => FILE.test(file));
+const files = readdirSync(import.meta.dirname)
+  .filter((file) => FILE.test(file))
+  .toSorted();
 
-/** All files of this folder, in execution order: that of their numbers. */
-export const migrations = await Promise.all(files.toSorted().map(load));
+/** Of all files of this folder, in execution order: that of their numbers. */
+export const migrationNames: readonly string[] = files.map(nameOf);
+
+export type Migrations = Awaited<ReturnType<typeof loadMigrations>>;
+
+/** A start usually applies none, and needs only their names. */
+export const loadMigrations = () => Promise.all(files.map(load));

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { type LockMode, migrations } from '../../migrations/index.ts';
+import { type LockMode, type Locks, loadMigrations, migrationNames } from '../../migrations/index.ts';
 import type { Connection } from '../config/connection.ts';
 import { openClient, openUnlimitedSession, tryAdvisoryLock, withoutLimits } from './client.ts';
 import { type Orm, openDatabase } from './database.ts';
@@ -64,7 +64,8 @@ const GIVE_WAY_MS = 500;
 
 /** A statement may take as long as it needs: building the index of a large table does. */
 const runMigrations = async (connection: Connection, to?: string): Promise<void> => {
-  await using orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null);
+  const migrations = await loadMigrations();
+  await using orm = await openDatabase(withoutLimits(connection, LOCK_TIMEOUT_MS), null, migrations);
   // After a lock that was not free, the migrations before it stay applied.
   const applyAll = () =>
     orm.migrator.up(to === undefined ? {} : { to }).catch((error: unknown) => {
@@ -88,10 +89,9 @@ export const readSchemaState = async (client: pg.ClientBase) => {
 
 /** The pending migrations, and the applied ones that only another version knows. */
 export const compareMigrations = (applied: readonly string[]) => {
-  const known = migrations.map(({ name }) => name);
   return {
-    pending: known.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !known.includes(name)),
+    pending: migrationNames.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !migrationNames.includes(name)),
   };
 };
 
@@ -118,7 +118,7 @@ export const isReady = async ({ pool }: Orm, limitMs: number): Promise<boolean> 
   const query = { text, query_timeout: limitMs };
   const { rows } = await pool.query<{ count: number; is_read_only: boolean }>(query);
   const [state] = rows;
-  return (state?.count ?? 0) >= migrations.length && !state?.is_read_only;
+  return (state?.count ?? 0) >= migrationNames.length && !state?.is_read_only;
 };
 
 type LockedTable = { table: string; mode: LockMode; rows: number; bytes: number };
@@ -131,15 +131,16 @@ export type MigrationPreview = { name: string; locks: LockedTable[] };
  */
 export const previewMigrations = async (connection: Connection): Promise<MigrationPreview[]> => {
   await using client = await openUnlimitedSession(connection);
+  const pending = await pendingMigrations(client);
   const previews: MigrationPreview[] = [];
-  for (const name of await pendingMigrations(client))
-    previews.push({ name, locks: await describeLocks(client, name) });
+  for (const { name, locks } of await loadMigrations())
+    if (pending.includes(name)) previews.push({ name, locks: await describeLocks(client, locks) });
   return previews;
 };
 
-const describeLocks = async (client: pg.ClientBase, name: string): Promise<LockedTable[]> => {
-  const locks: LockedTable[] = [];
-  for (const [table, mode] of Object.entries(migrations.find((known) => known.name === name)?.locks ?? {})) {
+const describeLocks = async (client: pg.ClientBase, locks: Locks): Promise<LockedTable[]> => {
+  const described: LockedTable[] = [];
+  for (const [table, mode] of Object.entries(locks)) {
     const { rows } = await client.query<{ rows: number; bytes: number }>(
       `select coalesce(sum(greatest(reltuples, 0)), 0)::float8 as rows,
         coalesce(sum(pg_total_relation_size(oid)), 0)::float8 as bytes
@@ -147,7 +148,7 @@ const describeLocks = async (client: pg.ClientBase, name: string): Promise<Locke
       [table],
     );
     // A table that an earlier pending migration creates is empty.
-    locks.push({ table, mode, ...(rows[0] ?? { rows: 0, bytes: 0 }) });
+    described.push({ table, mode, ...(rows[0] ?? { rows: 0, bytes: 0 }) });
   }
-  return locks;
+  return described;
 };

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { migrations } from '../../migrations/index.ts';
+import { loadMigrations, type Migrations, migrationNames } from '../../migrations/index.ts';
 import { SUPERUSER } from '../../src/adapters/embedded-postgres/cluster.ts';
 import type { Connection } from '../../src/config/connection.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
@@ -11,6 +11,7 @@ import { createTestDatabase } from '../support/test-database.ts';
 import { administer } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
 
+const migrations = await loadMigrations();
 const locks = suite('locks of migrations');
 
 /** A database with the migrations up to one, or none. */
@@ -22,7 +23,7 @@ const createOlder = async (to?: string) => {
 };
 
 /** The SQL of a migration, without the locks that it takes first. */
-const statementsOf = (orm: Orm, { class: MigrationClass }: (typeof migrations)[number]): string[] => {
+const statementsOf = (orm: Orm, { class: MigrationClass }: Migrations[number]): string[] => {
   const migration = new MigrationClass(orm.em.getDriver(), orm.config);
   migration.up();
   return migration
@@ -122,7 +123,7 @@ locks('lists all migrations for an empty database', async () => {
 
   assert.equal(
     listed.map(({ name }) => name),
-    migrations.map(({ name }) => name),
+    migrationNames,
   );
 });
 
