@@ -49,18 +49,13 @@ settings('changes what is sent along, and records it', async ({ app }) => {
 settings('takes only days that give time', async ({ app }) => {
   const wrong = [
     ...[{ access_days: 91 }, { access_days: -1 }, { inactive_days: 13 }, { suspend_days: 6 }],
-    ...[{ invitation_days: 14 }, { access_days: null }, { suspend_days: 366 }],
+    ...[{ invitation_days: 91 }, { access_days: null }, { suspend_days: 366 }],
   ];
   for (const changes of wrong) {
     const { fields } = await rejectsWith(update(app, changes), 'invalid-input');
     assert.equal(Object.keys(fields ?? {}), Object.keys(changes));
   }
   await update(app, { invitation_days: 13, inactive_days: 14, suspend_days: 7 });
-  const { fields } = await rejectsWith(
-    app.as(ACME).reminders.preview({ id: 1, invitation_days: 14 }),
-    'invalid-input',
-  );
-  assert.match(fields?.invitation_days?.[0] ?? '', 'Must be less than 14');
 });
 
 settings('is for admins of the client and superusers, and read by staff', async ({ app }) => {
@@ -126,6 +121,8 @@ const prepare = async (app: TestApp): Promise<void> => {
   await sql`update invitations set email_count = 1,
     expires_at = ${new Date(app.clock.now().getTime() + 2 * DAY_MS)}::timestamptz`.execute(app.db());
   await deliverAll(app);
+  // A reminder does not follow a mail of the same day.
+  await sql`update outbox_mails set sent_at = sent_at - interval '1 day'`.execute(app.db());
   await endGrants(app, ADA, new Date(app.clock.now().getTime() + 5 * DAY_MS));
   const users = sql`(select id from users where email = ${GRACE})`;
   for (const statement of [

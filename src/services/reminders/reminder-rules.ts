@@ -43,15 +43,17 @@ export const isReportDue = (now: Date) => condition`(r.access_admins and r.acces
     and e.expires_at >= coalesce(r.access_told_until, '-infinity') and e.expires_at < ${horizonOf(now, sql`r.access_days`)}))`;
 
 /**
- * SQL: the invitations of which the invitees are due to be reminded. Those whose mail never arrived are not: someone has to look at the
- * address first.
+ * SQL: the invitations of which the invitees are due to be reminded, not on the day of another mail of the invitation. Those whose mail never
+ * arrived are not due: someone has to look at the address first.
  */
 export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql`
   select i.id, i.client_id, i.email, i.first_name, i.last_name, i.expires_at
   from ${settings} r join clients c on c.id = r.client_id and c.is_open join invitations i on i.client_id = r.client_id
   where r.invitation_days > 0 and i.status = 'pending' and i.reminded_at is null and i.email_count > 0 and i.expires_at > ${now}::timestamptz
     and i.expires_at < ${horizonOf(now, sql`(select max(invitation_days) from ${settings} each)`)}
-    and i.expires_at < ${horizonOf(now, sql`r.invitation_days`)}`;
+    and i.expires_at < ${horizonOf(now, sql`r.invitation_days`)}
+    and not exists (select from outbox_mails mail where mail.invitation_id = i.id
+      and coalesce(mail.sent_at, mail.created_at) >= ${midnightBefore(now, 0)}::timestamptz)`;
 
 /**
  * SQL: whether member `m` has not used the client since a time: idle in its apps, neither joined nor reactivated since. Sessions and tokens

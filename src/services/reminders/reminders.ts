@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import { ClientReminders } from '../../../entities/reminders.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
-import { invalid, notFound } from '../../lib/problems.ts';
+import { notFound } from '../../lib/problems.ts';
 import type { Actor } from '../access/actor.ts';
 import { clientVisibleTo } from '../access/visibility.ts';
 import { isEmpty } from '../audit/audit.ts';
@@ -30,20 +30,19 @@ type Recipient = { email: string; first_name: string; last_name: string; at: Dat
 type Section = { count: number; people: Recipient[] };
 
 /** What clients remind their people and admins of. */
-export const createReminders = ({ em, clock, audit, invitationDays, keyedMutex }: UnitOfWork) => ({
+export const createReminders = ({ em, clock, audit, keyedMutex }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
   get: (actor: Actor, id: number): Promise<Settings> => readSettings(em, actor, id),
 
   /**
    * Turning something on sends nothing at once: the next run does, within an hour. Other days of inactivity begin again: those who were warned
    * before are warned once more before they are suspended.
-   * @throws Problem `not-found`, `forbidden`, `precondition-failed`, `invalid-input` on `invitation_days`
+   * @throws Problem `not-found`, `forbidden`, `precondition-failed`
    */
   update: (actor: Actor, id: number, changes: Changes, expected?: Changes): Promise<Settings> =>
     em.transactional(async (tx) => {
       const { client } = await lockClient(tx, actor, id);
       if (expected) requireExpected(await readSettings(tx, actor, id), expected);
-      requireBeforeExpiry(changes, invitationDays);
       const reminders = await findOrCreate(tx, id);
       const hadDigest = reminders.weeklyDigest;
       const details = editEntity(tx, ClientReminders, reminders, changes);
@@ -60,11 +59,10 @@ export const createReminders = ({ em, clock, audit, invitationDays, keyedMutex }
   /**
    * Who would get which mail in the next run, and whose membership would be suspended, by the stored settings with these changes. The digest is
    * that of the seven days until now.
-   * @throws Problem `not-found`, `forbidden`, `invalid-input` on `invitation_days`
+   * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, id: number, changes: Changes, limit: number) => {
     await readManagedClient(em, actor, id);
-    requireBeforeExpiry(changes, invitationDays);
     // It reads all members: several at once would hold the connections that others need.
     return keyedMutex(`preview of the reminders of ${id}`, async () => {
       const now = clock.now();
@@ -121,17 +119,6 @@ const findOrCreate = async (tx: Em, client: number) =>
     ...{ client, accessDays: 0, accessAdmins: false, invitationDays: 0 },
     ...{ inactiveDays: 0, suspendDays: 0, weeklyDigest: false },
   });
-
-/**
- * A reminder must not follow the invitation at once.
- * @throws Problem `invalid-input` on `invitation_days`
- */
-const requireBeforeExpiry = ({ invitation_days: days }: Changes, invitationDays: number): void => {
-  if (days && days >= invitationDays)
-    throw invalid({
-      invitation_days: [`Must be less than ${invitationDays}: invitations are valid for so many days.`],
-    });
-};
 
 /** SQL: a table with the row that `update` would store. */
 const considered = async (

@@ -61,6 +61,20 @@ reminders('go to the invited person once, with the link, and extend nothing', as
   assert.equal(await expiryOf(app, email), expires);
 });
 
+reminders('do not follow another mail of the invitation on the same day', async ({ app }) => {
+  const email = await invite(app);
+  await app.as(ACME).reminders.update({ id: 1, invitation_days: 90 });
+  await runReminders(app);
+  const atOnce = await remindersIn(app);
+  await later(app, 1);
+  const { invitations } = await app.as(ACME).reminders.preview({ id: 1 });
+  await runReminders(app);
+
+  assert.equal(atOnce, []);
+  assert.is(invitations.count, 1);
+  assert.equal(await remindersIn(app), [`invitation-reminder ${email}`]);
+});
+
 reminders('have a link that superusers copy and admins do not see', async ({ app }) => {
   const email = await invite(app);
   await later(app, 12);
