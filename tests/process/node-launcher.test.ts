@@ -52,7 +52,7 @@ memory('give way to options of the caller', async () => {
 
   assert.equal(
     commandLine.filter((part) => part.startsWith('--max-semi')),
-    ['--max-semi-space-size=12', '--max-semi-space-size=32'],
+    ['--max-semi-space-size=8', '--max-semi-space-size=32'],
   );
 });
 
