@@ -23,8 +23,8 @@ const FILE = /^(\d{4}-[a-z0-9-]+)\.[jt]s$/;
 const nameOf = (file: string): string => file.replace(FILE, '$1');
 
 /**
- * A migration that takes its locks before it changes anything. Otherwise a request of another version could wait behind a change
- * that takes long, for a transaction that then needs what the request holds: PostgreSQL would end the request.
+ * A migration that takes its locks before it changes anything. Otherwise it could hold the lock of one table while a statement takes
+ * long, and then wait for a request that has been waiting for that table: after a second, PostgreSQL would end the request.
  */
 const lockFirst = (Changes: MigrationClass, locks: Locks): MigrationClass =>
   class extends Changes {
