@@ -85,16 +85,16 @@ reminders(
   },
 );
 
-reminders('days that the service refuses are explained at their field', async ({ app, browser }) => {
-  await using visit = await browser.open(REFUSAL);
+reminders('days out of range are explained at their field', async ({ app, browser }) => {
+  await using visit = await browser.open();
   const { page } = visit;
   await openConsole(page, TAB);
   await switchOf(page, 'Invitations that expire').check();
   const days = page.getByLabel('Days before it expires');
-  await days.fill('20');
-  await page.getByText('Must be less than 14').waitFor();
+  await days.fill('');
+  await page.getByText('Correct the days').waitFor();
   await save(page);
-  await page.getByText('Must be less than 14').waitFor();
+  await page.getByText('Must be between 1 and 90.').waitFor();
   assert.is((await app.as(ACME).reminders.get({ id: 1 })).invitation_days, 0);
   await days.fill('5');
   await shows(page, /No invited person is reminded/);

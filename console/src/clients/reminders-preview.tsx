@@ -1,12 +1,10 @@
 import { Anchor, Button, List, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { fieldErrors } from '@steward/client';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { type Outputs, trpc } from '../api.ts';
 import { shortDateOf } from '../components/date-text.tsx';
-import { joined } from '../components/form-fields.ts';
 import { ProblemAlert } from '../components/problem-alert.tsx';
 import { findWrongDays, type RemindersOf } from './use-reminders-form.ts';
 
@@ -21,7 +19,7 @@ const TYPING_MS = 200;
 
 type Options = { clientId: number; values: RemindersOf; isShown: boolean };
 
-/** What the settings of the form would send next, and what the service says against them, by field. */
+/** What the settings of the form would send next. */
 export const useRemindersPreview = ({ clientId, values, isShown }: Options) => {
   const [isWhole, setWhole] = useState(false);
   const [settled] = useDebouncedValue(values, TYPING_MS);
@@ -32,24 +30,22 @@ export const useRemindersPreview = ({ clientId, values, isShown }: Options) => {
       { enabled: isShown && isValid, placeholderData: keepPreviousData },
     ),
   );
-  const errors = isValid ? joined(fieldErrors(preview.error)) : {};
   const showAll = isWhole ? undefined : () => setWhole(true);
-  return { preview, settings: settled, errors, isValid, showAll };
+  return { preview, settings: settled, isValid, showAll };
 };
 
 /** Who gets which mail in the next run, in words. */
 export const RemindersPreview = (props: ReturnType<typeof useRemindersPreview>) => {
-  const { preview, errors, isValid } = props;
-  const hasErrors = !isValid || Object.keys(errors).length > 0;
+  const { preview, isValid } = props;
   return (
     <Stack gap="xs" aria-live="polite">
       <Title order={3} size="h4">
         What happens next
       </Title>
-      {hasErrors && <Text size="sm">Correct the days to see who gets which mail.</Text>}
-      {!hasErrors && <ProblemAlert error={preview.error} />}
-      {!hasErrors && preview.isLoading && <Skeleton height={80} />}
-      {!hasErrors && preview.data && <NextMails {...props} data={preview.data} />}
+      {!isValid && <Text size="sm">Correct the days to see who gets which mail.</Text>}
+      {isValid && <ProblemAlert error={preview.error} />}
+      {isValid && preview.isLoading && <Skeleton height={80} />}
+      {isValid && preview.data && <NextMails {...props} data={preview.data} />}
     </Stack>
   );
 };

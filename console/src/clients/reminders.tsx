@@ -52,7 +52,6 @@ const RemindersForm = ({ client, isReadOnly, isShown, reminders }: Props & { rem
       maw={280}
       {...asText(isReadOnly)}
       {...form.getInputProps(field)}
-      error={form.errors[field] ?? preview.errors[field]}
     />
   );
   const flagOf = (field: DaysField) => ({ isReadOnly, checked: values[field] !== 0 });
