@@ -7,6 +7,7 @@ import type { Connection } from '../../src/config/connection.ts';
 import { openUnlimitedSession } from '../../src/db/client.ts';
 import { type Orm, openDatabase } from '../../src/db/database.ts';
 import { LOCK_TIMEOUT_MS, migrateDatabase, previewMigrations } from '../../src/db/migrate.ts';
+import { startExternalDatabase } from '../support/database-servers.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { administer } from '../support/test-server.ts';
 import { until } from '../support/time.ts';
@@ -132,7 +133,10 @@ const BEFORE_TWO_TABLES = '0011-operations';
 const TWO_TABLES = '0012-attention';
 
 locks('makes no request of another version fail in a deadlock', async () => {
-  const { connection, drop } = await createOlder(BEFORE_TWO_TABLES);
+  // Only a superuser makes statements slow.
+  await using server = await startExternalDatabase();
+  const { connection } = await server.makeDatabase();
+  await migrateDatabase(connection, { to: BEFORE_TWO_TABLES });
   await administer(
     { ...connection, user: SUPERUSER },
     `create function wait() returns event_trigger language plpgsql as $$ begin perform pg_sleep(0.8); end $$`,
@@ -154,7 +158,6 @@ locks('makes no request of another version fail in a deadlock', async () => {
   await request.query('commit');
   const applied = await migrating;
   await request.end();
-  await drop();
 
   assert.is(failure, null);
   assert.equal(applied, [TWO_TABLES]);
