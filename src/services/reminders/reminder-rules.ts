@@ -43,8 +43,8 @@ export const isReportDue = (now: Date) => condition`(r.access_admins and r.acces
     and e.expires_at >= coalesce(r.access_told_until, '-infinity') and e.expires_at < ${horizonOf(now, sql`r.access_days`)}))`;
 
 /**
- * SQL: the invitations of which the invitees are due to be reminded, not on the day of another mail of the invitation. Those whose mail never
- * arrived are not due: someone has to look at the address first.
+ * SQL: the invitations of which the invitees are due to be reminded. None is due on the day of another of its mails, or if its mail never
+ * arrived: someone has to look at the address first.
  */
 export const dueInvitations = (settings: RawBuilder<unknown>, now: Date) => sql`
   select i.id, i.client_id, i.email, i.first_name, i.last_name, i.expires_at
