@@ -8,12 +8,6 @@ import { User } from './user.ts';
 export const INVITATION_STATUSES = ['pending', 'accepted', 'expired', 'revoked'] as const;
 export type InvitationStatus = (typeof INVITATION_STATUSES)[number];
 
-const DAY_MS = 86_400_000;
-
-/** The lifetime of an invitation starts again with each of its mails. */
-export const invitationExpiry = (mailedAt: Date, days: number): Date =>
-  new Date(mailedAt.getTime() + days * DAY_MS);
-
 /** An invitation to join a client. A pending invitation past `expiresAt` counts as expired. */
 export const InvitationSchema = defineEntity({
   name: 'Invitation',
@@ -66,16 +60,15 @@ export class Invitation extends InvitationSchema.class {
   }
 
   /** Also renews an invitation that has expired but was not replaced. Returns false if it is closed. */
-  renew(mailedAt: Date, days: number): boolean {
+  renew(expiresAt: Date): boolean {
     if (this.status !== 'pending') return false;
-    this.expiresAt = invitationExpiry(mailedAt, days);
+    this.expiresAt = expiresAt;
     return true;
   }
 
-  /** The mail server has accepted a mail of the invitation. */
-  countMail(mailedAt: Date, days: number): void {
+  /** The mail server has accepted a mail of the invitation, which renews it until then. */
+  countMail(expiresAt: Date): void {
     this.emailCount += 1;
-    const expiresAt = invitationExpiry(mailedAt, days);
     if (this.status === 'pending' && this.expiresAt < expiresAt) this.expiresAt = expiresAt;
   }
 

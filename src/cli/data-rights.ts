@@ -22,13 +22,13 @@ const PRIVATE_FILE = 0o600;
 /** Writes the file complete or not at all, and never over another. @returns a line for the operator */
 export const exportUser = (config: Config, email: string, file: string): Promise<string> =>
   withDatabaseForLong(config, async (orm, secretKey) => {
-    const { mailFrom, invitationDays, baseUrl } = config;
+    const { mailFrom, invitationMs, baseUrl } = config;
     const links = createSignedLinks({ secretKey, baseUrl });
     const mailWriter = createMailWriter({ links, mailFrom });
     const { addressDigest } = createErasureKeys(secretKey);
     const audit = createAudit(NO_ORIGIN, systemClock, addressDigest);
     const em = orm.em.fork();
-    const exports = createUserExports({ em, clock: systemClock, audit, mailWriter, invitationDays });
+    const exports = createUserExports({ em, clock: systemClock, audit, mailWriter, invitationMs });
     const draft = `${file}.${randomUUID()}.partial`;
     const target = await open(draft, 'wx', PRIVATE_FILE);
     try {

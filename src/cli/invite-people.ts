@@ -53,7 +53,7 @@ const checkOrInvite = (config: Config, rows: CsvRow[], options: InviteOptions, i
     using bar = createProgress(dryRun ? 'Checking' : 'Inviting', rows.length);
     const parties = await findParties(orm.em.fork(), clientId, as);
     const outcome = await inviteRows(
-      { em: orm.em.fork(), invitationDays: config.invitationDays, now: systemClock.now() },
+      { em: orm.em.fork(), invitationMs: config.invitationMs, now: systemClock.now() },
       rows,
       { ...parties, dryRun: dryRun || isRejected, advance: bar.advance },
     );
@@ -131,7 +131,7 @@ const appNames = async (em: Em, clientId: number): Promise<AppNames> => {
 };
 
 export type Outcome = { made: number; renewed: number; faults: CsvFault[] };
-type Deps = { em: Em; invitationDays: number; now: Date };
+type Deps = { em: Em; invitationMs: number; now: Date };
 type Options = Parties & { dryRun: boolean; advance: (rows: number) => void };
 
 /**
@@ -146,7 +146,7 @@ const CHUNK_ROWS = 200;
  * @throws Problem `overloaded`, `database-unavailable`
  */
 export const inviteRows = async (
-  { em, invitationDays, now }: Deps,
+  { em, invitationMs, now }: Deps,
   rows: readonly CsvRow[],
   { inviter, client, apps, dryRun, advance }: Options,
 ): Promise<Outcome> => {
@@ -155,7 +155,7 @@ export const inviteRows = async (
   const sorted = sortByEmail(rows);
   const clock = { now: () => now };
   const tx = em.fork();
-  const deps = { em: tx, clock, audit: createAudit(NO_ORIGIN, clock), invitationDays };
+  const deps = { em: tx, clock, audit: createAudit(NO_ORIGIN, clock), invitationMs };
 
   await tx.begin();
   try {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { DAY_MS } from '../lib/clock.ts';
 import { hasPasskeys } from '../lib/urls.ts';
 import { PUBLISHED_DEMO_PASSWORD, Settings } from './settings.ts';
 import { sinkConfigOf } from './sink-config.ts';
@@ -82,7 +83,7 @@ export const readConfig = (env: NodeJS.ProcessEnv, { needsKey = true } = {}) => 
     ticketSeconds: read.TICKET_SECONDS,
     signingKeyDays: read.SIGNING_KEY_DAYS,
     staffSecondFactor: read.STAFF_SECOND_FACTOR,
-    invitationDays: read.INVITATION_DAYS,
+    invitationMs: read.INVITATION_DAYS * DAY_MS,
     /** Older usage entries are deleted by whole months. */
     usageRetentionDays: read.USAGE_RETENTION_DAYS,
     /** 0: forever. */

@@ -16,7 +16,7 @@ import {
 } from './organization.ts';
 import { PEOPLE, USAGE_DAYS } from './workspace.ts';
 
-const INVITATION_DAYS = 14;
+const INVITATION_MS = 14 * DAY_MS;
 /** Sent mails are deleted after this time, by default. */
 const MAIL_DAYS = 30;
 const DELIVERY_MS = 3_000;
@@ -113,7 +113,7 @@ export const addInvitations = async (tx: Em, now: Date): Promise<void> => {
         inviter_id: idOf.get(inviterOf(clientId)) ?? 0,
         status,
         date_invited: invitedAt,
-        expires_at: new Date(invitedAt.getTime() + INVITATION_DAYS * DAY_MS),
+        expires_at: new Date(invitedAt.getTime() + INVITATION_MS),
         closed_at: closedAt,
         email_count: isRejected ? 0 : 1,
       })),
@@ -169,7 +169,7 @@ const addMails = async (
   const mails = [...ofInvitations, ...ofPasswords].filter(({ created_at }) => created_at > oldest);
   mails.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
   await kysely(tx).insertInto('outbox_mails').values(mails).execute();
-  const added = mailContexts(tx, { now, invitationDays: INVITATION_DAYS });
+  const added = mailContexts(tx, { now, invitationMs: INVITATION_MS });
   await keepVariables(tx, await added.execute());
 };
 

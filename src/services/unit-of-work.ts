@@ -97,7 +97,8 @@ export type ServiceDeps = SharedParts & {
   tokenIdleDays: number;
   sessionMaxDays: number;
   staffSecondFactor: StaffPolicy;
-  invitationDays: number;
+  /** How long an invitation is valid. */
+  invitationMs: number;
   usageRetentionDays: number;
   environment: Environment;
   /** How long a repeated request gets the stored response. */

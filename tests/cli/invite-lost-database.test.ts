@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { findParties, inviteRows } from '../../src/cli/invite-people.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { rejectsWith } from '../support/rejects.ts';
 import { ACME, appSuite } from '../support/test-app.ts';
 
@@ -31,7 +32,7 @@ lost('rolls back, and releases the connection', async ({ app }) => {
   };
   let cut: Promise<unknown> | undefined;
 
-  const attempt = inviteRows({ em, invitationDays: 14, now: app.clock.now() }, rows, {
+  const attempt = inviteRows({ em, invitationMs: 14 * DAY_MS, now: app.clock.now() }, rows, {
     ...parties,
     dryRun: false,
     advance: () => {

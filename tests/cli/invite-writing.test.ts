@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import { findParties, inviteRows, type Parties } from '../../src/cli/invite-people.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import type { Column, CsvRow } from '../../src/services/invitations/invitation-csv.ts';
 import { ACME, ADA, appSuite, type TestApp } from '../support/test-app.ts';
 
@@ -25,7 +26,7 @@ type Options = Partial<Parties> & { dryRun?: boolean };
 const invite = async (app: TestApp, rows: CsvRow[], { dryRun = false, ...parties }: Options = {}) => {
   const em = app.orm.em.fork();
   const advances: number[] = [];
-  const outcome = await inviteRows({ em, invitationDays: 14, now: app.clock.now() }, rows, {
+  const outcome = await inviteRows({ em, invitationMs: 14 * DAY_MS, now: app.clock.now() }, rows, {
     ...(await findParties(em, 1, ACME)),
     ...parties,
     dryRun,

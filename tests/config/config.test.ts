@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readConfig } from '../../src/config/config.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { settingsFaults } from '../support/rejects.ts';
 
 const config = suite('settings');
@@ -15,7 +16,7 @@ config('has the documented defaults', () => {
   assert.match(read.appStore.kind === 'folder' ? read.appStore.dir : '', /\/\.steward\/packages$/);
   assert.is(read.adminEmail, 'admin@localhost');
   assert.equal([read.environment, read.uploadBucketName], ['development', 'steward-uploads']);
-  assert.equal([read.tokenIdleDays, read.invitationDays, read.demo], [90, 14, false]);
+  assert.equal([read.tokenIdleDays, read.invitationMs, read.demo], [90, 14 * DAY_MS, false]);
 });
 
 config('refuses a mail server whose login is not percent-encoded', () => {

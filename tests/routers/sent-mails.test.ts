@@ -199,7 +199,7 @@ sent('keep no name of a person who is erased during the delivery', async ({ app 
   await outbox.createLinks();
   const { mails } = await outbox.claim(20);
   assert.equal(
-    mails.map(({ first_name }) => first_name),
+    mails.map(({ variables }) => variables.first_name),
     ['Wilhelmina'],
   );
 

@@ -3,9 +3,11 @@ import type { Connection } from '../../src/config/connection.ts';
 import type { Em } from '../../src/db/kysely.ts';
 import { listenToDatabase } from '../../src/db/pg-listener.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import { DAY_MS } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createSignedLinks } from '../../src/services/auth/signed-links.ts';
-import type { MailContext } from '../../src/services/mail/mail-context.ts';
+import type { LetterContext } from '../../src/services/mail/mail-context.ts';
+import type { MailVariables } from '../../src/services/mail/mail-variables.ts';
 import { createMailWorker, MAIL_CHANNEL, MAILS_IN_FLIGHT } from '../../src/services/mail/mail-worker.ts';
 import { createMailWriter } from '../../src/services/mail/mail-writer.ts';
 import { createOutbox } from '../../src/services/mail/outbox.ts';
@@ -30,7 +32,7 @@ const openOutbox = ({ em, clock }: Backend, settings: OutboxSettings = {}) =>
     em,
     clock,
     writer: testWriter,
-    invitationDays: INVITATION_DAYS,
+    invitationMs: INVITATION_DAYS * DAY_MS,
     perMinute: 0,
     retentionDays: 30,
     ...settings,
@@ -131,69 +133,52 @@ const pathOf = (url: string): string => {
 
 const NOON = new Date('2026-11-21T12:00:00.000Z');
 
+const AFTER_INVITATION = '2026-12-05T12:00:00.000Z';
+
+type ContextChanges = Partial<Omit<LetterContext, 'variables'> & MailVariables>;
+
 /** The mail context of an invitation. */
-export const invitationContext = (changes: Partial<MailContext> = {}): MailContext => ({
+export const invitationContext = (changes: ContextChanges = {}): LetterContext => ({
   id: 7,
   kind: 'invitation',
-  access_request: null,
-  webhook: null,
-  reminder: null,
   recipient: 'ada@guest.test',
-  client_id: 1,
-  invitation_id: 3,
-  user_id: null,
   created_at: NOON,
-  attempts: 1,
-  last_attempt_at: NOON,
-  next_attempt_at: NOON,
-  last_error: null,
-  sent_at: null,
-  failed_at: null,
-  status: 'queued',
-  client_name: 'Acme Analytics',
-  invitation_subject: '',
-  obsolete: null,
-  default_from_email: '',
-  invitation_body: '',
-  support_email: 'help@acme.test',
+  written_at: NOON,
   invitation_key: 'KEY',
-  first_name: null,
   request_address: null,
-  traceparent: null,
   link_id: null,
   link_user_id: null,
   link_created_at: null,
-  is_requested: false,
-  is_as_sent: false,
   change_id: null,
   change_user_id: null,
   change_requested_at: null,
-  link_expires_at: NOON,
-  invitation_days: INVITATION_DAYS,
-  password_expires_at: null,
-  factor_due_at: null,
-  needs_passkey: false,
-  app_labels: ['Sales', 'Churn'],
   ...changes,
+  variables: {
+    client_name: 'Acme Analytics',
+    invitation_subject: '',
+    invitation_body: '',
+    default_from_email: '',
+    support_email: 'help@acme.test',
+    link_expires_at: AFTER_INVITATION,
+    app_labels: ['Sales', 'Churn'],
+    ...changes,
+  },
 });
 
 /** The mail context of a password mail of the same client. */
 export const passwordContext = (
   kind: 'password-setup' | 'password-reset' | 'password-changed',
-  changes: Partial<MailContext> = {},
-): MailContext =>
+  changes: ContextChanges = {},
+): LetterContext =>
   invitationContext({
     kind,
-    client_id: null,
-    invitation_id: null,
     invitation_key: null,
     app_labels: [],
-    user_id: 5,
     first_name: 'Ada',
     link_id: 11,
     link_user_id: 5,
     link_created_at: NOON,
-    link_expires_at: new Date('2026-11-21T13:00:00.000Z'),
+    link_expires_at: '2026-11-21T13:00:00.000Z',
     ...changes,
   });
 

@@ -3,7 +3,7 @@ import { arrayOf, condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts
 import { CLIENT_ROLES } from '../access/permissions.ts';
 import { VIEWS_ALL } from '../access/visibility.ts';
 import { appsInvitedTo, statusAt } from '../invitations/invitation-rows.ts';
-import { mailContexts, writtenAt } from '../mail/mail-context.ts';
+import { mailContexts } from '../mail/mail-context.ts';
 import type { MailWriter } from '../mail/mail-writer.ts';
 import { type HeldAddress, hasAddress, isForHolder } from '../users/addresses.ts';
 import { visibleUsers } from '../users/user-rows.ts';
@@ -27,7 +27,7 @@ type Exported = {
   };
   now: Date;
   mailWriter: MailWriter;
-  invitationDays: number;
+  invitationMs: number;
 };
 
 /** `extra` of a usage entry may have 64 KiB. */
@@ -165,16 +165,16 @@ export const EXPORT_PARTS = {
     invitations(em, now).where(isOf(person, 'inviter_id', 'invitations.client_id', 'date_invited')),
   ),
 
-  mails: async function* ({ em, person, now, mailWriter, invitationDays }: Exported): Pages {
+  mails: async function* ({ em, person, now, mailWriter, invitationMs }: Exported): Pages {
     const isRecipient = isAbout(person, 'mail.recipient', 'mail.created_at', isIn('mail.client_id'));
     const isForAccount = isOf(person, 'mail.user_id', 'mail.client_id', 'mail.created_at');
-    const mails = mailContexts(em, { now, invitationDays }).where(
+    const mails = mailContexts(em, { now, invitationMs }).where(
       condition`(${isRecipient} or ${isForAccount})`,
     );
     for await (const rows of pagesOf(mails, 'mail.id'))
       yield rows.map((row) => {
         // Links are secrets.
-        const { subject, text } = mailWriter.write(row, writtenAt(row, now), { showsLink: false });
+        const { subject, text } = mailWriter.write(row, { showsLink: false });
         const { id, kind, recipient, status, created_at, sent_at, failed_at, last_error, is_as_sent } = row;
         const times = { created_at, sent_at, failed_at };
         return { id, kind, recipient, status, ...times, last_error, subject, text, is_as_sent };

@@ -14,10 +14,10 @@ import { EXPORT_PART_NAMES, EXPORT_PARTS, type ExportPart, type ExportRow } from
 /** How long an answer about the reader's access stays valid. */
 const RECHECK_MS = 1_000;
 
-type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationDays'>;
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'mailWriter' | 'invitationMs'>;
 
 /** Exports the data of people: by superusers, and for themselves what their present clients have recorded. */
-export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays }: Deps) => ({
+export const createUserExports = ({ em, clock, audit, mailWriter, invitationMs }: Deps) => ({
   /**
    * Records the export, and returns what reads it page by page. Later, while it is read, it may fail with `unauthenticated`.
    * @param actor null for the operator at the command line
@@ -32,7 +32,7 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationDays
 
     const isForPerson = actor !== null && globalRolesOf(actor).length === 0;
     const about = { ...person, email, ...(await readOwnAddresses(em, person.id)), clients, isForPerson };
-    const exported = { em, person: about, now, mailWriter, invitationDays };
+    const exported = { em, person: about, now, mailWriter, invitationMs };
     const recheck = createRecheck(em, actor, about);
     const open = (part: ExportPart): OpenPart =>
       async function* () {

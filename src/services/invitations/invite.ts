@@ -7,16 +7,16 @@ import { clientManagedBy } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { enqueueInvitationMails, isMailed, tooManyMails } from '../mail/enqueue-mails.ts';
-import { invitationDaysOf, readInvitationDays } from '../mail/mail-context.ts';
 import { domainOf } from '../sso/domains.ts';
 import { findReservedDomains, requireUnreserved, reservedAddress } from '../sso/reserved-addresses.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import {
+  expiryWhenMailed,
   type InvitationRow,
-  invitationRows,
   lockInvitation,
   namedGroups,
-  withInviters,
+  readExpiry,
+  readInvitations,
 } from './invitation-rows.ts';
 
 export type InvitationInput = {
@@ -37,7 +37,7 @@ export type InvitationElement = { value: InvitationInput | null; faults: FieldEr
 /** A valid element with its client, and the key of its invitation if none is pending. */
 type CheckedInvitation = InvitationInput & { client: number; key: string };
 
-type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'invitationDays'>;
+type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'invitationMs'>;
 
 /** `fieldPath`: how errors name a field of an element. */
 type Options = { dryRun?: boolean; fieldPath?: (index: number, field: string) => string };
@@ -48,29 +48,29 @@ type Options = { dryRun?: boolean; fieldPath?: (index: number, field: string) =>
  * @throws Problem `invalid-input` with all errors, as `items.{index}.{field}`, `throttled`
  */
 export const invite = async (
-  { em, clock, audit, invitationDays }: Deps,
+  { em, clock, audit, invitationMs }: Deps,
   actor: Actor,
   elements: readonly InvitationElement[],
   { dryRun = false, fieldPath = (index, field) => `items.${index}.${field}` }: Options = {},
 ): Promise<InvitationRow[]> => {
-  const { checked, sortApps } = await checkInvitations({ em, clock }, actor, elements, fieldPath);
+  const checked = await checkInvitations({ em, clock }, actor, elements, fieldPath);
   let rows: InvitationRow[] = [];
   const rollback = new Error('dry run');
   // Nested in an outer transaction, if any: a separate one would need a second connection.
   const done = em.transactional(async (tx) => {
     const now = clock.now();
-    const written = await writeInvitations(tx, checked, {
-      inviterId: actor.id,
-      now,
-      invitationDays,
-    });
+    const written = await writeInvitations(tx, checked, { inviterId: actor.id, now, invitationMs });
     const events = written.map(({ id, isNew, email, client, initial_apps: apps, groups }): AuditEvent => {
       const details = { id, apps, ...namedGroups(groups) };
       const about = { actor, target: email, clients: [client], details };
       return { action: isNew ? 'invitation.create' : 'invitation.renew', ...about };
     });
     await audit.record(tx, events);
-    rows = await rowsOf(tx, actor, written, { now, sortApps });
+    rows = await readInvitations(
+      tx,
+      actor,
+      written.map(({ id }) => id),
+    );
     if (dryRun) throw rollback;
   });
   await done.catch((error: unknown) => {
@@ -102,7 +102,7 @@ export const inviteToClient = async (
  */
 export const renewInvitation = async (
   tx: Em,
-  { clock, audit, invitationDays }: Omit<Deps, 'em'>,
+  { clock, audit, invitationMs }: Omit<Deps, 'em'>,
   actor: Actor,
   id: number,
   operationId?: string,
@@ -111,8 +111,8 @@ export const renewInvitation = async (
   if (operationId && (await isMailed(tx, operationId, { invitation_id: id }))) return;
   await requireUnreserved(tx, actor, invitation.email, 'email');
   const now = clock.now();
-  const days = await readInvitationDays(tx, invitation.client.id, invitationDays);
-  if (!invitation.renew(now, days)) throw new Problem('invitation-closed');
+  const expiresAt = await readExpiry(tx, invitation.client.id, now, invitationMs);
+  if (!invitation.renew(expiresAt)) throw new Problem('invitation-closed');
   await tx.flush();
   const { email, client } = invitation;
   const [rejected] = await enqueueInvitationMails(tx, [{ id, client: client.id, email }], now, operationId);
@@ -153,7 +153,7 @@ const checkInvitations = async (
     if (fields.size >= MAX_FAULTS) break;
   }
   if (fields.size > 0) throw invalid(Object.fromEntries(fields));
-  return { checked, sortApps: known.sortApps };
+  return checked;
 };
 
 type Known = Awaited<ReturnType<typeof readKnown>>;
@@ -207,8 +207,6 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .select(['client_id', 'id'])
     .where(isAnyOf('id', new Set(items.flatMap((item) => item.initial_apps)), 'varchar'))
     .where(isManaged)
-    .orderBy('created_at')
-    .orderBy('id')
     .execute();
   const groups = await db
     .selectFrom('groups')
@@ -225,12 +223,8 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
     .where(isManaged)
     .where(isAnyOf('email', emails, 'varchar'))
     .execute();
-  const ages = new Map(apps.map(({ id }, index) => [id, index]));
-  const ageOf = (app: string): number => ages.get(app) ?? 0;
   return {
     clients,
-    /** By age. */
-    sortApps: (ids: readonly string[]) => ids.toSorted((a, b) => ageOf(a) - ageOf(b)),
     clientOfApp: new Map(apps.map(({ id, client_id: client }) => [id, client])),
     clientOfGroup: new Map(groups.map(({ id, client_id: client }) => [id, client])),
     reserved: await findReservedDomains(em, actor, emails),
@@ -240,7 +234,7 @@ const readKnown = async (em: Em, actor: Actor, items: readonly InvitationInput[]
   };
 };
 
-type Writing = { inviterId: number; now: Date; invitationDays: number };
+type Writing = { inviterId: number; now: Date; invitationMs: number };
 
 /**
  * Creates or renews these invitations and enqueues their mails, with a fixed number of statements. Locks rows in the order
@@ -263,38 +257,6 @@ const writeInvitations = async (tx: Em, items: readonly CheckedInvitation[], wri
   const refused = rejected.find(({ isNew }) => isNew);
   if (refused) throw tooManyMails(refused);
   return written;
-};
-
-type Written = Awaited<ReturnType<typeof writeInvitations>>;
-
-/** The rows as they are stored. Those of new invitations hold what was written, and only the others are read. */
-const rowsOf = async (
-  tx: Em,
-  actor: Actor,
-  written: Written,
-  { now, sortApps }: Pick<Known, 'sortApps'> & { now: Date },
-): Promise<InvitationRow[]> => {
-  const renewed = written.filter(({ isNew }) => !isNew).map(({ id }) => id);
-  const stored = renewed.length > 0 ? invitationRows(tx).where(isAnyOf('id', renewed, 'int')) : null;
-  const byId = new Map((await stored?.execute())?.map((row) => [row.id, row]));
-  const rows = written.flatMap(({ isNew, id, client, email, key, extra = {}, initial_apps, is_demo_user }) =>
-    isNew
-      ? {
-          id,
-          client_id: client,
-          email,
-          key,
-          inviter_id: actor.id,
-          // A copy, because the input stays the caller's.
-          extra: { ...extra },
-          date_invited: now,
-          email_count: 0,
-          is_demo_user: is_demo_user ?? false,
-          initial_apps: sortApps(initial_apps),
-        }
-      : (byId.get(id) ?? []),
-  );
-  return withInviters(tx, actor, rows);
 };
 
 type Asked = RawBuilder<unknown>;
@@ -337,7 +299,7 @@ const upsert = async (
   tx: Em,
   items: readonly CheckedInvitation[],
   asked: Asked,
-  { inviterId, now, invitationDays }: Writing,
+  { inviterId, now, invitationMs }: Writing,
 ) => {
   const apps = items.map(({ initial_apps }) => initial_apps);
   const groups = items.map(({ groups: ids = [] }) => ids);
@@ -348,7 +310,7 @@ const upsert = async (
         apps_expire_at)
       select asked.client, email, coalesce(first_name, ''), coalesce(last_name, ''), key, coalesce(extra::json, '{}'), coalesce(is_demo_user, false),
         ${inviterId}::int, ${now}::timestamptz,
-        ${now}::timestamptz + make_interval(days => ${invitationDaysOf({ invitationDays })}), apps_expire_at
+        ${expiryWhenMailed(sql`${now}::timestamptz`, invitationMs)}, apps_expire_at
       from asked join clients client on client.id = asked.client order by asked.client, email collate "C"
       on conflict (client_id, email) where status = 'pending' do update set expires_at = excluded.expires_at
       returning id, key, client_id, email
@@ -359,14 +321,9 @@ const upsert = async (
     ),
     listed_apps (n, app_id) as (${asPairs(apps, 'varchar')}),
     listed_groups (n, group_id) as (${asPairs(groups, 'int')}),
-    -- A new invitation has no apps yet, with which others could conflict.
     invited as (
       insert into invitation_apps (invitation_id, app_id)
-      select id, app_id from found join listed_apps using (n) where is_new
-    ),
-    invited_again as (
-      insert into invitation_apps (invitation_id, app_id)
-      select id, app_id from found join listed_apps using (n) where not is_new
+      select id, app_id from found join listed_apps using (n)
       on conflict do nothing
     ),
     grouped as (

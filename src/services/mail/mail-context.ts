@@ -1,56 +1,24 @@
-import { type InferResult, type RawBuilder, sql } from 'kysely';
+import { type InferResult, sql } from 'kysely';
 import { MAIL_KINDS } from '../../../entities/outbox-mail.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, administersClient } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
-import { lackingFrom } from '../auth/factor-policy.ts';
-import { appLabelsInvitedTo } from '../invitations/invitation-rows.ts';
 import { passwordExpiresAt } from '../passwords/password-expiry.ts';
-import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
 import { REMINDER_KINDS, reminderToday } from '../reminders/reminder-facts.ts';
 import { confirmationEnds } from '../users/email-changes.ts';
-import { fullName } from '../users/user-rows.ts';
 import {
   asWritten,
-  labelsAsWritten,
+  factorDueToday,
+  isAsWritten,
+  type MailOptions,
   type MailVariables,
-  objectAsWritten,
-  type RequestFacts,
-  type WebhookFacts,
-  WRITTEN,
+  passwordLinkExpiry,
+  variablesOf,
+  writtenAt,
 } from './mail-variables.ts';
 
 export { MAIL_KINDS };
-
-/**
- * Lifetime of a mail's link to set a password, from the creation of the mail. A new account has as many days as an invitation of the
- * installation. SQL over the table or alias `mail`.
- */
-export const passwordLinkLifetime = (setupDays: number): RawBuilder<string> =>
-  sql`(case when mail.kind = 'password-reset' then ${RESET_LINK_MINUTES}::int * interval '1 minute'
-    else ${setupDays}::int * interval '1 day' end)`;
-
-const passwordLinkExpiry = (setupDays: number): RawBuilder<Date> =>
-  sql`coalesce(link.expires_at, mail.created_at + ${passwordLinkLifetime(setupDays)})`;
-
-/** What decides whether a mail is obsolete. */
-export type MailOptions = { now: Date; invitationDays: number };
-
-/** SQL over the alias `client`: how many days its invitations are valid. */
-export const invitationDaysOf = (options: Pick<MailOptions, 'invitationDays'>) =>
-  sql<number>`${options.invitationDays}::int`;
-
-/** How many days the invitations of a client are valid. */
-export const readInvitationDays = async (
-  em: Em,
-  clientId: number,
-  invitationDays: number,
-): Promise<number> => {
-  const client = kysely(em).selectFrom('clients as client').where('client.id', '=', clientId);
-  const days = client.select(invitationDaysOf({ invitationDays }).as('days'));
-  return (await days.executeTakeFirstOrThrow()).days;
-};
 
 /**
  * `queued`: not attempted yet. `retrying`: an attempt failed, another follows. `sent`: accepted by the mail server.
@@ -89,90 +57,37 @@ export const mailRows = (em: Em, options: MailOptions) =>
             and not ${hasGlobalRole('person')} having count(*) = 1))`,
       ),
     )
-    .innerJoin(WRITTEN.as('written'), (join) => join.onTrue())
     .select(['mail.id', 'mail.kind', 'mail.recipient', 'mail.client_id', 'mail.invitation_id'])
     .select(['mail.user_id', 'mail.created_at', 'mail.attempts', 'mail.last_attempt_at'])
     .select(['mail.next_attempt_at', 'mail.last_error', 'mail.sent_at', 'mail.failed_at'])
-    .select(asWritten('client_name', 'text', sql`client.name`).as('client_name'))
-    .select(asWritten('invitation_subject', 'text', sql`client.invitation_subject`).as('invitation_subject'))
+    .select(asWritten('client_name', 'client.name').as('client_name'))
+    .select(asWritten('invitation_subject', 'client.invitation_subject').as('invitation_subject'))
     .select([whyObsolete(options).as('obsolete'), mailStatus.as('status')]);
 
 export type MailRow = InferResult<ReturnType<typeof mailRows>>[number];
 
-/** SQL: of a present member only. */
-const requestToday = sql<RequestFacts | null>`(
-  select json_build_object('user_id', u.id, 'app', a.label, 'email', u.email,
-    'name', ${fullName('u')}, 'reason', request.reason, 'days', request.days,
-    'is_approved', request.status = 'approved', 'expires_at', request.expires_at,
-    'decision_reason', request.decision_reason)
-  from apps a join users u on u.id = request.user_id
-    join memberships m on m.user_id = u.id and m.client_id = a.client_id
-  where a.id = request.app_id)`;
-
-/** SQL: the host of its URL, whose path may contain a secret, or its description. */
-const webhookToday = sql<WebhookFacts | null>`(
-  select json_build_object('name', coalesce(nullif(description, ''), substring(url from '^[a-z]+://([^/?]+)')),
-    'reason', disabled_reason)
-  from webhooks where webhooks.id = mail.webhook_id)`;
-
-/** SQL: others may have changed the name of a person who has left the client. */
-const firstNameToday = sql<
-  string | null
->`case when mail.client_id is null or exists (select from memberships m
-  where m.user_id = mail.user_id and m.client_id = mail.client_id) then person.first_name end`;
-
-const passwordExpiryToday = sql<Date | null>`case when mail.kind = 'password-expiry' and person.is_active
-  then ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} end`;
-
-/** SQL: of mails about the policy of a client: when its member needs a second factor, if they still have none. */
-const factorDueToday = sql<Date | null>`case when mail.kind in ('second-factor-required', 'second-factor-reminder')
-  and person.is_active then (select ${lackingFrom('person')} from memberships m join clients c on c.id = m.client_id
-    where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_active_member) end`;
-
-const needsPasskeyToday = condition`exists (select from clients c
-  where c.id = mail.client_id and c.factor_policy = 'passkey')`;
-
 /** Mails with everything that their templates need. `is_as_sent`: whether a sent mail is read as it was written. */
 export const mailContexts = (em: Em, options: MailOptions) =>
   mailRows(em, options)
-    .select(condition`written.variables is not null`.as('is_as_sent'))
-    .select(['invitation.key as invitation_key', 'mail.request_address', 'mail.traceparent'])
-    .select(['link.id as link_id', 'link.user_id as link_user_id', 'link.created_at as link_created_at'])
-    .select(['change.id as change_id', 'change.user_id as change_user_id'])
-    .select('change.requested_at as change_requested_at')
+    .select([variablesOf(options).as('variables'), isAsWritten.as('is_as_sent')])
+    .select([writtenAt(options.now).as('written_at'), 'mail.request_address', 'mail.traceparent'])
     .select([
-      asWritten('default_from_email', 'text', sql`client.default_from_email`).as('default_from_email'),
-      asWritten('support_email', 'text', sql`client.support_email`).as('support_email'),
-      asWritten('invitation_body', 'text', sql`client.invitation_body`).as('invitation_body'),
-      asWritten('invitation_days', 'int', invitationDaysOf(options)).as('invitation_days'),
-      asWritten('first_name', 'text', firstNameToday).as('first_name'),
-      asWritten('is_requested', 'boolean', sql`change.id is not null`).as('is_requested'),
-      asWritten('link_expires_at', 'timestamptz', passwordLinkExpiry(options.invitationDays)).as(
-        'link_expires_at',
-      ),
-      asWritten('password_expires_at', 'timestamptz', passwordExpiryToday).as('password_expires_at'),
-      asWritten('factor_due_at', 'timestamptz', factorDueToday).as('factor_due_at'),
-      asWritten('needs_passkey', 'boolean', needsPasskeyToday).as('needs_passkey'),
-      labelsAsWritten(appLabelsInvitedTo(sql`mail.invitation_id`)).as('app_labels'),
-      objectAsWritten('access_request', requestToday).as('access_request'),
-      objectAsWritten('webhook', webhookToday).as('webhook'),
-      objectAsWritten('reminder', reminderToday(options.now)).as('reminder'),
-    ]);
+      'invitation.key as invitation_key',
+      'change.id as change_id',
+      'change.user_id as change_user_id',
+    ])
+    .select(['change.requested_at as change_requested_at', 'link.id as link_id'])
+    .select(['link.user_id as link_user_id', 'link.created_at as link_created_at']);
 
 export type MailContext = InferResult<ReturnType<typeof mailContexts>>[number];
 
-/** When a mail was written that was sent; else `now`. */
-export const writtenAt = ({ sent_at, last_attempt_at }: MailRow, now: Date): Date =>
-  sent_at ? (last_attempt_at ?? sent_at) : now;
-
-/** What is written into a mail. */
-export type LetterContext = MailVariables &
-  Pick<
-    MailContext,
-    | ('id' | 'kind' | 'recipient' | 'created_at' | 'request_address')
-    | ('invitation_key' | 'change_id' | 'change_user_id' | 'change_requested_at')
-    | ('link_id' | 'link_user_id' | 'link_created_at')
-  >;
+/** What a mail is written from. */
+export type LetterContext = { variables: MailVariables } & Pick<
+  MailContext,
+  | ('id' | 'kind' | 'recipient' | 'created_at' | 'written_at' | 'request_address')
+  | ('invitation_key' | 'change_id' | 'change_user_id' | 'change_requested_at')
+  | ('link_id' | 'link_user_id' | 'link_created_at')
+>;
 
 /** Whether the mail contains a link to set a password. SQL over the alias `mail`. */
 const hasPasswordLink = condition`mail.kind in ('password-setup', 'password-renewal', 'password-reset')`;
@@ -240,7 +155,7 @@ end`;
  * Only links become obsolete, and notices of dates and requests, and reminders. A `password-reset` mail has no user until the worker looks one up. A `password-setup` or `password-renewal` mail has no
  * link until a worker first claims it, and its user has no password until the link is used.
  */
-const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>`case
+const whyObsolete = ({ now, invitationMs }: MailOptions) => sql<string | null>`case
   when mail.kind in ('invitation', 'invitation-reminder') then case
     when invitation.status = 'accepted' then 'The invitation has been accepted.'
     when invitation.status = 'revoked' then 'The invitation has been revoked.'
@@ -262,8 +177,7 @@ const whyObsolete = ({ now, invitationDays }: MailOptions) => sql<string | null>
   when not ${hasPasswordLink} then null
   when mail.user_id is null then case when mail.kind = 'password-setup' then 'There is no such account.' end
   when not person.is_active then 'The account has been deactivated.'
-  when ${passwordLinkExpiry(invitationDays)} <= ${now}
-    then 'The link has expired.'
+  when ${passwordLinkExpiry(invitationMs)} <= ${now} then 'The link has expired.'
   when link.id is null and (mail.kind = 'password-reset' or person.password_hash is not null)
     then 'The link has been used or replaced.'
 end`;

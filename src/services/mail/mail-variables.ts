@@ -1,10 +1,38 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { MailKind } from '../../../entities/outbox-mail.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
-import type { ReminderFacts } from '../reminders/reminder-facts.ts';
+import { lackingFrom } from '../auth/factor-policy.ts';
+import { appLabelsInvitedTo, expiryWhenMailed } from '../invitations/invitation-rows.ts';
+import { passwordExpiresAt } from '../passwords/password-expiry.ts';
+import { RESET_LINK_MINUTES } from '../passwords/password-resets.ts';
+import { type ReminderFacts, reminderToday } from '../reminders/reminder-facts.ts';
+import { fullName } from '../users/user-rows.ts';
 
-/** What mails say of a request for an app. Times are ISO 8601. */
-export type RequestFacts = {
+/** What templates write into a mail, besides what its row has. No links, nor what they are made of. Times are ISO 8601. */
+export type MailVariables = {
+  client_name: string | null;
+  default_from_email: string | null;
+  support_email: string | null;
+  /** When the link of the mail expires. */
+  link_expires_at: string;
+  /** Of the recipient. An erasure removes it, and the facts below that name the person. */
+  first_name?: string | null;
+  invitation_subject?: string | null;
+  invitation_body?: string | null;
+  app_labels?: string[];
+  password_expires_at?: string | null;
+  /** From when on the person needs a second factor. */
+  factor_due_at?: string | null;
+  /** Whether it has to be a passkey. */
+  needs_passkey?: boolean;
+  /** Whether the person has requested the change that the mail is about. */
+  is_requested?: boolean;
+  access_request?: RequestFacts | null;
+  webhook?: { name: string; reason: string } | null;
+  reminder?: ReminderFacts | null;
+};
+
+/** What mails say of a request for an app. */
+type RequestFacts = {
   user_id: number;
   app: string;
   email: string;
@@ -16,80 +44,87 @@ export type RequestFacts = {
   decision_reason: string;
 };
 
-/** What mails say of a webhook. */
-export type WebhookFacts = { name: string; reason: string };
+/** `invitationMs`: how long an invitation is valid, by the setting. */
+export type MailOptions = { now: Date; invitationMs: number };
 
-/** What templates write into a mail, besides what its row has. No links, nor what they are made of. */
-export type MailVariables = {
-  client_name: string | null;
-  default_from_email: string | null;
-  support_email: string | null;
-  invitation_subject: string | null;
-  invitation_body: string | null;
-  invitation_days: number;
-  app_labels: string[];
-  /** Of the recipient. */
-  first_name: string | null;
-  link_expires_at: Date;
-  password_expires_at: Date | null;
-  /** From when on the person needs a second factor. */
-  factor_due_at: Date | null;
-  /** Whether it has to be a passkey. */
-  needs_passkey: boolean;
-  /** Whether the person has requested the change that the mail is about. */
-  is_requested: boolean;
-  access_request: RequestFacts | null;
-  webhook: WebhookFacts | null;
-  reminder: ReminderFacts | null;
-};
+/**
+ * SQL over the alias `mail`: the lifetime of its link to set a password, from the creation of the mail. A new account has as long as an invitation
+ * of the installation.
+ */
+export const passwordLinkLifetime = (setupMs: number): RawBuilder<string> =>
+  sql`(case when mail.kind = 'password-reset' then ${RESET_LINK_MINUTES}::int * interval '1 minute'
+    else ${setupMs}::float8 * interval '1 millisecond' end)`;
 
-/** What is stored with a mail of what was written into it. */
-export const variablesOf = (mail: MailVariables & { kind: MailKind }) => {
-  const { client_name, default_from_email, support_email, first_name } = mail;
-  const { invitation_subject, invitation_body, invitation_days, app_labels } = mail;
-  const { link_expires_at, password_expires_at, factor_due_at, needs_passkey } = mail;
-  const { is_requested, access_request, webhook, reminder } = mail;
-  return {
-    ...{ client_name, default_from_email, support_email, first_name },
-    ...(mail.kind === 'invitation' && { invitation_subject, invitation_body, invitation_days, app_labels }),
-    ...{ link_expires_at, password_expires_at, factor_due_at, needs_passkey, is_requested, access_request },
-    ...{ webhook, reminder },
-  };
-};
+export const passwordLinkExpiry = (setupMs: number): RawBuilder<Date> =>
+  sql`coalesce(link.expires_at, mail.created_at + ${passwordLinkLifetime(setupMs)})`;
+
+/** SQL: when a mail was written that was sent; else now. */
+export const writtenAt = (now: Date) =>
+  sql<Date>`case when mail.sent_at is null then ${now}::timestamptz else coalesce(mail.last_attempt_at, mail.sent_at) end`;
+
+/** SQL: of a present member only. */
+const requestToday = sql`(
+  select json_build_object('user_id', u.id, 'app', a.label, 'email', u.email,
+    'name', ${fullName('u')}, 'reason', request.reason, 'days', request.days,
+    'is_approved', request.status = 'approved', 'expires_at', request.expires_at,
+    'decision_reason', request.decision_reason)
+  from apps a join users u on u.id = request.user_id
+    join memberships m on m.user_id = u.id and m.client_id = a.client_id
+  where a.id = request.app_id)`;
+
+/** SQL: the host of its URL, whose path may contain a secret, or its description. */
+const webhookToday = sql`(
+  select json_build_object('name', coalesce(nullif(description, ''), substring(url from '^[a-z]+://([^/?]+)')),
+    'reason', disabled_reason)
+  from webhooks where webhooks.id = mail.webhook_id)`;
+
+/** SQL: others may have changed the name of a person who has left the client. */
+const firstNameToday = sql`case when mail.client_id is null or exists (select from memberships m
+  where m.user_id = mail.user_id and m.client_id = mail.client_id) then person.first_name end`;
+
+const passwordExpiryToday = sql`case when mail.kind = 'password-expiry' and person.is_active
+  then ${passwordExpiresAt('person', sql`c.id = mail.client_id`)} end`;
+
+/** SQL: of mails about the policy of a client: when its member needs a second factor, if they still have none. */
+export const factorDueToday = sql<Date | null>`case when mail.kind in ('second-factor-required', 'second-factor-reminder')
+  and person.is_active then (select ${lackingFrom('person')} from memberships m join clients c on c.id = m.client_id
+    where m.user_id = mail.user_id and m.client_id = mail.client_id and m.is_active_member) end`;
+
+/** SQL over the aliases of `mailRows`: the variables of a mail as they are today. */
+const variablesToday = ({ now, invitationMs }: MailOptions) => sql`(jsonb_build_object(
+    'client_name', client.name, 'default_from_email', client.default_from_email, 'support_email', client.support_email,
+    'first_name', ${firstNameToday}, 'is_requested', change.id is not null,
+    'link_expires_at', case when mail.kind = 'invitation' then ${expiryWhenMailed(writtenAt(now), invitationMs)}
+      else ${passwordLinkExpiry(invitationMs)} end,
+    'password_expires_at', ${passwordExpiryToday}, 'factor_due_at', ${factorDueToday},
+    'needs_passkey', exists (select from clients c where c.id = mail.client_id and c.factor_policy = 'passkey'),
+    'access_request', ${requestToday}, 'webhook', ${webhookToday}, 'reminder', ${reminderToday(now)})
+  || case when mail.kind = 'invitation' then jsonb_build_object('invitation_subject', client.invitation_subject,
+    'invitation_body', client.invitation_body, 'app_labels', ${appLabelsInvitedTo(sql`mail.invitation_id`)}) else '{}' end)`;
+
+const IS_KEPT = sql`mail.sent_at is not null and mail.variables is not null`;
+
+/** SQL over the aliases of `mailRows`: the variables as they were written into a sent mail, or else as they are today. */
+export const variablesOf = (options: MailOptions) =>
+  sql<MailVariables>`case when ${IS_KEPT} then mail.variables else ${variablesToday(options)} end`;
+
+/** SQL: a column of the client, as `variablesOf`. */
+export const asWritten = (name: 'client_name' | 'invitation_subject', column: string) =>
+  sql<
+    string | null
+  >`case when ${IS_KEPT} then mail.variables ->> ${sql.lit(name)} else ${sql.ref(column)} end`;
+
+/** SQL: whether a mail is read as it was written. */
+export const isAsWritten = sql<boolean>`(${IS_KEPT})`;
 
 /** Stores what was written into these mails. */
 export const keepVariables = async (
   tx: Em,
-  mails: readonly (MailVariables & { id: number; kind: MailKind })[],
+  mails: readonly { id: number; variables: MailVariables }[],
 ): Promise<void> => {
-  if (mails.length === 0) return;
-  const rows = mails.map((mail) => ({ id: mail.id, variables: variablesOf(mail) }));
+  const rows = mails.map(({ id, variables }) => ({ id, variables }));
   await sql`
     update outbox_mails set variables = kept.variables
     from json_to_recordset(${JSON.stringify(rows)}::json) as kept (id bigint, variables jsonb)
     where outbox_mails.id = kept.id`.execute(kysely(tx));
 };
-
-/** SQL: a row with the variables of a sent row of the alias `mail`, or null. */
-export const WRITTEN = sql<{ variables: unknown }>`lateral (
-  select case when mail.sent_at is not null then mail.variables end as variables)`;
-
-/** SQL, joined with `WRITTEN` as `written`: a variable as it was written into a sent mail, or else as it is today. */
-export const asWritten = <Name extends keyof MailVariables>(
-  name: Name,
-  type: 'text' | 'int' | 'boolean' | 'timestamptz',
-  today: RawBuilder<MailVariables[Name]>,
-) => orToday(sql`(written.variables ->> ${sql.lit(name)})::${sql.raw(type)}`, today);
-
-/** As `asWritten`. */
-export const labelsAsWritten = (today: RawBuilder<string[]>) =>
-  orToday(sql`array(select jsonb_array_elements_text(written.variables -> 'app_labels'))`, today);
-
-/** As `asWritten`, of objects. */
-export const objectAsWritten = <Name extends 'access_request' | 'webhook' | 'reminder'>(
-  name: Name,
-  today: RawBuilder<MailVariables[Name]>,
-) => orToday(sql`(written.variables ->> ${sql.lit(name)})::json`, today);
-
-const orToday = <T>(written: RawBuilder<unknown>, today: RawBuilder<T>) =>
-  sql<T>`case when written.variables is null then ${today} else ${written} end`;

@@ -1,10 +1,10 @@
-import { invitationExpiry } from '../../../entities/invitation.ts';
 import type { MailKind } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
 import type { EmailLinkKind, SignedLinks } from '../auth/signed-links.ts';
 import type { LetterContext } from './mail-context.ts';
 import { isMailAddress, oneLine, renderHtml, renderText } from './mail-layout.ts';
-import { senderNameOf, TEMPLATES } from './mail-templates.ts';
+import { contentOf, senderNameOf, subjectOf } from './mail-templates.ts';
+import type { MailVariables } from './mail-variables.ts';
 
 type Deps = { links: SignedLinks; mailFrom: string };
 
@@ -30,32 +30,27 @@ export const createMailWriter = ({ links, mailFrom }: Deps) => {
       : links.emailLink(kind, { id, userId, requestedAt });
   };
 
-  /** The lifetime of an invitation starts with its last mail, that of a password link with the request. */
-  const expiryOf = (mail: LetterContext, at: Date): Date =>
-    mail.kind === 'invitation' ? invitationExpiry(at, mail.invitation_days) : mail.link_expires_at;
-
-  const senderOf = ({ default_from_email: address }: LetterContext): string =>
+  const senderOf = ({ variables: { default_from_email: address } }: LetterContext): string =>
     address !== null && isMailAddress(address) ? address : mailFrom;
 
   return {
     /** The address in the mail's `From`. */
     senderOf,
 
-    /** The mail as it would be sent at `at`. `showsLink`: whether its reader may see the link. */
-    write: (mail: LetterContext, at: Date, { showsLink = true } = {}): Mail => {
+    /** `showsLink`: whether its reader may see the link. */
+    write: (mail: LetterContext, { showsLink = true } = {}): Mail => {
       const address = senderOf(mail);
-      const template = TEMPLATES[mail.kind];
-      const { opening, ...content } = template.content(mail, expiryOf(mail, at));
+      const { opening, ...content } = contentOf(mail);
       const letter = {
         ...content,
-        subject: template.subject(mail),
-        opening: [greeting(mail), ...opening],
+        subject: subjectOf({ ...mail.variables, kind: mail.kind }),
+        opening: [greeting(mail.variables), ...opening],
         link: showsLink ? linkOf(mail) : null,
       };
       return {
         messageId: messageIdOf(mail, address),
-        date: at,
-        from: { name: senderNameOf(mail), address },
+        date: mail.written_at,
+        from: { name: senderNameOf(mail.variables), address },
         to: mail.recipient,
         subject: letter.subject,
         text: renderText(letter),
@@ -78,7 +73,7 @@ const AUTOMATIC = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppres
 const messageIdOf = ({ id, created_at: createdAt }: LetterContext, from: string): string =>
   `steward.${id}.${createdAt.getTime().toString(36)}@${from.slice(from.lastIndexOf('@') + 1)}`;
 
-const greeting = (mail: LetterContext): string => {
-  const name = oneLine(mail.first_name ?? '');
+const greeting = ({ first_name }: MailVariables): string => {
+  const name = oneLine(first_name ?? '');
   return name === '' ? 'Hello,' : `Hello ${name},`;
 };

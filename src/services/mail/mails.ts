@@ -1,4 +1,4 @@
-import { type InferResult, sql } from 'kysely';
+import { sql } from 'kysely';
 import { Invitation } from '../../../entities/invitation.ts';
 import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Mail } from '../../adapters/mail/mailer.ts';
@@ -11,16 +11,13 @@ import { can } from '../access/permissions.ts';
 import { clientVisibleTo, hasGlobalRole, isOutsideSharedTime } from '../access/visibility.ts';
 import type { ItemPageRequest } from '../apps/app-rows.ts';
 import type { ActionOn } from '../audit/audit.ts';
-import { withInviters } from '../invitations/invitation-rows.ts';
+import { expiryWhenMailed, withInviters } from '../invitations/invitation-rows.ts';
 import { detailedInvitations, type InvitationDetails } from '../invitations/invitations.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { hasAddress, type PersonAddress, readAddressesOf } from '../users/addresses.ts';
 import {
-  invitationDaysOf,
   isAboutAccount,
-  type LetterContext,
   type MailContext,
-  type MailOptions,
   type MailRoute,
   type MailRow,
   type MailStatus,
@@ -28,8 +25,8 @@ import {
   mailRows,
   mailStatus,
   showsInvitationLink,
-  writtenAt,
 } from './mail-context.ts';
+import type { MailOptions } from './mail-variables.ts';
 
 /** SQL over the alias `mail`: an invitation that was mailed again is no failure any more, or that of its later mail. */
 const isNotSuperseded = condition`(mail.invitation_id is null or not exists (
@@ -52,8 +49,8 @@ type MailFilter = {
 export type ReadableMail = { row: MailRow & { is_own: boolean; is_as_sent: boolean }; mail: Mail };
 
 /** Queued, sent and failed mails, for administrators. */
-export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mailRoute }: UnitOfWork) => {
-  const options = () => ({ now: clock.now(), invitationDays });
+export const createMails = ({ em, clock, audit, invitationMs, mailWriter, mailRoute }: UnitOfWork) => {
+  const options = () => ({ now: clock.now(), invitationMs });
 
   const visibleMail = (tx: Em, actor: Actor, id: number) =>
     mailContexts(tx, options())
@@ -72,20 +69,16 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
     await audit.record(tx, [{ action, actor, target: row.recipient, clients, details }]);
   };
 
-  const render = (actor: Actor, row: MailContext): Mail =>
-    mailWriter.write(row, writtenAt(row, clock.now()), {
-      showsLink: showsLink(actor, row, mailRoute),
-    });
-
   type VisibleMail = Awaited<ReturnType<typeof visibleMail>>;
 
   /** Records that a link was read. */
   const show = async (tx: Em, actor: Actor, row: VisibleMail): Promise<ReadableMail> => {
-    if (showsLink(actor, row, mailRoute)) {
+    const isShown = showsLink(actor, row, mailRoute);
+    if (isShown) {
       await record(tx, 'mail.read-link', actor, row);
       await markAsShown(tx, row.invitation_id);
     }
-    return { row, mail: render(actor, row) };
+    return { row, mail: mailWriter.write(row, { showsLink: isShown }) };
   };
 
   return {
@@ -145,13 +138,19 @@ export const createMails = ({ em, clock, audit, invitationDays, mailWriter, mail
 
     /** The invitation mail of a client, with some texts replaced. @throws Problem `not-found` */
     previewInvitation: async (actor: Actor, clientId: number, { name, ...texts }: Texts): Promise<Mail> => {
-      const client = await invitingClients(em, options())
+      const now = clock.now();
+      const variables = await kysely(em)
+        .selectFrom('clients as client')
+        .select(['client.name as client_name', 'client.default_from_email', 'client.support_email'])
+        .select(['client.invitation_subject', 'client.invitation_body'])
+        .select(expiryWhenMailed(sql`${now}::timestamptz`, invitationMs).as('link_expires_at'))
         .where('client.id', '=', clientId)
         .where(clientVisibleTo(actor, sql`client.id`))
         .executeTakeFirstOrThrow(() => notFound('client'));
+      const link_expires_at = variables.link_expires_at.toISOString();
       const replaced = pickDefined({ client_name: name, ...texts });
-      const now = clock.now();
-      return mailWriter.write({ ...EXAMPLE, ...client, ...replaced, created_at: now }, now);
+      const written = { ...EXAMPLE, created_at: now, written_at: now };
+      return mailWriter.write({ ...written, variables: { ...variables, link_expires_at, ...replaced } });
     },
 
     /**
@@ -235,39 +234,11 @@ type Texts = {
     | undefined;
 };
 
-/** What invitation mails say of their client. */
-const invitingClients = (em: Em, options: MailOptions) =>
-  kysely(em)
-    .selectFrom('clients as client')
-    .select(['client.name as client_name', 'client.default_from_email', 'client.support_email'])
-    .select(['client.invitation_subject', 'client.invitation_body'])
-    .select(invitationDaysOf(options).as('invitation_days'));
-
-type InvitingClient = InferResult<ReturnType<typeof invitingClients>>[number];
-
 /** An invitation that does not exist. */
-const EXAMPLE: Omit<LetterContext, keyof InvitingClient | 'created_at'> = {
-  id: 0,
-  kind: 'invitation',
-  recipient: 'ada@example.com',
-  invitation_key: 'preview',
-  app_labels: [],
-  first_name: null,
-  request_address: null,
-  password_expires_at: null,
-  factor_due_at: null,
-  needs_passkey: false,
-  is_requested: false,
-  change_id: null,
-  change_user_id: null,
-  change_requested_at: null,
-  access_request: null,
-  webhook: null,
-  reminder: null,
-  link_id: null,
-  link_user_id: null,
-  link_created_at: null,
-  link_expires_at: new Date(0),
+const EXAMPLE = {
+  ...{ id: 0, kind: 'invitation' as const, recipient: 'ada@example.com', invitation_key: 'preview' },
+  ...{ request_address: null, change_id: null, change_user_id: null, change_requested_at: null },
+  ...{ link_id: null, link_user_id: null, link_created_at: null },
 };
 
 /** `key` identifies the entry in the list: `mail-12`. */

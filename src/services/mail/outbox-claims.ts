@@ -3,7 +3,6 @@ import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { latestPossible, MINUTE_MS } from '../../lib/clock.ts';
 import { REMINDER_KINDS } from '../reminders/reminder-facts.ts';
 import { type MailContext, needsLink } from './mail-context.ts';
-import { variablesOf } from './mail-variables.ts';
 
 /** An arbitrary key for the advisory lock, the same in every instance. */
 const RATE_LIMIT_LOCK = 7_305_130_502;
@@ -80,7 +79,7 @@ export const claimMails = async (
   const leaseEnd = new Date(now.getTime() + leaseMs);
   const rows = mails.map((mail) => ({
     id: mail.id,
-    variables: variablesOf({ ...mail, default_from_email: senderOf(mail) }),
+    variables: { ...mail.variables, default_from_email: senderOf(mail) },
   }));
   await sql`
     update outbox_mails set attempts = attempts + 1, last_error = null, last_attempt_at = ${now}::timestamptz,

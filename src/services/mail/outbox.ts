@@ -5,17 +5,12 @@ import { OutboxMail } from '../../../entities/outbox-mail.ts';
 import type { Delivery, Mail } from '../../adapters/mail/mailer.ts';
 import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../lib/clock.ts';
+import { readExpiry } from '../invitations/invitation-rows.ts';
 import { backoffOf } from '../outbox/queue-worker.ts';
 import { deleteInBatches } from '../pruning.ts';
-import {
-  type MailContext,
-  type MailOptions,
-  mailContexts,
-  mailRows,
-  needsLink,
-  passwordLinkLifetime,
-} from './mail-context.ts';
+import { type MailContext, mailContexts, mailRows, needsLink } from './mail-context.ts';
 import { isMailAddress } from './mail-layout.ts';
+import { type MailOptions, passwordLinkLifetime } from './mail-variables.ts';
 import type { MailWriter } from './mail-writer.ts';
 import {
   claimMails,
@@ -38,7 +33,7 @@ type Deps = {
   em: Em;
   clock: Clock;
   writer: MailWriter;
-  invitationDays: number;
+  invitationMs: number;
   /** Delivery attempts of all instances together in any minute; 0 means no limit. */
   perMinute: number;
   leaseMs?: number;
@@ -53,8 +48,8 @@ export type ClaimedMail = MailContext;
 
 /** Queue of mails (transactional outbox) for any number of workers in any number of instances. */
 export const createOutbox = (deps: Deps) => {
-  const { em, clock, writer, invitationDays, perMinute, leaseMs = LEASE_MS, backoffMs = MINUTE_MS } = deps;
-  const options = () => ({ now: clock.now(), invitationDays });
+  const { em, clock, writer, invitationMs, perMinute, leaseMs = LEASE_MS, backoffMs = MINUTE_MS } = deps;
+  const options = () => ({ now: clock.now(), invitationMs });
 
   /** Marks obsolete and undeliverable mails among these locked ones as failed. Returns the others. */
   const keepDeliverable = async (tx: Em, ids: number[]): Promise<MailContext[]> => {
@@ -95,7 +90,7 @@ export const createOutbox = (deps: Deps) => {
     /** Creates the links of password mails without sending them, so that they can be read. Returns how many it found. */
     createLinks: createMissingLinks,
 
-    write: (mail: ClaimedMail): Mail => writer.write(mail, mail.last_attempt_at ?? clock.now()),
+    write: (mail: ClaimedMail): Mail => writer.write(mail),
 
     /** Records the result of an attempt. If another worker has claimed the mail since, only a success counts. */
     recordDelivery: (mail: ClaimedMail, delivery: Delivery): Promise<void> =>
@@ -109,7 +104,8 @@ export const createOutbox = (deps: Deps) => {
         if (delivery.outcome === 'taken') {
           stored.send(now);
           // A reminder is no new invitation: it extends none.
-          if (invitation && mail.kind === 'invitation') invitation.countMail(now, mail.invitation_days);
+          if (invitation && mail.kind === 'invitation')
+            invitation.countMail(await readExpiry(tx, invitation.client.id, now, invitationMs));
         } else if (stored.attempts === mail.attempts) {
           const isLast =
             delivery.outcome === 'refused' || now.getTime() - MAX_AGE_MS >= mail.created_at.getTime();
@@ -225,11 +221,11 @@ const createLinks = async (tx: Em, { ids, userIds }: Unlinked, options: MailOpti
   // No link if the password was set after the request, or if a new user already has one.
   await sql`
     with wanted as (
-      select mail.id, mail.user_id, mail.created_at + ${passwordLinkLifetime(options.invitationDays)} as expires_at,
+      select mail.id, mail.user_id, mail.created_at + ${passwordLinkLifetime(options.invitationMs)} as expires_at,
         nextval(pg_get_serial_sequence('password_links', 'id')) as link_id
       from outbox_mails mail join users person on person.id = mail.user_id
       where mail.id = ${these} and mail.password_link_id is null and person.is_active
-        and mail.created_at + ${passwordLinkLifetime(options.invitationDays)} > ${options.now}::timestamptz
+        and mail.created_at + ${passwordLinkLifetime(options.invitationMs)} > ${options.now}::timestamptz
         and case when mail.kind in ('password-setup', 'password-renewal') then person.password_hash is null
           else person.last_password_set <= mail.created_at end),
     made as (

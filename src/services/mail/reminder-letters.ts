@@ -3,12 +3,10 @@ import type { DigestFacts } from '../reminders/weekly-digest.ts';
 import { type MailContent, momentOf, oneLine } from './mail-layout.ts';
 
 type Content = Pick<MailContent, 'opening' | 'list'>;
-type Facts = ReminderFacts | null;
+type Facts = ReminderFacts | null | undefined;
 
 /** Nothing is said of people who were erased. */
 const NOTHING: Content = { opening: ['There is nothing to remind of any more.'] };
-
-const momentOfText = (at: string): string => momentOf(new Date(at));
 
 /** To the person whose grants end. */
 export const endingContent = (facts: Facts): Content => {
@@ -19,7 +17,7 @@ export const endingContent = (facts: Facts): Content => {
     ],
     list: {
       heading: 'Your access ends:',
-      items: facts.grants.map(({ app, expires_at }) => `${oneLine(app)}: ${momentOfText(expires_at)}`),
+      items: facts.grants.map(({ app, expires_at }) => `${oneLine(app)}: ${momentOf(expires_at)}`),
     },
   };
 };
@@ -30,7 +28,7 @@ export const reportContent = (facts: Facts): Content => {
   const { grants, more = 0 } = facts;
   const items = grants.map(({ app, expires_at, email = '', name = '' }) => {
     const person = oneLine(name) === '' ? email : `${oneLine(name)} (${email})`;
-    return `${person}: ${oneLine(app)}, until ${momentOfText(expires_at)}`;
+    return `${person}: ${oneLine(app)}, until ${momentOf(expires_at)}`;
   });
   return {
     opening: ['The access of these people ends soon. To extend it, log in to the console.'],
@@ -52,7 +50,7 @@ export const warningContent = (facts: Facts, account: string): Content => {
     opening: [
       `${account} has not been used for ${days} days.`,
       at
-        ? `If you do not log in or open an app, your membership is suspended after ${momentOfText(at)}: you lose your apps here. Log in before then to keep them.`
+        ? `If you do not log in or open an app, your membership is suspended after ${momentOf(at)}: you lose your apps here. Log in before then to keep them.`
         : 'If you still need it, log in. If you do not, tell your administrator.',
     ],
   };
