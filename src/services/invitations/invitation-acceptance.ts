@@ -20,7 +20,7 @@ import { readPolicyOfClient, rejectWeakPassword } from '../passwords/password-ru
 import { findConnectionFor } from '../sso/connections.ts';
 import { REQUIRES_SSO } from '../sso/domains.ts';
 import { isInvitedElsewhere } from '../sso/reserved-addresses.ts';
-import type { UnitOfWork } from '../unit-of-work.ts';
+import type { Transaction, UnitOfWork } from '../unit-of-work.ts';
 import { endUndo } from '../users/address-change.ts';
 import { changeAccess } from '../users/app-grants.ts';
 import { addToGroups } from '../users/group-joining.ts';
@@ -29,7 +29,7 @@ import { addUser } from '../users/user-creation.ts';
 import { usersWithRoles } from '../users/user-locks.ts';
 import { appLabelsInvitedTo, groupsInvitedTo, namedGroups, statusAt } from './invitation-rows.ts';
 
-export type Acceptance = {
+type Acceptance = {
   key: string;
   signature: string;
   /** Those of the invitation if missing. */
@@ -74,9 +74,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
       const now = clock.now();
       const closed = await close(tx, input, now);
       if (await isInvitedElsewhere(tx, closed)) throw new Problem('invitation-closed', RESERVED);
-      const user = await createInvitee(tx, closed, { ...namesOf(closed, input), hash, now });
-      const event = { actor: user, target: user.email, clients: [invitation.client_id] };
-      await audit.record(tx, [{ ...event, action: 'user.create' }, acceptEvent(closed, user)]);
+      const user = await createInvitee({ tx, now, audit }, closed, { ...namesOf(closed, input), hash });
       const owner = { id: user.id, email: user.email, clientIds: await clientIdsOf(tx, user.id) };
       const login = { methods: BY_PASSWORD, userAgent: input.userAgent };
       return opening.open(tx, { ...owner, lastPasswordSet: now }, login);
@@ -86,12 +84,7 @@ export const createInvitationAcceptance = (unit: UnitOfWork) => {
   const acceptAs = (input: Acceptance, actor: Actor) =>
     em.transactional(async (tx) => {
       const now = clock.now();
-      const invitation = await close(tx, input, now);
-      const { action, details } = await extendInvitee(tx, invitation, actor.id, now);
-      const events = [acceptEvent(invitation, actor)];
-      if (!isEmpty(details))
-        events.push({ action, actor, target: actor.email, clients: [invitation.client_id], details });
-      await audit.record(tx, events);
+      await extendInvitee({ tx, now, audit }, await close(tx, input, now), actor);
     });
 
   return {
@@ -164,21 +157,14 @@ export const acceptWithProvider = async (
   const invitation = await invitationPages(tx, now)
     .where('invitations.id', '=', locked.id)
     .executeTakeFirstOrThrow();
+  const deps = { tx, now, audit };
   if (userId !== null) {
     const user = { id: userId, email };
-    const { action, details } = await extendInvitee(tx, invitation, userId, now);
-    const events = [acceptEvent(invitation, user)];
-    if (!isEmpty(details)) events.push({ action, actor: user, target: email, clients: [clientId], details });
-    await audit.record(tx, events);
+    await extendInvitee(deps, invitation, user);
     return user;
   }
   const names = { firstName: firstName || invitation.first_name, lastName: lastName || invitation.last_name };
-  const user = await createInvitee(tx, invitation, { ...names, hash: null, now });
-  await audit.record(tx, [
-    { action: 'user.create', actor: user, target: user.email, clients: [clientId] },
-    acceptEvent(invitation, user),
-  ]);
-  return user;
+  return createInvitee(deps, invitation, { ...names, hash: null });
 };
 
 const namesOf = (invitation: InvitationByLink, input: Acceptance) => ({
@@ -257,14 +243,17 @@ const ifStillThere = (column: 'first_name' | 'last_name') => sql<string>`
 export type InvitationByLink = InferResult<ReturnType<typeof invitationPages>>[number];
 
 /** `hash`: of the password; null for those who log in with their identity provider. */
-type NewInvitee = { firstName: string; lastName: string; hash: string | null; now: Date };
+type NewInvitee = { firstName: string; lastName: string; hash: string | null };
 
 /**
- * Creates the invited user, with a login at `now`.
+ * Creates the invited user, with a login at `now`, and records it.
  * @throws Problem `login-required` if another invitation of this address was accepted concurrently
  */
-const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInvitee) => {
-  const { firstName, lastName, hash, now } = input;
+const createInvitee = async (
+  { tx, now, audit }: Transaction,
+  invitation: InvitationByLink,
+  { firstName, lastName, hash }: NewInvitee,
+) => {
   const { email, extra, is_demo_user: isDemoUser, client_id: client } = invitation;
   await sql`select pg_advisory_xact_lock(hashtextextended(${`invitee ${email}`}, 0))`.execute(kysely(tx));
   if ((await tx.count(User, { email })) > 0) throw new Problem('login-required');
@@ -276,6 +265,10 @@ const createInvitee = async (tx: Em, invitation: InvitationByLink, input: NewInv
   await tx.flush().catch(rethrowAsLoginRequired);
   if (hash !== null) await setPassword(tx, { userId: user.id, hash, now });
   await joinInvited(tx, invitation, user.id, now);
+  await audit.record(tx, [
+    { action: 'user.create', actor: user, target: user.email, clients: [client] },
+    acceptEvent(invitation, user),
+  ]);
   return user;
 };
 
@@ -317,10 +310,14 @@ const BOUND = {
 
 /**
  * Adds the invited access to an existing user, and the invited data if they have no role in the inviting client. The data of people of
- * other clients counts in the inviting client only.
- * @returns what changed of the data, and how it is recorded
+ * other clients counts in the inviting client only. Records both.
  */
-const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: number, now: Date) => {
+const extendInvitee = async (
+  { tx, now, audit }: Transaction,
+  invitation: InvitationByLink,
+  actor: { id: number; email: string },
+): Promise<void> => {
+  const { id: userId } = actor;
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const user = await tx.findOne(User, { id: userId, isActive: true }, { lockMode });
   if (!user) throw new Problem('account-inactive');
@@ -347,7 +344,13 @@ const extendInvitee = async (tx: Em, invitation: InvitationByLink, userId: numbe
   if (!isShared && details.is_demo_user) membership.isDemoUser = null;
   await tx.flush();
   if (!isMember) await enqueueJoinNotices(tx, [userId], [clientId], now);
-  return { action: isShared ? ('membership.update' as const) : ('user.update' as const), details };
+  const event = { actor, target: user.email, clients: [clientId], details };
+  await audit.record(tx, [
+    acceptEvent(invitation, actor),
+    ...(isEmpty(details)
+      ? []
+      : [{ action: isShared ? 'membership.update' : 'user.update', ...event } as const]),
+  ]);
 };
 
 /**

@@ -138,8 +138,8 @@ export const createInvitations = (unit: UnitOfWork) => {
       em.transactional(async (tx) => {
         const invitation = await lockPending(tx, actor, { email, client, now: clock.now() });
         await requireUnreserved(tx, actor, invitation.email, 'email');
-        if (apps) await replaceInitialApps(tx, invitation, apps);
-        if (groups) await replaceGroups(tx, invitation, groups);
+        if (apps) await replaceListed(tx, invitation, 'initial_apps', apps);
+        if (groups) await replaceListed(tx, invitation, 'groups', groups);
         if (end !== undefined) {
           if (end && end <= clock.now()) throw invalid({ apps_expire_at: ['Must be in the future.'] });
           invitation.appsExpireAt = end;
@@ -244,33 +244,32 @@ export const detailedInvitations = (em: Em, actor: Actor, now: Date) =>
     .where(clientVisibleTo(actor, sql`client_id`))
     .orderBy('id', 'desc');
 
-const replaceInitialApps = async (tx: Em, { id, client }: Invitation, appIds: string[]) => {
-  const db = kysely(tx);
-  const apps = await db
-    .selectFrom('apps')
-    .select(['id as app_id', sql.lit(id).as('invitation_id')])
-    .where('client_id', '=', client.id)
-    .where(isAnyOf('id', appIds, 'varchar'))
-    .execute();
-  const foreign = appIds.filter((appId) => !apps.some((app) => app.app_id === appId));
-  if (foreign.length > 0) {
-    throw invalid({ initial_apps: foreign.map((appId) => `This client has no app ${appId}.`) });
-  }
-  await db.deleteFrom('invitation_apps').where('invitation_id', '=', id).execute();
-  if (apps.length > 0) await db.insertInto('invitation_apps').values(apps).execute();
-};
+const LISTS = {
+  initial_apps: { noun: 'app', type: 'varchar' },
+  groups: { noun: 'group', type: 'int' },
+} as const;
 
-const replaceGroups = async (tx: Em, { id, client }: Invitation, groupIds: number[]) => {
+/** Replaces the apps or the groups of an invitation. @throws Problem `invalid-input` for those that are not of its client */
+const replaceListed = async (
+  tx: Em,
+  { id: invitationId, client }: Invitation,
+  field: keyof typeof LISTS,
+  ids: readonly (string | number)[],
+) => {
   const db = kysely(tx);
-  const groups = await db
-    .selectFrom('groups')
-    .select(['id as group_id', sql.lit(id).as('invitation_id')])
-    .where('client_id', '=', client.id)
-    .where(isAnyOf('id', groupIds, 'int'))
-    .execute();
-  const foreign = groupIds.filter((groupId) => !groups.some((group) => group.group_id === groupId));
+  const { noun, type } = LISTS[field];
+  const { rows } = await sql<{ id: string | number }>`
+    select id from ${sql.table(`${noun}s`)} where client_id = ${client.id} and ${isAnyOf('id', ids, type)}`.execute(
+    db,
+  );
+  const foreign = ids.filter((id) => !rows.some((row) => row.id === id));
   if (foreign.length > 0)
-    throw invalid({ groups: foreign.map((groupId) => `This client has no group ${groupId}.`) });
-  await db.deleteFrom('invitation_groups').where('invitation_id', '=', id).execute();
-  if (groups.length > 0) await db.insertInto('invitation_groups').values(groups).execute();
+    throw invalid({ [field]: foreign.map((id) => `This client has no ${noun} ${id}.`) });
+  const links = sql.table(`invitation_${noun}s`);
+  await sql`delete from ${links} where invitation_id = ${invitationId}`.execute(db);
+  await sql`
+    insert into ${links} (invitation_id, ${sql.ref(`${noun}_id`)})
+    select ${invitationId}::int, id from unnest(${rows.map(({ id }) => id)}::${sql.raw(type)}[]) id`.execute(
+    db,
+  );
 };
