@@ -27,7 +27,7 @@ import { createGuardedFetch } from './lib/guarded-fetch.ts';
 import type { Logger } from './lib/logger.ts';
 import { NO_DISK_SPACE, Problem } from './lib/problems.ts';
 import { createTimeLimit } from './lib/time-limit.ts';
-import { createScheduler } from './server/scheduler.ts';
+import { createScheduler, type Task } from './server/scheduler.ts';
 import {
   createAudit,
   EVENT_CHANNEL,
@@ -189,34 +189,28 @@ type Resources = Awaited<ReturnType<typeof openResources>>;
 
 /** Opens what the components share. */
 const openResources = async (deps: AppDeps) => {
-  const { config, connection, secretKey, logger, hashCost, clock, readTxtRecords } = deps;
+  const { config, connection, secretKey, logger } = deps;
   const orm = await openDatabase(connection);
   const { pool } = orm;
   await warnOfLostSettings(pool, connection, (line) => logger.warn(line));
   const databaseClock = await createDatabaseClock(pool);
+  const clock = deps.clock ?? databaseClock;
+  const fork = (): Em => orm.em.fork();
   const listen = (channel: string, fallback: string) => (onHeard: () => void) =>
     listenToDatabase({ connection, channel, onHeard, warn: (line) => logger.warn(line), fallback });
   return {
-    config,
-    connection,
-    secretKey,
-    logger,
+    ...deps,
     orm,
     pool,
+    fork,
     listen,
     databaseClock,
-    clock: clock ?? databaseClock,
-    hasher: await createPasswordHasher(config.argon2Concurrency, hashCost),
+    clock,
+    hasher: await createPasswordHasher(config.argon2Concurrency, deps.hashCost),
     store: await openPackageStore(config.appStore),
     identityProvider: createIdentityProvider({ allowsPrivate: config.ssoPrivateNetworks }),
-    readTxtRecords: readTxtRecords ?? createTxtReader(config.dnsServers),
-    signingKeys: createSigningKeys({
-      ...config,
-      em: orm.em.fork(),
-      secretKey,
-      clock: clock ?? databaseClock,
-      logger,
-    }),
+    readTxtRecords: deps.readTxtRecords ?? createTxtReader(config.dnsServers),
+    signingKeys: createSigningKeys({ ...config, em: fork(), secretKey, clock, logger }),
     sendMessage: createSender(
       createGuardedFetch({
         ...{ allowsPrivate: config.webhookPrivateNetworks, timeoutMs: WEBHOOK_TIMEOUT_MS },
@@ -226,7 +220,7 @@ const openResources = async (deps: AppDeps) => {
     sinks: createEventSinks(config.sinks, config.baseUrl),
     links: createSignedLinks({ secretKey, baseUrl: config.baseUrl }),
     eventHub: createEventHub({
-      fork: () => orm.em.fork(),
+      fork,
       listen: listen(EVENT_CHANNEL, 'New events are found by polling, every 0.5 s.'),
       logger,
     }),
@@ -238,12 +232,12 @@ const createServiceFactories = (
   resources: Resources,
   given: Pick<ServiceDeps, 'mailWriter' | 'mailRoute' | 'resumeErasures'>,
 ) => {
-  const { config, secretKey, orm, pool } = resources;
+  const { config, orm } = resources;
   const serviceDeps = {
     ...config,
     ...resources,
     ...given,
-    ...createSharedParts({ pool, fork: () => orm.em.fork(), secretKey }),
+    ...createSharedParts(resources),
     loadCommonPasswords,
     environment: { environment: config.environment, upload_bucket_name: config.uploadBucketName },
   };
@@ -283,61 +277,46 @@ const runBeforeCommit = (em: Em, confirm: ConfirmBeforeCommit): void => {
   });
 };
 
-const maintenanceTasks = ({
-  config,
-  connection,
-  orm,
-  clock,
-  signingKeys,
-  readTxtRecords,
-  sinks,
-  logger,
-}: Resources) => ({
-  erasures: (signal: AbortSignal) => resumeErasures(orm.em.fork(), clock.now, signal),
-  usage: (signal: AbortSignal) =>
-    maintainUsage({
-      em: orm.em.fork(),
-      openSession: (lockTimeoutMs) => openUnlimitedSession(connection, lockTimeoutMs),
-      now: clock.now(),
-      retentionDays: config.usageRetentionDays,
-      signal,
-    }),
-  removedUsage: (signal: AbortSignal) => pruneRemovedUsage(orm.em.fork(), signal),
-  signingKeys: () => signingKeys.maintain(createAudit(NO_ORIGIN, clock)),
-  tickets: () => pruneTickets(orm.em.fork()),
-  factorReminders: () => enqueuePolicyReminders(orm.em.fork(), clock.now()),
-  accessReminders: (signal: AbortSignal) =>
-    enqueueAccessReminders({ em: orm.em.fork(), now: clock.now(), signal }),
-  invitationReminders: (signal: AbortSignal) =>
-    enqueueInvitationReminders({ em: orm.em.fork(), now: clock.now(), signal }),
-  inactivity: (signal: AbortSignal) =>
-    runInactivity({ em: orm.em.fork(), clock, audit: createAudit(NO_ORIGIN, clock), signal }),
-  digests: (signal: AbortSignal) => enqueueDigests(orm.em.fork(), clock.now(), signal),
-  grants: () => pruneGrants(orm.em.fork(), createAudit(NO_ORIGIN, clock)),
-  domains: (signal: AbortSignal) => {
-    const deps = { em: orm.em.fork(), now: clock.now(), audit: createAudit(NO_ORIGIN, clock) };
-    return recheckDomains({ ...deps, readTxtRecords, logger }, signal);
-  },
-  embeds: () => pruneEmbeds(orm.em.fork()),
-  responses: () => pruneResponses(orm.em.fork(), clock.now(), config.idempotencyHours),
-  events: () => maintainEvents(orm.em.fork()),
-  audit: () => {
-    const now = clock.now();
-    const isKept = isAwaitedBySinks(
-      now,
-      sinks.map(({ name }) => name),
-    );
-    return pruneAudit(orm.em.fork(), now, config.auditRetentionDays, isKept);
-  },
-  operations: () => {
-    const { auditRetentionDays: auditDays, idempotencyHours } = config;
-    return pruneOperations(orm.em.fork(), clock.now(), { auditDays, idempotencyHours });
-  },
-  invitations: () => pruneInvitations(orm.em.fork(), clock.now(), config.invitationRetentionDays),
-  accessRequests: () => pruneAccessRequests(orm.em.fork(), clock.now(), config.accessRequestRetentionDays),
-  counts: () => pruneCounts(orm.em.fork()),
-  logins: () => pruneCredentials(orm.em.fork(), clock.now(), config.tokenIdleDays),
-});
+const maintenanceTasks = (resources: Resources) => {
+  const { config, connection, fork, clock, signingKeys, readTxtRecords, sinks, logger } = resources;
+  const { auditRetentionDays: auditDays, idempotencyHours } = config;
+  const audit = createAudit(NO_ORIGIN, clock);
+  return {
+    erasures: (signal) => resumeErasures(fork(), clock.now, signal),
+    usage: (signal) =>
+      maintainUsage({
+        em: fork(),
+        openSession: (lockTimeoutMs) => openUnlimitedSession(connection, lockTimeoutMs),
+        now: clock.now(),
+        retentionDays: config.usageRetentionDays,
+        signal,
+      }),
+    removedUsage: (signal) => pruneRemovedUsage(fork(), signal),
+    signingKeys: () => signingKeys.maintain(audit),
+    tickets: () => pruneTickets(fork()),
+    factorReminders: () => enqueuePolicyReminders(fork(), clock.now()),
+    accessReminders: (signal) => enqueueAccessReminders({ em: fork(), now: clock.now(), signal }),
+    invitationReminders: (signal) => enqueueInvitationReminders({ em: fork(), now: clock.now(), signal }),
+    inactivity: (signal) => runInactivity({ em: fork(), clock, audit, signal }),
+    digests: (signal) => enqueueDigests(fork(), clock.now(), signal),
+    grants: () => pruneGrants(fork(), audit),
+    domains: (signal) =>
+      recheckDomains({ em: fork(), now: clock.now(), audit, readTxtRecords, logger }, signal),
+    embeds: () => pruneEmbeds(fork()),
+    responses: () => pruneResponses(fork(), clock.now(), idempotencyHours),
+    events: () => maintainEvents(fork()),
+    audit: () => {
+      const now = clock.now();
+      const names = sinks.map(({ name }) => name);
+      return pruneAudit(fork(), now, auditDays, isAwaitedBySinks(now, names));
+    },
+    operations: () => pruneOperations(fork(), clock.now(), { auditDays, idempotencyHours }),
+    invitations: () => pruneInvitations(fork(), clock.now(), config.invitationRetentionDays),
+    accessRequests: () => pruneAccessRequests(fork(), clock.now(), config.accessRequestRetentionDays),
+    counts: () => pruneCounts(fork()),
+    logins: () => pruneCredentials(fork(), clock.now(), config.tokenIdleDays),
+  } satisfies Record<string, Task>;
+};
 
 /** Wires the mail components: the writer that services use, and the worker that sends. */
 const createMailModule = async ({ config, listen, orm, links, clock, logger }: Resources) => {
@@ -395,21 +374,17 @@ const BACKUP_LIMIT_MS = 24 * HOUR_MS;
 
 /** The scheduler that makes the backups of BACKUP_TARGET; null without it. */
 const createBackupModule = async (resources: Resources) => {
-  const { config, secretKey, orm, logger, store: packages } = resources;
+  const { config, secretKey, logger } = resources;
   const { target, passphrase } = config.backup;
   if (!target) return null;
   // Loaded only where it is used, as the S3 client is.
   const { runScheduledBackup } = await import('./backup/scheduled-backup.ts');
-  const store = await openBackupStore(target);
-  const key = passphrase ? { secretKey, passphrase } : null;
-  const { version } = manifest;
   const deps = {
     ...resources,
-    fork: () => orm.em.fork(),
-    store,
-    packages,
-    version,
-    key,
+    store: await openBackupStore(target),
+    packages: resources.store,
+    version: manifest.version,
+    key: passphrase ? { secretKey, passphrase } : null,
     schedule: config.backup,
   };
   return createScheduler({

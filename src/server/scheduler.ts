@@ -4,7 +4,7 @@ import type { Logger } from '../lib/logger.ts';
 import { telemetry } from '../lib/telemetry.ts';
 
 /** @param signal is aborted with a `TimeoutError` at the limit, or with another error when the service stops */
-type Task = (signal: AbortSignal) => Promise<void>;
+export type Task = (signal: AbortSignal) => Promise<void>;
 
 const INTERVAL_MS = HOUR_MS;
 const LIMIT_MS = 15 * MINUTE_MS;
