@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeTempDir } from '../../src/adapters/embedded-postgres/account.ts';
+import { openTempDir } from '../../src/adapters/embedded-postgres/account.ts';
 import {
   openLogFile,
   spawnServer,
@@ -24,12 +24,9 @@ const INITDB = ['-U', ROLE, '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--
 /** Starts a new server of Debian's PostgreSQL, which `pg_dump` of the same package can read. Disposing it removes it. */
 const startDebianServer = async (): Promise<AsyncDisposable & { connection: Connection }> => {
   await using closing = new AsyncDisposableStack();
-  const remove = (path: string) => () => rm(path, { recursive: true, force: true });
-  const logs = await makeTempDir();
-  closing.defer(remove(logs));
+  const { path: logs } = closing.use(await openTempDir());
   const account = process.getuid?.() === 0 ? NOBODY : undefined;
-  const folder = await makeTempDir(account);
-  closing.defer(remove(folder));
+  const { path: folder } = closing.use(await openTempDir(account));
   const clusterDir = join(folder, 'cluster');
   const programs = {
     initdb: join(POSTGRES_FOLDER, 'initdb'),

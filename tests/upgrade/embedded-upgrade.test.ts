@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
-import { makeTempDir, serverAccount } from '../../src/adapters/embedded-postgres/account.ts';
+import { openTempDir, serverAccount } from '../../src/adapters/embedded-postgres/account.ts';
 import { locateBinaries } from '../../src/adapters/embedded-postgres/binaries.ts';
 import { DATABASE, ensureCluster, SERVICE_ROLE } from '../../src/adapters/embedded-postgres/cluster.ts';
 import {
@@ -42,8 +42,7 @@ const createOldCluster = async (
   closing.defer(log.close);
   const options = { dataDir, clusterDir, account, binaries, log, settings: {} };
   const password = await ensureCluster(options);
-  const socketDir = await makeTempDir(account);
-  closing.defer(() => rm(socketDir, { recursive: true, force: true }));
+  const { path: socketDir } = closing.use(await openTempDir(account));
   const server = spawnServer({ ...options, socketDir });
   closing.defer(() => stopServer(server));
   const connection = { host: socketDir, port: 5432, user: SERVICE_ROLE, password, database: DATABASE };

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chown, mkdtemp, stat } from 'node:fs/promises';
+import { chown, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -62,13 +62,13 @@ export const canReach = (path: string, account: Account): Promise<boolean> =>
 /** The path of a Unix socket has at most 103 bytes (macOS); the names below the base need about 40. */
 const MAX_BASE_BYTES = 60;
 
-/** Creates a directory with a short random path for sockets, accessible only to the account. */
-export const makeTempDir = async (account?: Account): Promise<string> => {
+/** Creates a directory with a short random path for sockets, accessible only to the account. It is removed when disposed of. */
+export const openTempDir = async (account?: Account) => {
   const preferred = tmpdir();
   const isShort = Buffer.byteLength(preferred) <= MAX_BASE_BYTES;
   const base = isShort && (!account || (await canReach(preferred, account))) ? preferred : '/tmp';
 
-  const dir = await mkdtemp(join(base, 'steward-'));
-  if (account) await chown(dir, account.uid, account.gid);
-  return dir;
+  const path = await mkdtemp(join(base, 'steward-'));
+  if (account) await chown(path, account.uid, account.gid);
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createSecretFile, readSecretFile } from '../../config/secret-file.ts';
 import { nullIfMissing } from '../../lib/errno.ts';
 import { syncDirectory } from '../../lib/files.ts';
-import { type Account, chownTree, makeTempDir } from './account.ts';
+import { type Account, chownTree, openTempDir } from './account.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 import {
   type LogFile,
@@ -92,14 +92,12 @@ const removeUnfinished = async (dataDir: string): Promise<void> => {
 /** Starts the server once to create the service's role and database and to set the passwords. */
 const createRoles = async (options: ClusterOptions, initialPassword: string, password: string) => {
   await using closing = new AsyncDisposableStack();
-  const host = await makeTempDir(options.account);
-  closing.defer(() => rm(host, { recursive: true, force: true }));
+  const { path: host } = closing.use(await openTempDir(options.account));
   const server = spawnServer({ ...options, socketDir: host });
   closing.defer(() => stopServer(server));
   const connection = { host, port: 5432, user: SUPERUSER, database: 'postgres', password: initialPassword };
   await waitUntilReady(server, connection, options.log);
-  const session = await openSession(connection);
-  closing.defer(() => session.end());
+  const session = closing.use(await openSession(connection));
   // Passwords are hexadecimal. CREATEDB permits restoring a backup beside the live database.
   await session.query(`alter role ${SUPERUSER} password '${password}'`);
   await session.query(`create role ${SERVICE_ROLE} login createdb password '${password}'`);
@@ -137,10 +135,8 @@ const hasPasswdEntry = (): boolean => {
   }
 };
 
-type Runner = { account: Account | undefined; prefix: string[] };
-
 /** initdb refuses to run as root. */
-const chooseRunner = (): Runner => {
+const chooseRunner = () => {
   if (process.getuid?.() === 0) return { account: NOBODY, prefix: [] };
   return { account: undefined, prefix: hasPasswdEntry() ? [] : AS_NOBODY };
 };

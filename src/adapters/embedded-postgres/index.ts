@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Connection } from '../../config/connection.ts';
 import { ensureDirectory } from '../../lib/files.ts';
-import { type Account, makeTempDir, serverAccount } from './account.ts';
+import { type Account, openTempDir, serverAccount } from './account.ts';
 import { type Binaries, locateBinaries } from './binaries.ts';
 import {
   type ClusterOptions,
@@ -26,11 +26,9 @@ export { hasCluster } from './cluster.ts';
 export { DataDirInUse } from './errors.ts';
 export { attachToEmbeddedPostgres, waitForAttached } from './running-server.ts';
 
-/** How an upgrade moves the data. Both databases accept logins of the service's role; the second one is empty. */
-type CopyDatabase = (from: Connection, to: Connection) => Promise<void>;
-
 type UpgradeOptions = {
-  copy: CopyDatabase;
+  /** Moves the data. Both databases accept logins of the service's role; the second one is empty. */
+  copy: (from: Connection, to: Connection) => Promise<void>;
   /** Called with the major versions before an upgrade, which takes minutes. */
   onUpgrade?: ((from: string, to: string) => void) | undefined;
 };
@@ -105,8 +103,7 @@ const PREVIOUS_SERVER_TIMEOUT_MS = 10_000;
 type LaunchOptions = ClusterOptions & { onLaunch: () => unknown };
 
 const launch = async (options: LaunchOptions, password: string, closing: AsyncDisposableStack) => {
-  const socketDir = await makeTempDir(options.account);
-  closing.defer(() => rm(socketDir, { recursive: true, force: true }));
+  const { path: socketDir } = closing.use(await openTempDir(options.account));
   const server = spawnServer({ ...options, socketDir });
   closing.defer(() => stopServer(server));
   options.onLaunch();
@@ -195,16 +192,12 @@ const locateOldBinaries = async (version: string, dataDir: string, account: Acco
 
 /** Databases that operators added would be left behind. */
 const requireOneDatabase = async (connection: Connection): Promise<void> => {
-  const session = await openSession(connection);
-  try {
-    const { rows } = await session.query<{ name: string }>(
-      `select datname as name from pg_database where not datistemplate and datname not in ('postgres', current_database())`,
-    );
-    if (rows.length === 0) return;
-    throw new EmbeddedPostgresError(
-      `The embedded database server also has the databases ${rows.map(({ name }) => name).join(', ')}, which an upgrade does not move. Move them elsewhere with the version of Steward that you used before, and drop them.`,
-    );
-  } finally {
-    await session.end();
-  }
+  await using session = await openSession(connection);
+  const { rows } = await session.query<{ name: string }>(
+    `select datname as name from pg_database where not datistemplate and datname not in ('postgres', current_database())`,
+  );
+  if (rows.length === 0) return;
+  throw new EmbeddedPostgresError(
+    `The embedded database server also has the databases ${rows.map(({ name }) => name).join(', ')}, which an upgrade does not move. Move them elsewhere with the version of Steward that you used before, and drop them.`,
+  );
 };

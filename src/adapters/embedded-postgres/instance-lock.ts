@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCodeOf } from '../../lib/errno.ts';
-import { makeTempDir } from './account.ts';
+import { openTempDir } from './account.ts';
 import { DataDirInUse } from './errors.ts';
-
-type InstanceLock = { release(): Promise<void> };
 
 const SOCKET = 'instance.sock';
 
@@ -17,13 +15,10 @@ const UNSUPPORTED = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'ENOSYS']);
 
 /** Provides a short path to the lock, because the data directory's path may exceed the limit of socket addresses. */
 const withShortPath = async <T>(dataDir: string, use: (path: string) => Promise<T>): Promise<T> => {
-  const dir = await makeTempDir();
-  try {
-    await symlink(dataDir, join(dir, 'data'));
-    return await use(join(dir, 'data', SOCKET));
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  await using dir = await openTempDir();
+  const link = join(dir.path, 'data');
+  await symlink(dataDir, link);
+  return await use(join(link, SOCKET));
 };
 
 /** Sends the pid of the lock's holder. */
@@ -33,8 +28,6 @@ const answer = (socket: Socket): void => {
   socket.end(String(process.pid));
 };
 
-type Holder = { pid: number | undefined };
-
 const HOLDER_TIMEOUT_MS = 500;
 const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTSOCK']);
 
@@ -42,7 +35,7 @@ const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTSOCK']);
  * Finds the process that listens on the lock. Unlike a pid in a file, a listener cannot outlive its process. Returns no pid if
  * the holder is too busy to answer, and undefined if it is exiting.
  */
-const findHolder = async (path: string): Promise<Holder | undefined> => {
+const findHolder = async (path: string): Promise<{ pid: number | undefined } | undefined> => {
   const socket = connect(path);
   let isBusy = false;
   socket.setTimeout(HOLDER_TIMEOUT_MS, () => {
@@ -94,10 +87,10 @@ const acquire = async (path: string, dataDir: string): Promise<Server | undefine
  * sockets on the file system, only PostgreSQL's lock keeps a second one from starting.
  * @throws DataDirInUse
  */
-export const acquireInstanceLock = async (dataDir: string): Promise<InstanceLock> => {
+export const acquireInstanceLock = async (dataDir: string) => {
   const server = await withShortPath(dataDir, (path) => acquire(path, dataDir));
   return {
-    release: async () => {
+    release: async (): Promise<void> => {
       // Removed before closing: afterwards the path may belong to the next holder.
       if (server?.listening) await rm(join(dataDir, SOCKET), { force: true });
       server?.close();

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { Connection } from '../../config/connection.ts';
 import { errorCodeOf, nullIfMissing } from '../../lib/errno.ts';
+import { run } from './account.ts';
 import { DATABASE, findCluster, readPassword, SERVICE_ROLE } from './cluster.ts';
 import { DataDirInUse } from './errors.ts';
 import { openSession } from './server.ts';
@@ -25,15 +24,13 @@ const POLL_INTERVAL_MS = 100;
 /** The application name of attached sessions. */
 const ATTACHED = 'steward guest';
 
-type AttachedPostgres = { connection: Connection; detach(): Promise<void> };
-
 /**
  * Logs in to the server that another process runs on the cluster under `dataDir`, and stays connected until `detach`, so that
  * the owner waits for it before it stops the server. The owner must be alive: the server of a killed one still accepts logins
  * for a moment.
  * @returns null if no server accepts logins now
  */
-export const attachToEmbeddedPostgres = async (dataDir: string): Promise<AttachedPostgres | null> => {
+export const attachToEmbeddedPostgres = async (dataDir: string) => {
   const connection = await findConnection(resolve(dataDir));
   const session = connection && (await nullIfUnavailable(openSession(connection, ATTACHED)));
   return session && { connection, detach: () => session.end() };
@@ -53,17 +50,13 @@ const findConnection = async (dataDir: string): Promise<Connection | null> => {
 
 /** Waits until all attached sessions have ended, or the server has stopped. */
 export const waitForAttached = async (connection: Connection): Promise<void> => {
-  const session = await nullIfUnavailable(openSession(connection));
+  await using session = await nullIfUnavailable(openSession(connection));
   if (!session) return;
   const isAttached = async () => {
     const sql = 'select from pg_stat_activity where application_name = $1 limit 1';
     return (await session.query(sql, [ATTACHED])).rowCount === 1;
   };
-  try {
-    while (await nullIfUnavailable(isAttached())) await sleep(POLL_INTERVAL_MS);
-  } finally {
-    await session.end();
-  }
+  while (await nullIfUnavailable(isAttached())) await sleep(POLL_INTERVAL_MS);
 };
 
 /**
@@ -102,7 +95,7 @@ const isAlive = async ({ pid, socketDir }: PostmasterFile): Promise<boolean> =>
 const commandLine = async (pid: number): Promise<string> => {
   try {
     if (process.platform === 'linux') return await readFile(`/proc/${pid}/cmdline`, 'utf8');
-    return (await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)])).stdout;
+    return (await run('ps', ['-o', 'command=', '-p', String(pid)])).stdout;
   } catch (_noSuchProcess) {
     return '';
   }

@@ -104,7 +104,8 @@ const BUSY = /lock file "postmaster.pid" already exists|pre-existing shared memo
 /** PostgreSQL found another server on the same cluster. */
 export class ClusterBusy extends EmbeddedPostgresError {}
 
-export const openSession = async (connection: Connection, applicationName?: string): Promise<Client> => {
+/** Logs in until disposed of. */
+export const openSession = async (connection: Connection, applicationName?: string) => {
   const client = new Client({
     ...connection,
     application_name: applicationName,
@@ -114,7 +115,7 @@ export const openSession = async (connection: Connection, applicationName?: stri
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return client;
+    return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
   } catch (error) {
     await client.end();
     throw error;
@@ -123,7 +124,7 @@ export const openSession = async (connection: Connection, applicationName?: stri
 
 const isReady = async (connection: Connection): Promise<boolean> => {
   try {
-    await (await openSession(connection)).end();
+    await using _loggedIn = await openSession(connection);
     return true;
   } catch (cause) {
     if (!REFUSED_LOGINS.has(errorCodeOf(cause) ?? '')) return false;
