@@ -8,7 +8,7 @@ import { tlsOptionsOf } from '../db/client.ts';
 import { DAY_MS } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errno.ts';
 import { formatCount } from '../lib/operator-text.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { failure, ok, type Result, warning } from './finding.ts';
 
 /** Let's Encrypt renews 30 days before the end: with less, a renewal has failed. */
 const MIN_DAYS = 21;
@@ -16,8 +16,7 @@ const MIN_DAYS = 21;
 type Valid = Pick<X509Certificate, 'validToDate'>;
 
 /** @param what names the certificate in the middle of a sentence */
-export const checkExpiry = (check: string, what: string, { validToDate }: Valid, now = Date.now()) => {
-  const { ok, warning, failure } = findingsOf(check);
+export const checkExpiry = (what: string, { validToDate }: Valid, now = Date.now()): Result => {
   const days = Math.floor((validToDate.getTime() - now) / DAY_MS);
   const date = validToDate.toISOString().slice(0, 10);
   if (days < 0) return failure(`${what} expired on ${date}.`, 'Renew it.');
@@ -28,33 +27,28 @@ export const checkExpiry = (check: string, what: string, { validToDate }: Valid,
   return ok(`${what} is valid until ${date}.`);
 };
 
-const CHECK = 'database TLS';
 const TIMEOUT_MS = 5_000;
 /** PostgreSQL's protocol: the length of the message, and the code of SSLRequest. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
 /** When the certificates of the connection expire: those of the server, the authority and the client. */
-export const checkDatabaseCertificates = async (connection: Connection): Promise<Finding[]> => {
+export const checkDatabaseCertificates = async (connection: Connection): Promise<Result[]> => {
   const { tls } = connection;
   if (!tls) return [];
-  const findings: Finding[] = [];
-  for (const [name, file] of Object.entries({
-    sslrootcert: tls.rootCertificate,
-    sslcert: tls.client?.certificate,
-  })) {
+  const results: Result[] = [];
+  const files = { sslrootcert: tls.rootCertificate, sslcert: tls.client?.certificate };
+  for (const [name, file] of Object.entries(files)) {
     if (file === undefined || file === 'system') continue;
-    findings.push(
-      checkExpiry(CHECK, `The certificate in ${name}`, new X509Certificate(await readFile(file))),
-    );
+    results.push(checkExpiry(`The certificate in ${name}`, new X509Certificate(await readFile(file))));
   }
   try {
     const certificate = await readServerCertificate(connection);
-    if (certificate) findings.push(checkExpiry(CHECK, 'The certificate of the database', certificate));
+    if (certificate) results.push(checkExpiry('The certificate of the database', certificate));
   } catch (error) {
     const message = `The certificate of the database cannot be read (${reasonOf(error)}).`;
-    findings.push(findingsOf(CHECK).warning(message, 'Check the server.'));
+    results.push(warning(message, 'Check the server.'));
   }
-  return findings;
+  return results;
 };
 
 /** `pg` does not pass the certificate on. Undefined if the server refuses TLS. */

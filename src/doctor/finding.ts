@@ -1,7 +1,5 @@
-/** One result of `steward doctor`. */
-export type Finding = {
-  /** What was checked: `database`, `mail`, … */
-  check: string;
+/** What a check found out. */
+export type Result = {
   status: 'ok' | 'warning' | 'failure';
   /** One line. */
   message: string;
@@ -9,11 +7,15 @@ export type Finding = {
   action: string | null;
 };
 
-/** Creates the findings of one check. */
-export const findingsOf = (check: string) => ({
-  ok: (message: string): Finding => ({ check, status: 'ok', message, action: null }),
-  /** The service works, but not as well or as safely as it could. */
-  warning: (message: string, action: string): Finding => ({ check, status: 'warning', message, action }),
-  /** The service does not start, or part of it does not work. */
-  failure: (message: string, action: string): Finding => ({ check, status: 'failure', message, action }),
-});
+/** One line of `steward doctor`. `check` is what was checked: `database`, `mail`, … */
+export type Finding = { check: string } & Result;
+
+export const ok = (message: string): Result => ({ status: 'ok', message, action: null });
+/** The service works, but not as well or as safely as it could. */
+export const warning = (message: string, action: string): Result => ({ status: 'warning', message, action });
+/** The service does not start, or part of it does not work. */
+export const failure = (message: string, action: string): Result => ({ status: 'failure', message, action });
+
+/** The findings of one check, whose results may be those of other checks, or false. */
+export const findingsOf = (check: string, results: Result | readonly (Result | Finding | false)[]) =>
+  [results].flat().flatMap((result): Finding[] => (result ? [{ check, ...result }] : []));

@@ -11,13 +11,13 @@ import { checkExpiry } from './certificates.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkPublicUrl } from './check-public-url.ts';
 import { checkSettings } from './check-settings.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type Finding, failure, findingsOf, ok, type Result, warning } from './finding.ts';
 
 /** Runs all checks at the same time. With invalid settings, nothing else can be checked. */
 export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
   const config = readSettings(env);
   if (Array.isArray(config)) return config;
-  const checks: Record<string, Promise<Finding | Finding[]>> = {
+  const checks: Record<string, Promise<Result | Result[]>> = {
     settings: Promise.resolve(checkSettings(config, env, Object.keys(Settings.shape))),
     'data folder': checkDataDir(config),
     database: checkDatabase(config),
@@ -26,11 +26,12 @@ export const runChecks = async (env: NodeJS.ProcessEnv): Promise<Finding[]> => {
     'event sinks': checkSinks(config),
     'public URL': checkPublicUrl(config, Boolean(env.BASE_URL)),
   };
-  const findings = Object.entries(checks).map(([check, running]) =>
-    running.catch((error: unknown) =>
-      findingsOf(check).failure(`The check failed (${reasonOf(error)}).`, 'Report this message.'),
-    ),
-  );
+  const findings = Object.entries(checks).map(async ([check, running]) => {
+    const results = await running.catch((error: unknown) =>
+      failure(`The check failed (${reasonOf(error)}).`, 'Report this message.'),
+    );
+    return findingsOf(check, results);
+  });
   return (await Promise.all(findings)).flat();
 };
 
@@ -39,17 +40,16 @@ const readSettings = (env: NodeJS.ProcessEnv): Config | Finding[] => {
     return readConfig(env);
   } catch (error) {
     if (!(error instanceof InvalidSettings)) throw error;
-    const { failure } = findingsOf('settings');
     const action = 'See docs/settings.md. All other checks need valid settings.';
-    return error.lines.map((line) => failure(`Invalid setting ${line}.`, action));
+    const results = error.lines.map((line) => failure(`Invalid setting ${line}.`, action));
+    return findingsOf('settings', results);
   }
 };
 
 const ACCEPTED = { login: 'the login', connection: 'connections' };
 
 /** Connects to the mail server and logs in. Sends nothing. */
-const checkMail = async ({ mailServerUrl }: Config): Promise<Finding> => {
-  const { ok, warning, failure } = findingsOf('mail');
+const checkMail = async ({ mailServerUrl }: Config): Promise<Result> => {
   if (mailServerUrl === undefined)
     return warning('SMTP_URL is not set: mails are stored and not sent.', 'Set SMTP_URL to send them.');
   const { hostname } = new URL(mailServerUrl);
@@ -74,15 +74,14 @@ const LOW_BYTES = 2048 * MIB;
 const FULL_BYTES = 256 * MIB;
 
 /** DATA_DIR: access, free space and the secret key. */
-const checkDataDir = async ({ dataDir, secretKey, database }: Config): Promise<Finding[]> => {
-  const findings = [await checkFolder('data folder', 'DATA_DIR', dataDir)];
-  if (secretKey === undefined && !database) findings.push(await checkSecretKey(dataDir));
-  return findings;
+const checkDataDir = async ({ dataDir, secretKey, database }: Config): Promise<Result[]> => {
+  const folder = await checkFolder('DATA_DIR', dataDir);
+  if (secretKey !== undefined || database) return [folder];
+  return [folder, ...findingsOf('secret key', await checkSecretKey(dataDir))];
 };
 
 /** Reports one finding for a folder that the service writes to, and creates if it is missing. */
-const checkFolder = async (check: string, setting: string, folder: string): Promise<Finding> => {
-  const { ok, warning, failure } = findingsOf(check);
+const checkFolder = async (setting: string, folder: string): Promise<Result> => {
   const existing = await closestExisting(folder);
   try {
     await access(existing, constants.W_OK | constants.X_OK);
@@ -110,8 +109,7 @@ const closestExisting = async (path: string): Promise<string> =>
 const formatBytes = (bytes: number): string =>
   bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / (1024 * MIB)).toFixed(1)} GiB`;
 
-const checkSecretKey = async (dataDir: string): Promise<Finding> => {
-  const { ok, warning, failure } = findingsOf('secret key');
+const checkSecretKey = async (dataDir: string): Promise<Result> => {
   const path = join(dataDir, 'secret-key');
   try {
     const key = await readSecretFile(path, 'Restore it from a backup.');
@@ -130,8 +128,6 @@ const checkSecretKey = async (dataDir: string): Promise<Finding> => {
 
 /** Whether packages can be read from the store and published to it. */
 const checkPackageStore = async ({ appStore, dataDir }: Config) => {
-  const check = 'package store';
-  const { ok, warning, failure } = findingsOf(check);
   const location = appStore.kind === 's3' ? `s3://${appStore.bucket}/${appStore.prefix}` : appStore.dir;
   const { readError, writeError } = await probePackageStore(appStore);
   if (readError !== null)
@@ -140,7 +136,7 @@ const checkPackageStore = async ({ appStore, dataDir }: Config) => {
       'Check APP_STORE and its credentials.',
     );
   const hasOwnDisk = appStore.kind === 'folder' && !appStore.dir.startsWith(dataDir);
-  const space = hasOwnDisk ? [await checkFolder(check, 'APP_STORE', appStore.dir)] : [];
+  const space = hasOwnDisk ? [await checkFolder('APP_STORE', appStore.dir)] : [];
   if (writeError === null) return [ok(`${location} can be read and written.`), ...space];
   return warning(
     `${location} can be read, but not written (${reasonOf(writeError)}).`,
@@ -148,7 +144,6 @@ const checkPackageStore = async ({ appStore, dataDir }: Config) => {
   );
 };
 
-const SINKS = 'event sinks';
 const SINK_TIMEOUT_MS = 5_000;
 
 const SINK_SETTINGS: Record<EventSink['name'], string> = {
@@ -158,17 +153,16 @@ const SINK_SETTINGS: Record<EventSink['name'], string> = {
 };
 
 /** Whether each sink could take events. Sends none. */
-const checkSinks = async ({ sinks, baseUrl }: Config): Promise<Finding[]> =>
+const checkSinks = async ({ sinks, baseUrl }: Config): Promise<Result[]> =>
   (await Promise.all(createEventSinks(sinks, baseUrl).map(checkSink))).flat();
 
-const checkSink = async (sink: EventSink): Promise<Finding[]> => {
-  const { ok, failure } = findingsOf(SINKS);
+const checkSink = async (sink: EventSink): Promise<Result[]> => {
   const setting = SINK_SETTINGS[sink.name];
   const limit = AbortSignal.timeout(SINK_TIMEOUT_MS);
   try {
     const { place, certificate } = await sink.verify(limit);
     const found = ok(sink.name === 'file' ? `${place} can be written.` : `${place} accepts connections.`);
-    return certificate ? [found, checkExpiry(SINKS, `The certificate of ${place}`, certificate)] : [found];
+    return certificate ? [found, checkExpiry(`The certificate of ${place}`, certificate)] : [found];
   } catch (error) {
     const reason = limit.aborted ? 'no answer in time' : reasonOf(error);
     return [failure(`${setting} cannot be used (${reason}).`, 'Events wait until then: see docs/sinks.md.')];

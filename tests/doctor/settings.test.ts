@@ -39,7 +39,7 @@ settings('variables of other programs are not reported', () => {
   };
 
   assert.equal(checkSettings(readConfig(env), env, NAMES), [
-    { check: 'settings', status: 'ok', message: 'All settings are valid and consistent.', action: null },
+    { status: 'ok', message: 'All settings are valid and consistent.', action: null },
   ]);
 });
 
