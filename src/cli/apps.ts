@@ -8,6 +8,7 @@ import { errorCodeOf, nullIfMissing } from '../lib/errno.ts';
 import { ensureDirectory } from '../lib/files.ts';
 import { isSlug, type PackageName } from '../lib/package-name.ts';
 import { invalidInput, Problem } from '../lib/problems.ts';
+import { printLines, toJson } from './run-work.ts';
 
 /** Loaded by the commands that need it, to keep `--help` fast. */
 const loadPacking = () => import('../services/packages/package-packing.ts');
@@ -34,8 +35,7 @@ export const addAppCommands = (program: Command): void => {
     .option('--dir <folder>', 'folder to create (default: the name)')
     .action(async (name: string, { dir = name }: { dir?: string }) => {
       const paths = await createScaffold(name, dir);
-      const lines = [...paths.map((path) => join(dir, path)), `Next: steward apps pack ${dir}`];
-      process.stdout.write(`${lines.join('\n')}\n`);
+      printLines([...paths.map((path) => join(dir, path)), `Next: steward apps pack ${dir}`]);
     });
 
   apps
@@ -48,7 +48,7 @@ export const addAppCommands = (program: Command): void => {
       const { packDirectory } = await loadPacking();
       const { file, sha256, sizeBytes, leftOut } = await packDirectory(dir, out);
       process.stderr.write(excludedLine(leftOut));
-      process.stdout.write(`${file}\n${sizeBytes} bytes, SHA-256 ${sha256}\n`);
+      printLines([file, `${sizeBytes} bytes, SHA-256 ${sha256}`]);
     });
 
   apps
@@ -61,7 +61,7 @@ export const addAppCommands = (program: Command): void => {
       const outcome = isNew
         ? `Published ${slug} ${version}`
         : `${slug} ${version} is already in the store, with the same bytes`;
-      process.stdout.write(`${outcome}\nSHA-256 ${sha256}\n`);
+      printLines([outcome, `SHA-256 ${sha256}`]);
     });
 
   apps
@@ -74,7 +74,7 @@ export const addAppCommands = (program: Command): void => {
       if (slug !== undefined && packages.length === 0) {
         throw new Problem('not-found', { detail: `The store has no package of an app ${slug}.` });
       }
-      process.stdout.write(json ? `${JSON.stringify(packages, null, 2)}\n` : formatTable(packages));
+      printLines(json ? toJson(packages) : formatTable(packages));
     });
 };
 
@@ -85,16 +85,10 @@ export const addAppCommands = (program: Command): void => {
 const withAppStore = async <T>(work: (store: PackageStore) => Promise<T>): Promise<T> => {
   const store = await openPackageStore(readConfig(process.env).appStore);
   return work(store).catch((error: unknown) => {
-    throw error instanceof Problem && error.code === 'package-store-unavailable' ? withReason(error) : error;
-  });
-};
-
-const withReason = (problem: Problem): Problem => {
-  const reason = problem.cause instanceof Error ? problem.cause.message : 'unknown reason';
-  const line = reason.replace(/\s+/g, ' ').trim();
-  return new Problem(problem.code, {
-    detail: `APP_STORE: the package store cannot be used (${line}).`,
-    cause: problem.cause,
+    if (!(error instanceof Problem) || error.code !== 'package-store-unavailable') throw error;
+    const { code, cause } = error;
+    const reason = cause instanceof Error ? cause.message.replace(/\s+/g, ' ').trim() : 'unknown reason';
+    throw new Problem(code, { detail: `APP_STORE: the package store cannot be used (${reason}).`, cause });
   });
 };
 
@@ -114,10 +108,10 @@ const bySlugThenNewest = (a: PackageName, b: PackageName): number => {
 };
 
 /** One line per package, versions aligned. */
-const formatTable = (packages: readonly PackageName[]): string => {
-  if (packages.length === 0) return 'There are no packages.\n';
+const formatTable = (packages: readonly PackageName[]): string | string[] => {
+  if (packages.length === 0) return 'There are no packages.';
   const width = Math.max(...packages.map(({ slug }) => slug.length));
-  return packages.map(({ slug, version }) => `${slug.padEnd(width)}  ${version}\n`).join('');
+  return packages.map(({ slug, version }) => `${slug.padEnd(width)}  ${version}`);
 };
 
 /** Shipped next to this file. */

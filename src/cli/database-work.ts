@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { loadCommonPasswords } from '../adapters/hashing/common-passwords.ts';
 import { createPasswordHasher } from '../adapters/hashing/password-hasher.ts';
 import type { Config } from '../config/config.ts';
@@ -13,8 +14,9 @@ import { createAudit, NO_ORIGIN } from '../services/audit/audit.ts';
 import { resetFactors } from '../services/auth/factor-management.ts';
 import { createKeyRotation, createSigningKeys } from '../services/gate/signing-keys.ts';
 import { rebuildUsage } from '../services/usage/usage-writes.ts';
-import { type AdminPassword, createAdmin } from '../services/users/bootstrap.ts';
+import { createAdmin } from '../services/users/bootstrap.ts';
 import { createProgress } from './reports.ts';
+import { toJson } from './run-work.ts';
 
 /** Applies pending migrations. @returns lines for the operator */
 export const migrate = async (config: Config): Promise<string[]> => {
@@ -54,25 +56,33 @@ export const withDatabase = <T>(config: Config, work: Work<T>, queryLimitMs?: nu
 export const withDatabaseForLong = <T>(config: Config, work: Work<T>): Promise<T> =>
   withDatabase(config, work, null);
 
-/** @returns what was done about the password; see `createAdmin` */
-export const createAdminAccount = (
-  config: Config,
-  email: string,
-  generated: string,
-): Promise<AdminPassword> =>
+/** Creates a superuser, or promotes a user. @returns lines for the operator */
+export const createAdminAccount = (config: Config, email: string): Promise<string[]> =>
   withDatabase(config, async (orm) => {
     const hasher = await createPasswordHasher(config.argon2Concurrency);
     const password = config.adminPassword;
+    const generated = randomBytes(12).toString('base64url');
     const audit = createAudit(NO_ORIGIN, systemClock);
-    return createAdmin(
+    const done = await createAdmin(
       orm.em.fork(),
       { hasher, audit, loadCommonPasswords, staffSecondFactor: config.staffSecondFactor },
       { email, generated, now: systemClock.now(), ...(password && { password }) },
     );
+    const outcome = {
+      kept: 'The password was kept. To change it, set ADMIN_PASSWORD and run the command again.',
+      set: 'The password is that of ADMIN_PASSWORD.',
+      changed:
+        'The password was changed to that of ADMIN_PASSWORD. All sessions and tokens of the account have ended.',
+      generated: `Password (shown only once): ${generated}`,
+    };
+    return [`${email} is a superuser.`, outcome[done]];
   });
 
-/** @throws Problem `not-found` without such a user, or without a second factor */
-export const resetSecondFactors = (config: Config, email: string, reason: string): Promise<void> =>
+/**
+ * @returns a line for the operator
+ * @throws Problem `not-found` without such a user, or without a second factor
+ */
+export const resetSecondFactors = (config: Config, email: string, reason: string): Promise<string> =>
   withDatabase(config, (orm) =>
     orm.em.fork().transactional(async (tx) => {
       const user = await kysely(tx)
@@ -84,15 +94,16 @@ export const resetSecondFactors = (config: Config, email: string, reason: string
       const owner = { ...user, clientIds: await clientIdsOf(tx, user.id) };
       const audit = createAudit(NO_ORIGIN, systemClock);
       await resetFactors({ tx, audit, now: systemClock.now() }, null, owner, reason);
+      return `Removed the second factors and recovery codes of ${email}.`;
     }),
   );
 
 /**
  * Rebuilds the usage rollups of all apps or of one, with a transaction per app.
- * @returns the number of apps
+ * @returns a line for the operator
  * @throws Problem `not-found` if no app has this slug
  */
-export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> =>
+export const rebuildAllUsage = (config: Config, slug?: string): Promise<string> =>
   withDatabaseForLong(config, async (orm) => {
     const all = kysely(orm.em.fork()).selectFrom('apps').select('id').orderBy('id');
     const apps = await (slug === undefined ? all : all.where('slug', '=', slug)).execute();
@@ -102,7 +113,7 @@ export const rebuildAllUsage = (config: Config, slug?: string): Promise<number> 
       await rebuildUsage(orm.em.fork(), id, systemClock.now());
       progress.advance();
     }
-    return apps.length;
+    return `Recomputed the usage of ${formatCount(apps.length, 'app')}.`;
   });
 
 type KeyRotation = ReturnType<typeof createKeyRotation>;
@@ -124,25 +135,21 @@ const withKeys = <T>(config: Config, work: (rotation: KeyRotation) => Promise<T>
     }
   });
 
-/** The keys, newest first. */
-export const listKeys = (config: Config) =>
-  withKeys(config, async (rotation) =>
-    (await rotation.list()).map(({ id, state, created_at, signs_from }) => ({
+/** @returns lines with the keys, newest first */
+export const listKeys = (config: Config, json: boolean): Promise<string | string[]> =>
+  withKeys(config, async (rotation) => {
+    const keys = (await rotation.list()).map(({ id, state, created_at, signs_from }) => ({
       kid: id,
       state,
       created_at: created_at.toISOString(),
       signs_from: signs_from.toISOString(),
-    })),
-  );
-
-/** A line for each key. */
-export const formatKeys = (keys: Awaited<ReturnType<typeof listKeys>>): string =>
-  keys
-    .map(
+    }));
+    if (json) return toJson(keys);
+    return keys.map(
       ({ kid, state, created_at, signs_from }) =>
-        `${kid}  ${state.padEnd(10)}  created ${created_at}  signs from ${signs_from}\n`,
-    )
-    .join('');
+        `${kid}  ${state.padEnd(10)}  created ${created_at}  signs from ${signs_from}`,
+    );
+  });
 
 /** @returns a line for the operator */
 export const rotateKeys = (config: Config): Promise<string> =>

@@ -5,6 +5,7 @@ import type { FieldMapping } from '../integrations/django/fields.ts';
 import { USER_FIELDS } from '../integrations/django/user.ts';
 import { Email } from '../lib/email-address.ts';
 import { invalid } from '../lib/problems.ts';
+import { runWork } from './run-work.ts';
 
 /** The commands that add, export and erase people, and reset their second factors. */
 export const addPeopleCommands = (program: Command): void => {
@@ -75,32 +76,30 @@ export const readEmail = (text: string): string => {
   return email.data;
 };
 
+const loadDataRights = () => import('./data-rights.ts');
+
 const addUserCommands = (program: Command): void => {
   const users = program.command('users').description('Export and erase the data of people');
 
   users
     .command('export')
     .description('Write everything about a person to a zip file')
-    .argument('<email>', 'email address')
+    .argument('<email>', 'email address', readEmail)
     .argument('<file>', 'file to create')
     .addHelpText('after', EXPORT_HELP)
-    .action(async (email: string, file: string) => {
-      const config = readConfig(process.env);
-      const { exportUser } = await import('./data-rights.ts');
-      process.stdout.write(`${await exportUser(config, readEmail(email), file)}\n`);
-    });
+    .action((email: string, file: string) =>
+      runWork(loadDataRights, ({ exportUser }, config) => exportUser(config, email, file)),
+    );
 
   users
     .command('erase')
     .description('Replace a person by a pseudonym everywhere')
-    .argument('<email>', 'email address')
+    .argument('<email>', 'email address', readEmail)
     .option('--confirm <email>', 'the same address again, instead of typing it')
     .addHelpText('after', ERASE_HELP)
-    .action(async (email: string, { confirm }: { confirm?: string }) => {
-      const config = readConfig(process.env);
-      const { eraseUser } = await import('./data-rights.ts');
-      process.stdout.write(`${await eraseUser(config, readEmail(email), confirm)}\n`);
-    });
+    .action((email: string, { confirm }: { confirm?: string }) =>
+      runWork(loadDataRights, ({ eraseUser }, config) => eraseUser(config, email, confirm)),
+    );
 };
 
 const RESET_HELP = `
@@ -114,16 +113,15 @@ const addMfaCommands = (program: Command): void => {
     .description('Reset second factors')
     .command('reset')
     .description('Remove the second factors and recovery codes of a user')
-    .argument('<email>', 'email address')
+    .argument('<email>', 'email address', readEmail)
     .option('--reason <text>', 'recorded in the audit trail', '')
     .addHelpText('after', RESET_HELP)
-    .action(async (argument: string, { reason }: { reason: string }) => {
-      const config = readConfig(process.env);
-      const email = readEmail(argument);
-      const { resetSecondFactors } = await import('./database-work.ts');
-      await resetSecondFactors(config, email, reason);
-      process.stdout.write(`Removed the second factors and recovery codes of ${email}.\n`);
-    });
+    .action((email: string, { reason }: { reason: string }) =>
+      runWork(
+        () => import('./database-work.ts'),
+        ({ resetSecondFactors }, config) => resetSecondFactors(config, email, reason),
+      ),
+    );
 };
 
 const IMPORT_HELP = `

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { readConfig } from '../config/config.ts';
@@ -8,6 +7,7 @@ import { addAppCommands } from './apps.ts';
 import { addCompletionCommand } from './completion.ts';
 import { reportFailure } from './failures.ts';
 import { addPeopleCommands, readEmail } from './people.ts';
+import { printLines, runWork, toJson } from './run-work.ts';
 
 /** All commands, with their options and help. */
 export const createProgram = (): Command => {
@@ -18,6 +18,7 @@ export const createProgram = (): Command => {
     .configureHelp({ showGlobalOptions: true });
 
   addServiceCommands(program);
+  addMigrateCommand(program);
   addAdminCommand(program);
   addAppCommands(program);
   addPeopleCommands(program);
@@ -33,7 +34,8 @@ export const createProgram = (): Command => {
 /** Runs the command given by the arguments. Errors go to standard error and set the exit code. */
 export const runProgram = (): Promise<unknown> => createProgram().parseAsync().catch(reportFailure);
 
-// Commands import their modules when they run, so that help and invalid settings do not wait for the whole service.
+const loadDatabaseWork = () => import('./database-work.ts');
+const loadBackups = () => import('./backups.ts');
 
 const addServiceCommands = (program: Command): void => {
   const serviceCommand = (name: string, description: string, settings?: { demo: true }) =>
@@ -49,8 +51,6 @@ const addServiceCommands = (program: Command): void => {
       });
   serviceCommand('serve', 'Run the service until SIGTERM or SIGINT');
   serviceCommand('demo', 'Run the service, with the demo workspace if the database is empty', { demo: true });
-
-  addMigrateCommand(program);
 };
 
 const MIGRATE_HELP = `
@@ -63,12 +63,9 @@ const addMigrateCommand = (program: Command): void => {
     .description('Apply pending migrations and exit')
     .option('--dry-run', 'list pending migrations and their locks without applying them')
     .addHelpText('after', MIGRATE_HELP)
-    .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
-      const config = readConfig(process.env);
-      const { migrate, previewOf } = await import('./database-work.ts');
-      const lines = dryRun ? await previewOf(config) : await migrate(config);
-      process.stdout.write(`${lines.join('\n')}\n`);
-    });
+    .action(({ dryRun = false }: { dryRun?: boolean }) =>
+      runWork(loadDatabaseWork, ({ migrate, previewOf }, config) => (dryRun ? previewOf : migrate)(config)),
+    );
 };
 
 const ADMIN_HELP = `
@@ -79,24 +76,11 @@ const addAdminCommand = (program: Command): void => {
   program
     .command('create-admin')
     .description('Create a superuser, or promote a user')
-    .argument('<email>', 'email address')
+    .argument('<email>', 'email address', readEmail)
     .addHelpText('after', ADMIN_HELP)
-    .action(async (argument: string) => {
-      const config = readConfig(process.env);
-      const email = readEmail(argument);
-      const generated = randomBytes(12).toString('base64url');
-
-      const { createAdminAccount } = await import('./database-work.ts');
-      const done = await createAdminAccount(config, email, generated);
-      const password = {
-        kept: 'The password was kept. To change it, set ADMIN_PASSWORD and run the command again.',
-        set: 'The password is that of ADMIN_PASSWORD.',
-        changed:
-          'The password was changed to that of ADMIN_PASSWORD. All sessions and tokens of the account have ended.',
-        generated: `Password (shown only once): ${generated}`,
-      };
-      process.stdout.write(`${email} is a superuser.\n${password[done]}\n`);
-    });
+    .action((email: string) =>
+      runWork(loadDatabaseWork, ({ createAdminAccount }, config) => createAdminAccount(config, email)),
+    );
 };
 
 const addUsageCommand = (program: Command): void => {
@@ -106,12 +90,9 @@ const addUsageCommand = (program: Command): void => {
     .command('rebuild')
     .description('Recompute usage totals (safe while running)')
     .option('--app <slug>', 'recompute only this app')
-    .action(async ({ app }: { app?: string }) => {
-      const config = readConfig(process.env);
-      const { rebuildAllUsage } = await import('./database-work.ts');
-      const count = await rebuildAllUsage(config, app);
-      process.stdout.write(`Recomputed the usage of ${formatCount(count, 'app')}.\n`);
-    });
+    .action(({ app }: { app?: string }) =>
+      runWork(loadDatabaseWork, ({ rebuildAllUsage }, config) => rebuildAllUsage(config, app)),
+    );
 };
 
 const ROTATE_HELP = `
@@ -125,22 +106,15 @@ const addKeyCommands = (program: Command): void => {
     .command('list')
     .description('List the keys, newest first')
     .option('--json', 'print a JSON array instead of lines')
-    .action(async ({ json = false }: { json?: boolean }) => {
-      const config = readConfig(process.env);
-      const { formatKeys, listKeys } = await import('./database-work.ts');
-      const found = await listKeys(config);
-      process.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : formatKeys(found));
-    });
+    .action(({ json = false }: { json?: boolean }) =>
+      runWork(loadDatabaseWork, ({ listKeys }, config) => listKeys(config, json)),
+    );
 
   keys
     .command('rotate')
     .description('Replace the key that signs')
     .addHelpText('after', ROTATE_HELP)
-    .action(async () => {
-      const config = readConfig(process.env);
-      const { rotateKeys } = await import('./database-work.ts');
-      process.stdout.write(`${await rotateKeys(config)}\n`);
-    });
+    .action(() => runWork(loadDatabaseWork, ({ rotateKeys }, config) => rotateKeys(config)));
 };
 
 const BACKUP_ARGUMENT =
@@ -163,22 +137,15 @@ const addBackupCommands = (program: Command): void => {
     .argument('[target]', 'folder or s3://BUCKET/PREFIX (default: BACKUP_TARGET)')
     .option('--with-key', 'include the secret key, encrypted with BACKUP_PASSPHRASE')
     .addHelpText('after', BACKUP_HELP)
-    .action(async (target: string | undefined, { withKey = false }: { withKey?: boolean }) => {
-      const config = readConfig(process.env);
-      const { createBackupFile } = await import('./backups.ts');
-      const lines = await createBackupFile(config, target, withKey);
-      process.stdout.write(`${lines.join('\n')}\n`);
-    });
+    .action((target: string | undefined, { withKey = false }: { withKey?: boolean }) =>
+      runWork(loadBackups, ({ createBackupFile }, config) => createBackupFile(config, target, withKey)),
+    );
 
   backup
     .command('verify')
     .description('Restore a backup into a temporary database and compare it with the snapshot')
     .argument('<backup>', BACKUP_ARGUMENT)
-    .action(async (file: string) => {
-      const config = readConfig(process.env);
-      const { verifyBackup } = await import('./backups.ts');
-      process.stdout.write(`${await verifyBackup(config, file)}\n`);
-    });
+    .action((file: string) => runWork(loadBackups, ({ verifyBackup }, config) => verifyBackup(config, file)));
 
   program
     .command('restore')
@@ -186,12 +153,11 @@ const addBackupCommands = (program: Command): void => {
     .argument('<backup>', BACKUP_ARGUMENT)
     .option('--key-file <file>', 'file to create with the secret key of the backup')
     .addHelpText('after', RESTORE_HELP)
-    .action(async (file: string, { keyFile }: { keyFile?: string }) => {
-      const config = readConfig(process.env, { needsKey: false });
-      const { restoreFile } = await import('./backups.ts');
-      const lines = await restoreFile(config, file, keyFile);
-      process.stdout.write(`${lines.join('\n')}\n`);
-    });
+    .action((file: string, { keyFile }: { keyFile?: string }) =>
+      runWork(loadBackups, ({ restoreFile }, config) => restoreFile(config, file, keyFile), {
+        needsKey: false,
+      }),
+    );
 };
 
 const DOCTOR_HELP = `
@@ -209,12 +175,12 @@ const addDoctorCommand = (program: Command): void => {
     .action(async ({ json = false }: { json?: boolean }) => {
       const { runChecks } = await import('../doctor/run-checks.ts');
       const findings = await runChecks(process.env);
-      process.stdout.write(json ? `${JSON.stringify(findings, null, 2)}\n` : formatFindings(findings));
+      printLines(json ? toJson(findings) : formatFindings(findings));
       if (findings.some(({ status }) => status === 'failure')) process.exitCode = 1;
     });
 };
 
-const formatFindings = (findings: readonly Finding[]): string => {
+const formatFindings = (findings: readonly Finding[]): string[] => {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.map(
     ({ status, check, message, action }) =>
@@ -222,7 +188,7 @@ const formatFindings = (findings: readonly Finding[]): string => {
   );
   const count = (wanted: Finding['status']): string =>
     formatCount(findings.filter(({ status }) => status === wanted).length, wanted);
-  return `${lines.join('\n')}\n${count('failure')}, ${count('warning')}.\n`;
+  return [...lines, `${count('failure')}, ${count('warning')}.`];
 };
 
 const addOpenApiCommand = (program: Command): void => {
@@ -231,6 +197,6 @@ const addOpenApiCommand = (program: Command): void => {
     .description('Print the OpenAPI document of the REST interface')
     .action(async () => {
       const { openApiDocument } = await import('../http/openapi/document.ts');
-      console.log(JSON.stringify(openApiDocument(manifest.version), null, 2));
+      printLines(toJson(openApiDocument(manifest.version)));
     });
 };

@@ -24,7 +24,7 @@ const spoil = async (app: TestApp): Promise<void> => {
 
 rebuild('recounts one app only', async ({ app }) => {
   await spoil(app);
-  assert.is(await rebuildAllUsage(configOf(app), 'sales'), 1);
+  assert.is(await rebuildAllUsage(configOf(app), 'sales'), 'Recomputed the usage of 1 app.');
 
   assert.equal(await rollupDifferences(app, SALES, today()), []);
   assert.ok((await rollupDifferences(app, CHURN, today())).length > 0);
@@ -32,7 +32,7 @@ rebuild('recounts one app only', async ({ app }) => {
 
 rebuild('recounts all apps', async ({ app }) => {
   await spoil(app);
-  assert.is(await rebuildAllUsage(configOf(app)), 3);
+  assert.is(await rebuildAllUsage(configOf(app)), 'Recomputed the usage of 3 apps.');
 
   for (const id of [SALES, CHURN]) assert.equal(await rollupDifferences(app, id, today()), []);
 });

@@ -1,0 +1,28 @@
+import { type Config, readConfig } from '../config/config.ts';
+
+type Lines = string | readonly string[];
+
+/**
+ * Runs a command on the service's data, and prints the lines that it returns. Its module is loaded last, so that help and
+ * invalid settings do not wait for the whole service.
+ */
+export const runWork = async <Module>(
+  load: () => Promise<Module>,
+  work: (module: Module, config: Config) => Promise<Lines>,
+  options?: { needsKey: boolean },
+): Promise<void> => {
+  const config = readConfig(process.env, options);
+  printLines(await work(await load(), config));
+};
+
+/** Prints lines for the operator. */
+export const printLines = (lines: Lines): void => {
+  process.stdout.write(
+    [lines]
+      .flat()
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
+};
+
+export const toJson = (value: unknown): string => JSON.stringify(value, null, 2);
