@@ -114,12 +114,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
 });
 
 /** When a policy began to demand what it demands; null if it demands nothing. */
-const policySince = (
-  since: Date | null,
-  before: FactorPolicy,
-  after: FactorPolicy,
-  now: Date,
-): Date | null => {
+const policySince = (since: Date | null, before: FactorPolicy, after: FactorPolicy, now: Date) => {
   if (STRENGTH_OF_POLICY[after] === 0) return null;
   return isStricter(before, after) ? now : since;
 };

@@ -110,11 +110,7 @@ const hasUsers = ({ appId, stack, email }: ReportSubject): boolean =>
 const startColumn = (interval: UsageInterval) => sql`date_trunc(${interval}::text, day::timestamp)::date`;
 
 /** Rows of one day and app: `day`, `actions`, `users` who were not active earlier in the same interval. */
-const usageOf = (
-  actor: Actor,
-  { appId, client, stack, email }: ReportSubject,
-  interval: UsageInterval,
-): RawBuilder<unknown> => {
+const usageOf = (actor: Actor, { appId, client, stack, email }: ReportSubject, interval: UsageInterval) => {
   const ofApps = usageVisibleTo(actor, { appId, client });
   if (stack !== undefined)
     return sql`select day, actions, null::int as users from usage_stack_days where ${ofApps} and stack = ${stack}`;

@@ -33,10 +33,7 @@ type AddressChange = {
  * - The old address stays the person's only if they change it themselves, and its mailbox was verified: otherwise it may be someone else's.
  * @throws the violation of the unique address
  */
-export const changeAddress = async (
-  { tx, now, audit }: Transaction,
-  change: AddressChange,
-): Promise<void> => {
+export const changeAddress = async ({ tx, now, audit }: Transaction, change: AddressChange) => {
   const { user, to, actor, action, notice } = change;
   const from = user.email;
   const wasVerified = user.isEmailVerified;
@@ -97,11 +94,7 @@ const failAccountMails = (tx: Em, userId: number, now: Date) =>
     .execute();
 
 /** Links that were mailed to the old address end, and those that wait go to the new one. */
-const redirectMails = async (
-  tx: Em,
-  userId: number,
-  { from, to }: { from: string; to: string },
-): Promise<void> => {
+const redirectMails = async (tx: Em, userId: number, { from, to }: { from: string; to: string }) => {
   const db = kysely(tx);
   await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
   await db

@@ -173,21 +173,13 @@ export const addressOf = (viewer: Viewer, userId: RawBuilder<unknown>, at: RawBu
  * Rows with one of these addresses, at a time at which it named the person. A single one is compared as such, so that rows can be read in the
  * order of an index.
  */
-export const hasAddress = (
-  column: string,
-  at: string,
-  addresses: readonly PersonAddress[],
-): RawBuilder<boolean> => {
+export const hasAddress = (column: string, at: string, addresses: readonly PersonAddress[]) => {
   const [first, ...others] = addresses.map((address) => isAddress(column, at, address));
   if (!first) return condition`false`;
   return others.length === 0 ? first : condition`(${sql.join([first, ...others], sql` or `)})`;
 };
 
-const isAddress = (
-  column: string,
-  at: string,
-  { email, since, until }: PersonAddress,
-): RawBuilder<boolean> => {
+const isAddress = (column: string, at: string, { email, since, until }: PersonAddress) => {
   const isSame = condition`${sql.ref(column)} = ${email}`;
   return since || until ? condition`(${isSame} and ${isWithin(sql.ref(at), { since, until })})` : isSame;
 };

@@ -81,11 +81,7 @@ type Granting = { by: number; now: Date };
  * changes nothing, unless the grant had expired. Pending requests for the granted apps are closed. People do not bring the data that
  * a client has set for them to another one.
  */
-export const changeAccess = async (
-  tx: Em,
-  { by, now }: Granting,
-  changes: readonly AccessChange[],
-): Promise<void> => {
+export const changeAccess = async (tx: Em, { by, now }: Granting, changes: readonly AccessChange[]) => {
   const rows = changes
     .filter(({ granted, revoked, joined }) => granted.length + revoked.length + joined.length > 0)
     .map((change) => ({ ...change, revoked: idsOf(change.revoked) }));

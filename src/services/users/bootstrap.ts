@@ -55,12 +55,7 @@ export const lockBootstrap = (tx: Em) =>
  * kept.
  * @throws Problem `invalid-input` on `email` for an erased person
  */
-const promoteToSuperuser = async (
-  tx: Em,
-  email: string,
-  passwordHash: string | null,
-  now: Date,
-): Promise<void> => {
+const promoteToSuperuser = async (tx: Em, email: string, passwordHash: string | null, now: Date) => {
   if (isPseudonym(email)) throw invalid({ email: ['This person has been erased.'] });
   const existing = await tx.findOne(User, { email }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const user = existing ?? (await addUser(tx, { email, isStaff: true }, now));
@@ -73,12 +68,7 @@ const promoteToSuperuser = async (
   if (passwordHash) await setPassword(tx, { userId: user.id, hash: passwordHash, now });
 };
 
-export const addUserWithPassword = async (
-  tx: Em,
-  input: NewUser,
-  passwordHash: string,
-  now: Date,
-): Promise<User> => {
+export const addUserWithPassword = async (tx: Em, input: NewUser, passwordHash: string, now: Date) => {
   const user = await addUser(tx, input, now);
   await tx.flush();
   await setPassword(tx, { userId: user.id, hash: passwordHash, now });

@@ -166,10 +166,7 @@ const OWN_ADDRESS = {
 type LinkedChange = { userId: number; to: string; isOwn: boolean; requestedBy: number | null };
 
 /** Whether someone else who requested a change still may: the person may have got clients or roles since then, or the address is reserved. */
-export const isStillAllowed = async (
-  db: Em,
-  { userId, to, isOwn, requestedBy }: LinkedChange,
-): Promise<boolean> => {
+export const isStillAllowed = async (db: Em, { userId, to, isOwn, requestedBy }: LinkedChange) => {
   if (isOwn) return true;
   const requester = usersWithRoles(db)
     .where('users.id', '=', requestedBy)

@@ -177,11 +177,7 @@ export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => 
 
 /** The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, which its inviter has
  * granted. */
-export const readGrants = async (
-  em: Em,
-  actor: Actor,
-  { id, email }: { id: number; email: string },
-): Promise<UserGrant[]> => {
+export const readGrants = async (em: Em, actor: Actor, { id, email }: { id: number; email: string }) => {
   const { rows } = await grantsOfUser(actor, id, email).execute(kysely(em));
   return rows;
 };

@@ -52,11 +52,7 @@ type Joining = {
 };
 
 /** Adds a locked user to groups. Returns the ids of those that the user was not in. */
-export const addToGroups = async (
-  tx: Em,
-  { userId, by, now }: Joining,
-  ids: readonly number[],
-): Promise<number[]> => {
+export const addToGroups = async (tx: Em, { userId, by, now }: Joining, ids: readonly number[]) => {
   if (ids.length === 0) return [];
   const rows = await kysely(tx)
     .insertInto('group_members')

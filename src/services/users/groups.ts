@@ -269,11 +269,7 @@ const setMembers = async (
   return replaced(rows.map(({ email, is_added }) => [email, is_added]));
 };
 
-const replaceApps = async (
-  tx: Em,
-  { groupId, by, now }: GroupChange,
-  ids: readonly string[],
-): Promise<Replaced> => {
+const replaceApps = async (tx: Em, { groupId, by, now }: GroupChange, ids: readonly string[]) => {
   const { rows } = await sql<{ app_id: string; is_added: boolean }>`
     with removed as (
       delete from group_apps where group_id = ${groupId} and app_id <> all(${[...ids]}::varchar[])

@@ -40,11 +40,7 @@ export type EndedMembership = { user_id: number; joined_at: Date | null };
  * so that neither the next client nor the next holder of the account sees them. What happened to the account in the meantime stays hidden
  * from admins of its other clients: see `isOutsideSharedTime`.
  */
-export const forgetClients = async (
-  tx: Em,
-  memberships: readonly EndedMembership[],
-  now: Date,
-): Promise<void> => {
+export const forgetClients = async (tx: Em, memberships: readonly EndedMembership[], now: Date) => {
   await sql`
     update users set last_left = ${now}::timestamptz,
       shared_since = least(coalesce(users.shared_since, ended.since), ended.since)

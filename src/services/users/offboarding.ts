@@ -10,7 +10,7 @@ import { clientManagedBy, isListedView } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
 import type { StaffPolicy } from '../auth/factor-policy.ts';
-import { clientRoleKey, type UndoableChange } from '../operations/operation-log.ts';
+import { clientRoleKey } from '../operations/operation-log.ts';
 import { unlinkShared } from '../sso/identities.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { endUndo } from './address-change.ts';
@@ -28,11 +28,7 @@ type Ending = { parts: EndedPart[]; events: AuditEvent[] };
  * for a person of other clients too, their memberships. Sessions, tokens, launches and requests end with these.
  * @throws Problem `not-found`, `forbidden`, `self-modification`, `last-superuser`
  */
-export const offboardUser = async (
-  deps: Transaction,
-  actor: Actor,
-  email: string,
-): Promise<{ isChanged: boolean; undoable: UndoableChange }> => {
+export const offboardUser = async (deps: Transaction, actor: Actor, email: string) => {
   const { tx, now, audit } = deps;
   const target = await lockUser(tx, actor, email, requireAccessAdmin);
   const { user } = target;

@@ -20,12 +20,7 @@ const isObsolete = condition`(
  * a request lock its user first.
  * @param isOf which requests to look at: a condition on `r`
  */
-export const closeObsoleteRequests = async (
-  tx: Em,
-  isOf: RawBuilder<boolean>,
-  by: number,
-  now: Date,
-): Promise<ClosedRequest[]> => {
+export const closeObsoleteRequests = async (tx: Em, isOf: RawBuilder<boolean>, by: number, now: Date) => {
   const { rows } = await sql<ClosedRequest>`
     with obsolete as (
       select r.id from access_requests r where r.status = 'pending' and ${isOf} and ${isObsolete}

@@ -172,11 +172,7 @@ type Deps = { em: Em; read: Read; loadAnyUser: LoadAnyUser };
  * As `readUser`, but lookups of one event-loop tick share a statement.
  * @throws Problem `not-found`, also for a user the actor may not see
  */
-export const loadUser = async (
-  { em, read, loadAnyUser }: Deps,
-  actor: Actor,
-  email: string,
-): Promise<UserDetail> => {
+export const loadUser = async ({ em, read, loadAnyUser }: Deps, actor: Actor, email: string) => {
   // A transaction must see its own uncommitted changes.
   if (em.isInTransaction()) return readUser(em, actor, email);
   if (canViewAll(actor) && seesAccounts(actor)) return requireUser(await loadAnyUser(email));
