@@ -2,7 +2,7 @@ import { expressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely
 import type { Database } from '../../../entities/index.ts';
 import { arrayOf, type Condition, condition } from '../../db/kysely.ts';
 import { ERASED_DOMAIN } from '../../lib/email-address.ts';
-import { ACCOUNT_ACTIVITY } from '../audit/audit.ts';
+import { ACCOUNT_ACTIVITY } from '../audit/event-types.ts';
 import { type Actor, canViewAll } from './actor.ts';
 import {
   type Action,
@@ -266,7 +266,7 @@ const ACCOUNT_ACTIONS: ReadonlySet<string> = new Set(ACCOUNT_ACTIVITY);
 
 /** Rows of `audit_entries` that those see who may `read-audit` in these clients. */
 export const auditEntryOf = (clients: RawBuilder<unknown>): Condition => condition`(client_ids && ${clients}
-    and (client_ids <@ ${clients} or audit_entries.action <> all(${[...ACCOUNT_ACTIVITY]}::text[])))`;
+    and (client_ids <@ ${clients} or audit_entries.action <> all(${ACCOUNT_ACTIVITY}::text[])))`;
 
 /** Rows of a client whose entries in the audit trail the viewer may see. */
 export const clientAuditVisibleTo = (viewer: Roles, clientId: RawBuilder<number>): Condition =>

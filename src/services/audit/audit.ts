@@ -3,45 +3,12 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { notifyListeners } from '../../db/pg-listener.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type AddressDigest, NO_DIGEST } from '../data-rights/erasure-keys.ts';
-import type { AuditAction, DetailsOf } from './event-types.ts';
+import { ACCOUNT_ACTIVITY, type AuditAction, type DetailsOf } from './event-types.ts';
 
 export type { AuditAction, DetailsOf } from './event-types.ts';
 
 /** The actions on one kind of resource. */
 export type ActionOn<Noun extends string> = AuditAction & `${Noun}.${string}`;
-
-/**
- * What happens to an account as a whole, not in one of the clients of the person. Superusers and staff work for all clients: their
- * activity is recorded for none.
- */
-export const ACCOUNT_ACTIVITY: readonly AuditAction[] = [
-  'login.expired',
-  'login.fail',
-  'login.session',
-  'login.token',
-  'mail.read-link',
-  'mail.retry',
-  'mfa.challenge',
-  'mfa.detect-copy',
-  'mfa.enroll',
-  'mfa.fail',
-  'mfa.remove',
-  'mfa.rename',
-  'mfa.renew-recovery-codes',
-  'mfa.reset',
-  'mfa.use-recovery-code',
-  'request.refused',
-  'session.confirm',
-  'session.end',
-  'session.end-by-provider',
-  'token.create',
-  'token.refresh',
-  'token.revoke',
-  'user.cancel-email',
-  'user.export',
-  'user.request-email',
-  'user.revoke-sessions',
-];
 
 /** Notified by each transaction that records an entry, while someone listens. */
 export const EVENT_CHANNEL = 'events';
@@ -90,19 +57,13 @@ export const createAudit = (
   record: async (tx, events) => {
     if (events.length === 0) return;
     const now = clock.now();
-    // Many events have the same actor.
-    const digests = new Map<string, string | null>();
-    const digestFor = (text: string): string | null => {
-      if (!digests.has(text)) digests.set(text, digestOf(text));
-      return digests.get(text) ?? null;
-    };
     const rows = events.map(({ action, actor, target, clients = [], isForeign = false, details }) => ({
       action,
       is_foreign: isForeign,
       actor: actor?.email ?? '',
-      actor_digest: digestFor(actor?.email ?? ''),
+      actor_digest: digestOf(actor?.email ?? ''),
       target,
-      target_digest: isOfInvitation(action) ? null : digestFor(target),
+      target_digest: isOfInvitation(action) ? null : digestOf(target),
       clients,
       details: { ...details, ...common },
     }));
@@ -112,7 +73,7 @@ export const createAudit = (
       select now, ${origin.requestId}::varchar, case when not is_foreign then ${origin.address}::varchar end, action,
         coalesce(case when has_erasures then audited_pseudonym_of(actor, actor_digest, now, '{}') end, actor),
         coalesce(case when has_erasures then audited_pseudonym_of(target, target_digest, now, clients) end, target),
-        case when action = any(${[...ACCOUNT_ACTIVITY]}::text[]) and exists (select from users
+        case when action = any(${ACCOUNT_ACTIVITY}::text[]) and exists (select from users
             where email = coalesce(nullif(target, ''), actor) and (is_staff or is_superuser))
           then '{}' else clients end, details
       from (select exists (select from erasures), ${now}::timestamptz) as erased (has_erasures, now),

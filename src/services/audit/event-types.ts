@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { CLIENT_ROLES, type ClientRole } from '../access/permissions.ts';
 
 const Id = z.int();
 const AppId = z.string();
@@ -55,22 +54,14 @@ const Login = z.object({
   passkey: Id.optional(),
 });
 
-const event = <const T extends string, D extends z.ZodType>(type: T, data: D) => ({ type, data });
+const event = <const T extends string, D extends z.ZodType>(type: T, data: D, isOfAccount = false) => ({
+  type,
+  data,
+  isOfAccount,
+});
 
-type RoleEventType<Action> = Action extends `client.add-${infer Role}`
-  ? `client.${Role}_added`
-  : Action extends `client.remove-${infer Role}`
-    ? `client.${Role}_removed`
-    : never;
-
-/** Of the roles in single clients, whose actions are `client.add-{role}` and `client.remove-{role}`. */
-const ROLE_EVENTS = Object.fromEntries(
-  CLIENT_ROLES.flatMap(({ given, ended }) => [
-    [given, event(`${given.replace('add-', '')}_added`, Nothing)],
-    [ended, event(`${ended.replace('remove-', '')}_removed`, Nothing)],
-  ]),
-  // `fromEntries` forgets the names.
-) as { [A in ClientRole['given' | 'ended']]: { type: RoleEventType<A>; data: typeof Nothing } };
+/** What happens to an account as a whole, not in one of the clients of the person. */
+const ofAccount = <const T extends string, D extends z.ZodType>(type: T, data: D) => event(type, data, true);
 
 /**
  * What the audit trail records: by its action (`{noun}.{verb}`), the type of the event that others hear, and its data. A change that
@@ -92,7 +83,8 @@ const EVENTS = {
   'app.remove': event('app.removed', z.looseObject({ id: AppId })),
   'app.rollback-package': event('app.rolled_back', Package),
   'app.update': event('app.updated', WithColumns({})),
-  ...ROLE_EVENTS,
+  'client.add-admin': event('client.admin_added', Nothing),
+  'client.remove-admin': event('client.admin_removed', Nothing),
   'client.change-factor-policy': event('client.factor_policy_changed', WithColumns({})),
   'client.change-reminders': event('client.reminders_changed', WithColumns({})),
   'client.close': event('client.closed', Nothing),
@@ -131,58 +123,58 @@ const EVENTS = {
       name: z.literal('changed').optional(),
     }),
   ),
-  'login.expired': event('login.password_expired', Nothing),
-  'login.fail': event('login.failed', Nothing),
-  'login.session': event('login.succeeded', Login),
+  'login.expired': ofAccount('login.password_expired', Nothing),
+  'login.fail': ofAccount('login.failed', Nothing),
+  'login.session': ofAccount('login.succeeded', Login),
   'login.sso-fail': event(
     'login.sso_failed',
     Connection.extend({ reason: z.string(), detail: z.string().optional() }),
   ),
-  'login.token': event('login.token_created', Nothing),
-  'mail.read-link': event('mail.link_read', Mail),
-  'mail.retry': event('mail.retried', Mail),
+  'login.token': ofAccount('login.token_created', Nothing),
+  'mail.read-link': ofAccount('mail.link_read', Mail),
+  'mail.retry': ofAccount('mail.retried', Mail),
   'membership.reactivate': event('membership.reactivated', Nothing),
   'membership.remove': event('membership.ended', Nothing),
   'membership.suspend': event('membership.suspended', Nothing),
   'membership.update': event('membership.updated', WithColumns({})),
-  'mfa.challenge': event('mfa.challenged', z.object({ enrol: z.boolean().optional() })),
-  'mfa.detect-copy': event('mfa.copy_detected', Nothing),
-  'mfa.enroll': event('mfa.enrolled', Factor),
-  'mfa.fail': event('mfa.failed', Nothing),
-  'mfa.remove': event('mfa.removed', Factor),
-  'mfa.rename': event('mfa.renamed', Factor.omit({ kind: true })),
-  'mfa.renew-recovery-codes': event('mfa.recovery_codes_renewed', Nothing),
-  'mfa.reset': event('mfa.reset', z.object({ reason: z.string().optional() })),
-  'mfa.use-recovery-code': event('mfa.recovery_code_used', Nothing),
+  'mfa.challenge': ofAccount('mfa.challenged', z.object({ enrol: z.boolean().optional() })),
+  'mfa.detect-copy': ofAccount('mfa.copy_detected', Nothing),
+  'mfa.enroll': ofAccount('mfa.enrolled', Factor),
+  'mfa.fail': ofAccount('mfa.failed', Nothing),
+  'mfa.remove': ofAccount('mfa.removed', Factor),
+  'mfa.rename': ofAccount('mfa.renamed', Factor.omit({ kind: true })),
+  'mfa.renew-recovery-codes': ofAccount('mfa.recovery_codes_renewed', Nothing),
+  'mfa.reset': ofAccount('mfa.reset', z.object({ reason: z.string().optional() })),
+  'mfa.use-recovery-code': ofAccount('mfa.recovery_code_used', Nothing),
   'password.change': event('password.changed', Nothing),
   'password.request-reset': event('password.reset_requested', z.object({ kind: z.string().optional() })),
   'password.reset': event('password.reset', Nothing),
-  'request.refused': event('request.refused', Refusal),
+  'request.refused': ofAccount('request.refused', Refusal),
   'saved-filter.create': event('saved_filter.created', SavedFilter),
   'saved-filter.delete': event('saved_filter.deleted', SavedFilter),
   'saved-filter.update': event('saved_filter.updated', SavedFilter),
-  'session.confirm': event('session.confirmed', Nothing),
-  'session.end': event('session.ended', Nothing),
-  'session.end-by-provider': event('session.ended_by_provider', Connection),
+  'session.confirm': ofAccount('session.confirmed', Nothing),
+  'session.end': ofAccount('session.ended', Nothing),
+  'session.end-by-provider': ofAccount('session.ended_by_provider', Connection),
   'signing-key.rotate': event('signing_key.rotated', Nothing),
   'site.create': event('site.created', z.object({ id: Id.optional(), name: z.string().optional() })),
   'ticket.revoke': event('tickets.revoked', z.object({ access_view: Id.optional() })),
-  'token.create': event('token.created', Token),
-  'token.refresh': event('token.refreshed', Token.extend({ new_id: Id })),
-  'token.revoke': event('token.revoked', Token),
-  'user.cancel-email': event('user.email_change_cancelled', Nothing),
+  'token.create': ofAccount('token.created', Token),
+  'token.refresh': ofAccount('token.refreshed', Token.extend({ new_id: Id })),
+  'token.revoke': ofAccount('token.revoked', Token),
+  'user.cancel-email': ofAccount('user.email_change_cancelled', Nothing),
   'user.change-apps': event('user.apps_changed', Grants),
   'user.change-email': event('user.email_changed', z.object({ email: Changed })),
   'user.create': event('user.created', Connection.partial()),
   'user.deactivate': event('user.deactivated', Nothing),
   'user.erase': event('user.erased', Counts),
-  'user.export': event('user.exported', Nothing),
+  'user.export': ofAccount('user.exported', Nothing),
   'user.import': event('user.imported', Nothing),
   'user.make-superuser': event('user.made_superuser', Nothing),
   'user.preview': event('user.previewed', Nothing),
   'user.reactivate': event('user.reactivated', Nothing),
-  'user.request-email': event('user.email_change_requested', Nothing),
-  'user.revoke-sessions': event('user.sessions_revoked', Nothing),
+  'user.request-email': ofAccount('user.email_change_requested', Nothing),
+  'user.revoke-sessions': ofAccount('user.sessions_revoked', Nothing),
   'user.undo-email': event('user.email_change_undone', z.object({ email: Changed })),
   'user.update': event('user.updated', WithColumns({})),
   'user.update-roles': event('user.roles_updated', WithColumns({})),
@@ -201,6 +193,9 @@ export type AuditAction = keyof typeof EVENTS;
 export type DetailsOf<A extends AuditAction> = z.input<(typeof EVENTS)[A]['data']>;
 
 export const AUDIT_ACTIONS = Object.keys(EVENTS) as AuditAction[];
+
+/** The activity of accounts. Superusers and staff work for all clients: theirs is recorded for none. */
+export const ACCOUNT_ACTIVITY = AUDIT_ACTIONS.filter((action) => EVENTS[action].isOfAccount);
 
 type EventOfAction = (typeof EVENTS)[AuditAction];
 
