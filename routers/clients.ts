@@ -263,7 +263,7 @@ export const clientsRouter = router({
   })
     .input(ById)
     .output(ClientGateOutput)
-    .query(({ ctx, input }) => ctx.services.clients.gate(ctx.actor, input.id)),
+    .query(({ ctx, input }) => ctx.services.clients.get(ctx.actor, input.id)),
 
   updateGate: route(adminProcedure, 'PATCH', '/jb/clients/{id}/gate/', {
     summary: 'Change who may open the apps of a client',

@@ -48,7 +48,7 @@ export const factorPolicyProcedures = {
   })
     .input(ById)
     .output(FactorPolicyOutput)
-    .query(({ ctx, input }) => ctx.services.factorPolicies.get(ctx.actor, input.id)),
+    .query(({ ctx, input }) => ctx.services.clients.get(ctx.actor, input.id)),
 
   updateFactorPolicy: route(adminProcedure, 'PATCH', '/jb/clients/{id}/factor-policy/', {
     summary: 'Change who needs a second factor for a client',

@@ -45,16 +45,14 @@ type Key = Record<string, unknown>;
 export const createResourceLocks = ({ em, clock }: UnitOfWork) => {
   const lock = (table: keyof Database, condition: RawBuilder<unknown>) =>
     sql`select from ${sql.table(table)} where ${condition} for no key update`.execute(kysely(em));
+  const lockClient = (actor: Actor, { id }: Key) =>
+    lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`);
   return {
     'users.get': (actor: Actor, { email }: Key) => lockVisibleUser(em, actor, String(email)),
-    'clients.get': (actor: Actor, { id }: Key) =>
-      lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`),
-    'clients.gate': (actor: Actor, { id }: Key) =>
-      lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`),
-    'clients.factorPolicy': (actor: Actor, { id }: Key) =>
-      lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`),
-    'reminders.get': (actor: Actor, { id }: Key) =>
-      lock('clients', sql`id = ${Number(id)} and ${clientVisibleTo(actor, sql`id`)}`),
+    'clients.get': lockClient,
+    'clients.gate': lockClient,
+    'clients.factorPolicy': lockClient,
+    'reminders.get': lockClient,
     'sites.get': (_actor: Actor, { id }: Key) => lock('sites', sql`id = ${Number(id)}`),
     'apps.get': (actor: Actor, { app_id: id }: Key) =>
       lock('apps', sql`id = ${String(id)} and ${appVisibleTo(actor)}`),

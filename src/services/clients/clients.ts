@@ -84,18 +84,6 @@ export const createClients = ({ em, audit, clock }: UnitOfWork) => ({
     }),
 
   /**
-   * Whether the apps of a client open, and which sites may show them in frames.
-   * @throws Problem `not-found`
-   */
-  gate: (actor: Actor, id: number) =>
-    kysely(em)
-      .selectFrom('clients')
-      .select(['is_open', 'embed_origins'])
-      .where('id', '=', id)
-      .where(clientVisibleTo(actor, sql`clients.id`))
-      .executeTakeFirstOrThrow(() => notFound('client')),
-
-  /**
    * Only superusers close and reopen a client.
    * @throws Problem `not-found`, `forbidden`
    */

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { Client, type FactorPolicy } from '../../../entities/client.ts';
-import { condition, type Em, kysely } from '../../db/kysely.ts';
+import { condition, countIn, type Em, kysely } from '../../db/kysely.ts';
 import { DAY_MS } from '../../lib/clock.ts';
-import { invalid, notFound, Problem } from '../../lib/problems.ts';
-import { type Actor, canViewAll, requireClientAdmin } from '../access/actor.ts';
+import { invalid, Problem } from '../../lib/problems.ts';
+import { type Actor, canViewAll } from '../access/actor.ts';
 import { can } from '../access/permissions.ts';
-import { clientVisibleTo, isNotErased } from '../access/visibility.ts';
+import { isListedView, isNotErased } from '../access/visibility.ts';
 import { isEmpty } from '../audit/audit.ts';
 import { enqueuePolicyNotices } from '../auth/factor-notices.ts';
 import { ENROLLED, lackingFrom, STRENGTH_OF_POLICY } from '../auth/factor-policy.ts';
@@ -13,7 +13,7 @@ import { relyingPartyOf } from '../auth/webauthn.ts';
 import { editEntity } from '../edits.ts';
 import { NOTICES_PER_DAY } from '../passwords/password-expiry.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
-import { lockClient, readClient } from './clients.ts';
+import { lockClient, readClient, readManagedClient } from './clients.ts';
 
 type PolicyChanges = {
   factor_policy?: FactorPolicy | undefined;
@@ -28,15 +28,6 @@ const OWN_LOCKOUT = {
 
 /** The policies of clients for second factors. */
 export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) => ({
-  /** @throws Problem `not-found` */
-  get: (actor: Actor, id: number) =>
-    kysely(em)
-      .selectFrom('clients')
-      .select(['factor_policy', 'factor_grace_days', 'factor_mails', 'factor_policy_since'])
-      .where('id', '=', id)
-      .where(clientVisibleTo(actor, sql`clients.id`))
-      .executeTakeFirstOrThrow(() => notFound('client')),
-
   /**
    * Ends no session. A policy that demands more than before begins now, and so does its grace. Those who have to set up a second factor are
    * mailed, unless the client does not want it.
@@ -45,14 +36,14 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
    */
   update: (actor: Actor, id: number, changes: PolicyChanges) =>
     em.transactional(async (tx) => {
-      const { client } = await lockClient(tx, actor, id);
-      const { factorPolicy: before, factorGraceDays: daysBefore } = client;
+      const { row, client } = await lockClient(tx, actor, id);
+      const { factor_policy: before, factor_grace_days: daysBefore } = row;
       const now = clock.now();
       const details = editEntity(tx, Client, client, changes);
       const { factorPolicy, factorGraceDays, factorMails } = client;
       // Browsers have none for this address of the service: nobody could log in.
       if (factorPolicy === 'passkey' && before !== factorPolicy) relyingPartyOf(baseUrl);
-      client.factorPolicySince = policySince(client.factorPolicySince ?? null, before, factorPolicy, now);
+      client.factorPolicySince = policySince(row.factor_policy_since, before, factorPolicy, now);
       await tx.flush();
       await requireOwnFactor(tx, actor, id, now);
       if (factorMails && (isStricter(before, factorPolicy) || factorGraceDays < daysBefore)) {
@@ -61,12 +52,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
       }
       const event = { actor, target: client.name, clients: [id], details };
       if (!isEmpty(details)) await audit.record(tx, [{ action: 'client.change-factor-policy', ...event }]);
-      return {
-        factor_policy: factorPolicy,
-        factor_grace_days: factorGraceDays,
-        factor_mails: factorMails,
-        factor_policy_since: client.factorPolicySince,
-      };
+      return readClient(tx, actor, id);
     }),
 
   /**
@@ -76,8 +62,7 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
    * @throws Problem `not-found`, `forbidden`
    */
   preview: async (actor: Actor, id: number, policy: FactorPolicy, graceDays: number, limit: number) => {
-    const client = await readClient(em, actor, id);
-    requireClientAdmin(actor, id);
+    const client = await readManagedClient(em, actor, id);
     const now = clock.now();
     const since = policySince(client.factor_policy_since, client.factor_policy, policy, now) ?? now;
     const isShared = condition`exists (select from memberships other
@@ -86,13 +71,14 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
     const isEnough = condition`(${isKnown} and ${ENROLLED} >= ${Math.max(1, STRENGTH_OF_POLICY[policy])})`;
     const members = activeMembers(em, id);
     const without = members.where(condition`not ${isEnough}`);
-    const [counts, users, views] = await Promise.all([
+    const [counts, users] = await Promise.all([
       members
         .select(({ fn }) => [
           fn.countAll<number>().as('members'),
           fn.countAll<number>().filterWhere(isEnough).as('with_factor'),
           fn.countAll<number>().filterWhere(condition`not ${isEnough}`).as('without_factor'),
           fn.countAll<number>().filterWhere(condition`not ${isEnough} and ${isShared}`).as('shared'),
+          countIn('access_views', isUserViewOf(id, now)).as('views'),
         ])
         .executeTakeFirstOrThrow(),
       without
@@ -105,11 +91,10 @@ export const createFactorPolicies = ({ em, clock, audit, baseUrl }: UnitOfWork) 
         .orderBy('users.email')
         .limit(limit)
         .execute(),
-      countUserViews(em, id, now),
     ]);
     const demanded = STRENGTH_OF_POLICY[policy] > 0;
     const requiredFrom = demanded ? new Date(since.getTime() + graceDays * DAY_MS) : null;
-    return { ...counts, views, required_from: requiredFrom, users };
+    return { ...counts, required_from: requiredFrom, users };
   },
 });
 
@@ -159,19 +144,9 @@ const activeMembers = (em: Em, clientId: number) =>
     .where(isNotErased);
 
 /** Links that open an app as a person without a login: then, they ask for it. */
-const countUserViews = async (em: Em, clientId: number, now: Date): Promise<number> => {
-  const { views } = await kysely(em)
-    .selectFrom('access_views')
-    .innerJoin('apps', 'apps.id', 'access_views.app_id')
-    .select(({ fn }) => fn.countAll<number>().as('views'))
-    .where('apps.client_id', '=', clientId)
-    .where('access_views.user_id', 'is not', null)
-    .where('access_views.is_active', '=', true)
-    .where('access_views.is_one_time', '=', false)
-    .where(condition`coalesce(access_views.expires_at > ${now}::timestamptz, true)`)
-    .executeTakeFirstOrThrow();
-  return views;
-};
+const isUserViewOf = (clientId: number, now: Date) => condition`
+  app_id in (select id from apps where client_id = ${clientId})
+    and user_id is not null and is_active and ${isListedView(now)}`;
 
 /** An admin must not have to enrol by surprise. */
 const requireOwnFactor = async (tx: Em, actor: Actor, clientId: number, now: Date): Promise<void> => {
