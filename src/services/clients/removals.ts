@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { App } from '../../../entities/app.ts';
 import { Client } from '../../../entities/client.ts';
-import { condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { type Condition, condition, countIn, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalid, notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireConfirmedSession } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
@@ -18,7 +18,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
    */
   previewApp: async (id: string) => {
     const { label, in_maintenance } = await appOf(em, id).executeTakeFirstOrThrow(() => notFound('app'));
-    return { name: label, is_closed: in_maintenance, ...(await countOfApps(em, [id])) };
+    return { name: label, is_closed: in_maintenance, ...(await countOfApp(em, id)) };
   },
 
   /**
@@ -34,7 +34,7 @@ export const createRemovals = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cl
         .executeTakeFirstOrThrow(() => notFound('app'));
       if (!in_maintenance) throw new Problem('not-closed', { detail: 'Put the app into maintenance first.' });
       requireConfirmed(confirmName, label);
-      const details = { id, ...(await countOfApps(tx, [id])) };
+      const details = { id, ...(await countOfApp(tx, id)) };
       await tx.remove(tx.getReference(App, id)).flush();
       await audit.record(tx, [{ action: 'app.remove', actor, target: slug, clients: [client_id], details }]);
     }),
@@ -140,21 +140,22 @@ const requireConfirmed = (confirmName: string, name: string): void => {
   if (confirmName !== name) throw invalid({ confirm_name: [`Type the name: ${name}`] });
 };
 
-const isOfApps = (ids: readonly string[]) => isAnyOf('app_id', ids, 'varchar');
+/** @param isCounted a condition on `app_id` */
+const countsOfApps = (isCounted: Condition) => [
+  countIn('app_grants', isCounted).as('grants'),
+  countIn('group_apps', isCounted).as('groups_with_it'),
+  countIn('access_requests', isCounted).as('access_requests'),
+  countIn('access_views', isCounted).as('access_views'),
+  countIn('saved_filters', condition`stack_id in (select id from stacks where ${isCounted})`).as(
+    'saved_filters',
+  ),
+  countIn('loaded_packages', isCounted).as('loads'),
+  countEntries('usage_app_days', isCounted).as('usage_entries'),
+];
 
-const countOfApps = (em: Em, ids: readonly string[]) =>
+const countOfApp = (em: Em, id: string) =>
   kysely(em)
-    .selectNoFrom([
-      countIn('app_grants', isOfApps(ids)).as('grants'),
-      countIn('group_apps', isOfApps(ids)).as('groups_with_it'),
-      countIn('access_requests', isOfApps(ids)).as('access_requests'),
-      countIn('access_views', isOfApps(ids)).as('access_views'),
-      countIn('saved_filters', condition`stack_id in (select id from stacks where ${isOfApps(ids)})`).as(
-        'saved_filters',
-      ),
-      countIn('loaded_packages', isOfApps(ids)).as('loads'),
-      countEntries('usage_app_days', isOfApps(ids)).as('usage_entries'),
-    ])
+    .selectNoFrom(countsOfApps(condition`app_id = ${id}`))
     .executeTakeFirstOrThrow();
 
 export const COUNTED_OF_APPS = [
@@ -162,20 +163,19 @@ export const COUNTED_OF_APPS = [
   ...(['saved_filters', 'loads', 'usage_entries'] as const),
 ];
 
-const countOfClient = async (em: Em, id: number) => {
-  const apps = await kysely(em).selectFrom('apps').select('id').where('client_id', '=', id).execute();
+const countOfClient = (em: Em, id: number) => {
   const isOfClient = condition`client_id = ${id}`;
-  const counts = await kysely(em)
+  return kysely(em)
     .selectNoFrom([
+      countIn('apps', isOfClient).as('apps'),
       countIn('memberships', isOfClient).as('members'),
       countIn('users', condition`is_active and ${belongsOnlyTo(id)}`).as('deactivated_accounts'),
       countIn('groups', isOfClient).as('groups'),
       countIn('invitations', isOfClient).as('invitations'),
       countIn('outbox_mails', isOfClient).as('mails'),
+      ...countsOfApps(condition`app_id in (select id from apps where ${isOfClient})`),
     ])
     .executeTakeFirstOrThrow();
-  const ids = apps.map((app) => app.id);
-  return { apps: apps.length, ...counts, ...(await countOfApps(em, ids)) };
 };
 
 export const COUNTED_OF_CLIENTS = [
