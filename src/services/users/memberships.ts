@@ -5,7 +5,7 @@ import { notFound, Problem } from '../../lib/problems.ts';
 import { type Actor, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { can } from '../access/permissions.ts';
-import { isListedView, userClientVisibleTo } from '../access/visibility.ts';
+import { userClientVisibleTo } from '../access/visibility.ts';
 import type { AuditEvent } from '../audit/audit.ts';
 import { readManagedClient } from '../clients/clients.ts';
 import { supersedeClientRoles } from '../operations/operation-log.ts';
@@ -13,6 +13,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { readUserId } from './addresses.ts';
 import { changeAccess, grantEvents, readGrantedApps } from './app-grants.ts';
 import { endMemberAccess, forgetClients, leaveClient } from './member-access.ts';
+import { countEnded } from './offboarding-preview.ts';
 import { closeEvents, closeObsoleteRequests, requestsOf } from './request-closing.ts';
 import { lockUser, readTarget } from './user-locks.ts';
 import { deactivate, type UserChanges, updateUser } from './user-update.ts';
@@ -55,30 +56,10 @@ export const createMemberships = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 
     await readManagedClient(em, actor, clientId);
     const user = await readTarget(em, actor, email);
     requireRemovable(actor, clientId, user);
-    const { count } = await kysely(em)
-      .selectFrom('access_views')
-      .innerJoin('apps', 'apps.id', 'access_views.app_id')
-      .select((query) => query.fn.countAll<number>().as('count'))
-      .where('access_views.user_id', '=', user.id)
-      .where('access_views.is_active', '=', true)
-      .where(isListedView(clock.now()))
-      .where('apps.client_id', '=', clientId)
-      .executeTakeFirstOrThrow();
+    const scope = { isAccount: false, isConcerned: isClient(clientId), now: clock.now() };
+    const { groups, access_views } = await countEnded(em, actor, user, scope);
     const apps = await readGrantedApps(em, user.id, isClient(clientId));
-    const groups = await kysely(em)
-      .selectFrom('group_members')
-      .innerJoin('groups', 'groups.id', 'group_members.group_id')
-      .select('groups.name')
-      .where('group_members.user_id', '=', user.id)
-      .where('groups.client_id', '=', clientId)
-      .orderBy('groups.name')
-      .execute();
-    return {
-      apps,
-      groups: groups.map(({ name }) => name),
-      access_views: count,
-      deactivates_account: isLastMembership(user),
-    };
+    return { apps, groups, access_views, deactivates_account: isLastMembership(user) };
   },
 
   /**

@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
-import { type Em, kysely } from '../../db/kysely.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { type Condition, type Em, kysely } from '../../db/kysely.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Actor, isSharedUser, requireAccessAdmin, type TargetRoles } from '../access/actor.ts';
 import { CLIENT_ROLES, type ClientRole, can, globalRolesOf, labelOf } from '../access/permissions.ts';
@@ -30,8 +30,10 @@ export const createOffboardingPreview = ({ em, clock }: Pick<UnitOfWork, 'em' | 
     requireAccessAdmin(actor, target);
     if (target.id === actor.id) throw new Problem('self-modification');
     const isAccount = !isSharedUser(actor, target);
-    const apps = await readGrantedApps(em, target.id, (clientId) => clientManagedBy(actor, clientId));
-    const { clients, ...counts } = await count(em, actor, target, { isAccount, now: clock.now() });
+    const isConcerned = (clientId: RawBuilder<number>) => clientManagedBy(actor, clientId);
+    const apps = await readGrantedApps(em, target.id, isConcerned);
+    const scope = { isAccount, isConcerned, now: clock.now() };
+    const { clients, ...counts } = await countEnded(em, actor, target, scope);
     const suspended = clients.map(({ id, name }) => ({ id, name }));
     return {
       ...counts,
@@ -54,38 +56,39 @@ const ROLE_FIELDS = sql.join(
   CLIENT_ROLES.map(({ column }) => sql`${sql.lit(column)}, ${sql.ref(`m.${column}`)}`),
 );
 
-type Options = { isAccount: boolean; now: Date };
+type Scope = { isAccount: boolean; isConcerned: (clientId: RawBuilder<number>) => Condition; now: Date };
 
-/** Credentials, and mails about the account, end with the account only. */
-const count = async (em: Em, actor: Actor, { id, email }: TargetRoles, { isAccount, now }: Options) => {
-  const managed = (column: string) => clientManagedBy(actor, sql.ref(column));
+/** What ends in the concerned clients. Credentials, and mails about the account, end with the account only. */
+export const countEnded = async (em: Em, actor: Actor, { id, email }: TargetRoles, scope: Scope) => {
+  const { isAccount, isConcerned, now } = scope;
+  const isEnded = (column: string) => isConcerned(sql.ref(column));
   const {
     rows: [counts],
   } = await sql<Counts>`
     select case when ${isAccount} then u.is_active
         else exists (select from memberships m
-          where m.user_id = u.id and m.is_active_member and ${managed('m.client_id')}) end as is_active,
+          where m.user_id = u.id and m.is_active_member and ${isEnded('m.client_id')}) end as is_active,
       (select count(*)::int from sessions
         where user_id = u.id and ${isUnexpired} and ${isUsed(now)} and ${isAccount}
           and ${isOutsideSharedTime(actor, sql`u.id`, sql`sessions.created_at`)}) as sessions,
       (select count(*)::int from api_tokens t where t.user_id = u.id and ${isAccount}
           and ${isOutsideSharedTime(actor, sql`u.id`, sql`t.created_at`)}) as tokens,
       array(select gr.name from group_members gm join groups gr on gr.id = gm.group_id
-        where gm.user_id = u.id and ${managed('gr.client_id')} order by lower(gr.name), gr.id) as groups,
+        where gm.user_id = u.id and ${isEnded('gr.client_id')} order by lower(gr.name), gr.id) as groups,
       (select count(*)::int from access_views join apps a on a.id = access_views.app_id
-        where access_views.user_id = u.id and access_views.is_active and ${isListedView(now)} and ${managed('a.client_id')}) as access_views,
+        where access_views.user_id = u.id and access_views.is_active and ${isListedView(now)} and ${isEnded('a.client_id')}) as access_views,
       (select count(*)::int from invitations i
-        where i.email = u.email and i.status = 'pending' and ${managed('i.client_id')}) as invitations,
+        where i.email = u.email and i.status = 'pending' and ${isEnded('i.client_id')}) as invitations,
       (select count(*)::int from outbox_mails o
         where o.sent_at is null and o.failed_at is null and (o.user_id = u.id or o.recipient = u.email)
           and case when ${isAboutAccount('o')}
             then o.user_id = u.id and ${isAccount} and ${isOutsideSharedTime(actor, sql`u.id`, sql`o.created_at`)}
-            else ${managed('o.client_id')} end) as mails,
+            else ${isEnded('o.client_id')} end) as mails,
       (select count(*)::int from access_requests r join apps a on a.id = r.app_id
-        where r.user_id = u.id and r.status = 'pending' and ${managed('a.client_id')}) as requests,
+        where r.user_id = u.id and r.status = 'pending' and ${isEnded('a.client_id')}) as requests,
       coalesce((select json_agg(json_build_object('id', c.id, 'name', c.name, ${ROLE_FIELDS}) order by c.id)
         from memberships m join clients c on c.id = m.client_id
-        where m.user_id = u.id and ${managed('m.client_id')}), '[]') as clients
+        where m.user_id = u.id and ${isEnded('m.client_id')}), '[]') as clients
     from users u where u.id = ${id} and u.email = ${email}`.execute(kysely(em));
   if (!counts) throw new Problem('not-found');
   return counts;
