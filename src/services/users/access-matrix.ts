@@ -29,7 +29,8 @@ type Cell = { email: string; app_id: string; granted: boolean };
 /** Who has which app: the members of a client as rows and its apps as columns. */
 export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
   /**
-   * A page of the matrix. `is_changeable`: whether the actor may change the cells of this user.
+   * A page of the matrix. `is_changeable`: whether the actor may change the cells of this user. `groups` and `ends`, the groups and the
+   * ends of grants, are for the screen.
    * @throws Problem `not-found`, also for a client the actor may not see, `invalid-input` on `cursor`
    */
   read: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
@@ -55,11 +56,16 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
           condition`exists (select from memberships m
             where m.user_id = users.id and m.client_id = ${client} and m.is_admin)`.as('is_admin'),
           appsByUser(client).as('given'),
+          groupsByUser(client).as('groups'),
         ])
         .limit(limit + 1)
         .execute(),
     ]);
-    const page = rows.slice(0, limit).map(({ given, ...user }) => ({ ...user, ...given }));
+    const page = rows.slice(0, limit).map(({ given: { ends, ...apps }, ...user }) => ({
+      ...user,
+      ...apps,
+      ends: ends.map(({ app, expires_at }) => ({ app, expires_at: new Date(expires_at) })),
+    }));
     return { apps, users: page, next_cursor: rows.length > limit ? (page.at(-1)?.email ?? null) : null };
   },
 
@@ -95,15 +101,24 @@ export const createAccessMatrix = ({ em, clock, audit }: Pick<UnitOfWork, 'em' |
     }),
 });
 
-/** SQL: the apps of a client that a row of `users` has, oldest first: those of `APP_ACCESS`, and which of them groups give. */
-const appsByUser = (client: number) => sql<{ apps: string[]; apps_by_group: string[] }>`(
+type Given = { apps: string[]; apps_by_group: string[]; ends: { app: string; expires_at: string }[] };
+
+/** SQL: the apps of a client that a row of `users` has, oldest first: those of `APP_ACCESS`, which of them groups give, and the ends of grants. */
+const appsByUser = (client: number) => sql<Given>`(
   select json_build_object(
     'apps', coalesce(json_agg(a.id order by a.created_at, a.id), '[]'),
-    'apps_by_group', coalesce(json_agg(a.id order by a.created_at, a.id) filter (where given.is_by_group), '[]'))
-  from (select app_id, bool_or(is_by_group) as is_by_group from (
-      select app_id, false as is_by_group from ${LIVE_GRANTS} g where g.user_id = users.id
-      union all select app_id, true from ${GROUP_ACCESS} g where g.user_id = users.id) as ways group by app_id) as given
+    'apps_by_group', coalesce(json_agg(a.id order by a.created_at, a.id) filter (where given.is_by_group), '[]'),
+    'ends', coalesce(json_agg(json_build_object('app', a.id, 'expires_at', given.expires_at))
+      filter (where given.expires_at is not null), '[]'))
+  from (select app_id, bool_or(is_by_group) as is_by_group, max(expires_at) as expires_at from (
+      select app_id, false as is_by_group, expires_at from ${LIVE_GRANTS} g where g.user_id = users.id
+      union all select app_id, true, null from ${GROUP_ACCESS} g where g.user_id = users.id) as ways group by app_id) as given
     join apps a on a.id = given.app_id and a.client_id = ${client})`;
+
+/** SQL: the ids of the groups of a client that a row of `users` is in. */
+const groupsByUser = (client: number) => sql<number[]>`array(
+  select gr.id from group_members gm join groups gr on gr.id = gm.group_id
+  where gm.user_id = users.id and gr.client_id = ${client} order by gr.id)`;
 
 const MAX_FAULTS = 100;
 

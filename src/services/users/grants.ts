@@ -24,7 +24,7 @@ import { lockUser } from './user-locks.ts';
 import { type UserChanges, updateUser } from './user-update.ts';
 
 /** When and by whom an app was granted; null if the audit trail does not go back so far, as after an import. */
-export type UserGrant = {
+type UserGrant = {
   app: string;
   granted_at: Date | null;
   granted_by: string | null;
@@ -56,9 +56,10 @@ export const createGrants = ({ em, clock, audit }: Pick<UnitOfWork, 'em' | 'cloc
     return readPage(grants.where('users.email', '>', email), 'users.email', page);
   },
 
-  /** As `readGrants`. @throws Problem `not-found` */
-  listByUser: async (actor: Actor, email: string): Promise<UserGrant[]> => {
-    return readGrants(em, actor, { id: await readUserId(em, actor, email), email });
+  /** As `grantsOfUser`. @throws Problem `not-found` */
+  listByUser: async (actor: Actor, email: string) => {
+    const id = await readUserId(em, actor, email);
+    return (await grantsOfUser(actor, id, email).execute(kysely(em))).rows;
   },
 
   /** As `grantApp`. */
@@ -177,12 +178,7 @@ export const requireFuture = ({ expires_at }: GrantChanges, now: Date): void => 
 
 /** The apps of a user, by age, with their latest grant: an entry of the audit trail, or an accepted invitation, which its inviter has
  * granted. */
-export const readGrants = async (em: Em, actor: Actor, { id, email }: { id: number; email: string }) => {
-  const { rows } = await grantsOfUser(actor, id, email).execute(kysely(em));
-  return rows;
-};
-
-const grantsOfUser = (actor: Actor, id: number, email: string) => sql<UserGrant>`
+export const grantsOfUser = (actor: Actor, id: number, email: string) => sql<UserGrant>`
   select a.id as app, coalesce(g.granted_at, latest.granted_at) as granted_at,
     coalesce(${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)}, latest.granted_by) as granted_by, g.expires_at, g.reason
   from ${LIVE_GRANTS} g join apps a on a.id = g.app_id

@@ -1,5 +1,5 @@
-import { type NotNull, sql } from 'kysely';
-import { condition, type Em, isAnyOf, kysely } from '../../db/kysely.ts';
+import { sql } from 'kysely';
+import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { type Actor, userAdminRefusal } from '../access/actor.ts';
 import { globalRolesOf } from '../access/permissions.ts';
 import {
@@ -19,13 +19,14 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { createAccessMatrix } from './access-matrix.ts';
 import { addressOf, readUserId } from './addresses.ts';
 import { readPendingChange } from './email-changes.ts';
-import { readGrants, type UserGrant } from './grants.ts';
+import { grantsOfUser } from './grants.ts';
 import { APPS_OF_GROUP, readGroup } from './groups.ts';
 import { readTarget } from './user-locks.ts';
 import type { Listing } from './users.ts';
 
 type ActiveDay = { day: string; apps: { id: string; label: string; actions: number }[] };
 
+/** An app of a client of the person, and how the person has it beside grants. */
 type AppRow = {
   id: string;
   label: string;
@@ -35,9 +36,6 @@ type AppRow = {
   /** Ids of the groups that give it. */
   groups: number[];
 };
-
-/** An app of a client of the person, and how the person has it. */
-type PersonApp = AppRow & { grant: UserGrant | null };
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'audit' | 'staffSecondFactor'>;
 
@@ -114,12 +112,12 @@ export const createScreens = (unit: Deps) => {
       const id = await readUserId(em, actor, email);
       const [apps, grants, groups] = await Promise.all([
         appsOf(actor, id).execute(kysely(em)),
-        readGrants(em, actor, { id, email }),
+        grantsOfUser(actor, id, email).execute(kysely(em)),
         groupsOf(em, actor, id).execute(),
       ]);
-      const grantOf = new Map(grants.map((grant) => [grant.app, grant]));
+      const grantOf = new Map(grants.rows.map((grant) => [grant.app, grant]));
       return {
-        apps: apps.rows.map((app): PersonApp => ({ ...app, grant: grantOf.get(app.id) ?? null })),
+        apps: apps.rows.map((app) => ({ ...app, grant: grantOf.get(app.id) ?? null })),
         groups,
       };
     },
@@ -139,27 +137,15 @@ export const createScreens = (unit: Deps) => {
     },
 
     /**
-     * A page of the access matrix, with the groups of the client, those of each person, and the ends of grants.
+     * A page of the access matrix, with the groups of the client.
      * @throws Problem as `read` of the matrix
      */
     grid: async (actor: Actor, filter: Listing & { client: number }, limit: number) => {
-      const [{ apps, users, next_cursor }, groups] = await Promise.all([
+      const [matrix, groups] = await Promise.all([
         createAccessMatrix(unit).read(actor, filter, limit),
         groupsIn(em, filter.client).execute(),
       ]);
-      const emails = users.map(({ email }) => email);
-      const [members, ends] = await Promise.all([
-        membersAmong(em, filter.client, emails).execute(),
-        endsAmong(em, filter.client, emails).execute(),
-      ]);
-      const groupsOf = Map.groupBy(members, ({ email }) => email);
-      const endsOf = Map.groupBy(ends, ({ email }) => email);
-      const withGroups = users.map((user) => ({
-        ...user,
-        groups: (groupsOf.get(user.email) ?? []).map(({ group_id }) => group_id),
-        ends: endsOf.get(user.email) ?? [],
-      }));
-      return { apps, groups, users: withGroups, next_cursor };
+      return { ...matrix, groups };
     },
   };
 };
@@ -227,26 +213,3 @@ const groupsIn = (em: Em, client: number) =>
     .where('client_id', '=', client)
     .orderBy(sql`lower(name)`)
     .orderBy('id');
-
-/** The groups of these people, by id. */
-const membersAmong = (em: Em, client: number, emails: readonly string[]) =>
-  kysely(em)
-    .selectFrom('users')
-    .innerJoin('group_members as gm', 'gm.user_id', 'users.id')
-    .innerJoin('groups', 'groups.id', 'gm.group_id')
-    .select(['users.email', 'gm.group_id'])
-    .where('groups.client_id', '=', client)
-    .where(isAnyOf('users.email', emails, 'varchar'))
-    .orderBy('gm.group_id');
-
-/** The grants of these people that end. */
-const endsAmong = (em: Em, client: number, emails: readonly string[]) =>
-  kysely(em)
-    .selectFrom('users')
-    .innerJoin(LIVE_GRANTS.as('g'), 'g.user_id', 'users.id')
-    .innerJoin('apps', 'apps.id', 'g.app_id')
-    .select(['users.email', 'g.app_id as app', 'g.expires_at'])
-    .$narrowType<{ expires_at: NotNull }>()
-    .where('apps.client_id', '=', client)
-    .where(isAnyOf('users.email', emails, 'varchar'))
-    .where('g.expires_at', 'is not', null);
