@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { isAnyOf, kysely } from '../../db/kysely.ts';
+import { kysely } from '../../db/kysely.ts';
 import { type PageRequest, pageOfRows, reportCount } from '../../db/pagination.ts';
 import { midnightBefore } from '../../lib/clock.ts';
 import { invalid } from '../../lib/problems.ts';
@@ -128,20 +128,10 @@ export const createUsageStats = (unit: UnitOfWork) => {
      * last day on which each used an app, as far as the actor may see.
      * @throws Problem `not-found` if the actor may not see the client, `invalid-input` on `cursor`
      */
-    idleUsers: async (actor: Actor, { days, ...filter }: IdleUserFilter, page: PageRequest) => {
+    idleUsers: (actor: Actor, { days, ...filter }: IdleUserFilter, page: PageRequest) => {
       const since = midnightBefore(clock.now(), days);
       const idle = { ...filter, is_active: true, last_seen_before: since, sort: 'last_login' as const };
-      const users = await createUsers(unit).list(actor, idle, page);
-      const emails = users.map(({ email }) => email);
-      const lastDays = await kysely(em)
-        .selectFrom('usage_days')
-        .select(({ fn }) => ['email', fn.max('day').as('day')])
-        .where(isAnyOf('email', emails, 'varchar'))
-        .where(usageVisibleTo(actor))
-        .groupBy('email')
-        .execute();
-      const lastUses = new Map(lastDays.map(({ email, day }) => [email, day]));
-      return users.map((user) => ({ ...user, last_used_day: lastUses.get(user.email) ?? null }));
+      return createUsers(unit).people(actor, idle, page);
     },
   };
 };
