@@ -1,6 +1,5 @@
 import { Membership } from '../../../entities/client.ts';
-import { kysely } from '../../db/kysely.ts';
-import { notFound, Problem } from '../../lib/problems.ts';
+import { Problem } from '../../lib/problems.ts';
 import {
   type Actor,
   profileUpdateRefusal,
@@ -11,7 +10,6 @@ import {
 } from '../access/actor.ts';
 import { lockAccessChange } from '../access/locks.ts';
 import { CLIENT_ADMIN } from '../access/permissions.ts';
-import { userVisibleTo } from '../access/visibility.ts';
 import { type AuditEvent, diffColumns, isEmpty } from '../audit/audit.ts';
 import { endWeakerLogins } from '../auth/credentials.ts';
 import { readClient } from '../clients/clients.ts';
@@ -29,13 +27,10 @@ type RoleChanges = { is_staff?: boolean | undefined; is_superuser?: boolean | un
 /** Grants and revokes roles, and says what they allow. Routers let only superusers change them. */
 export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork) => ({
   /** @throws Problem `not-found` */
-  get: (actor: Actor, email: string): Promise<{ is_staff: boolean; is_superuser: boolean }> =>
-    kysely(em)
-      .selectFrom('users')
-      .select(['is_staff', 'is_superuser'])
-      .where('email', '=', email)
-      .where(userVisibleTo(actor))
-      .executeTakeFirstOrThrow(() => notFound('user')),
+  get: async (actor: Actor, email: string) => {
+    const { isStaff, isSuperuser } = await readTarget(em, actor, email);
+    return { is_staff: isStaff, is_superuser: isSuperuser };
+  },
 
   /**
    * Grants or revokes staff and superuser.

@@ -118,9 +118,6 @@ export const usersWithRoles = (db: Em) =>
     .select(['users.id', 'users.email'])
     .select([...ROLE_COLUMNS, CLIENT_IDS]);
 
-/** Whose credentials a call concerns, with the clients that its audit entry concerns. */
-type Owner = { id: number; email: string; clientIds: number[] };
-
 /**
  * The id of the actor, or of the user with this address, whom the actor must be allowed to change. Locks nothing.
  * @throws Problem `not-found`, `forbidden`
@@ -133,12 +130,9 @@ export const readOwnerId = async (db: Em, actor: Actor, email: string | undefine
 };
 
 /**
- * The actor, or the locked user with this address, whom the actor must be allowed to change.
+ * Whose credentials a call concerns, with all of their clients: the actor, or the locked user with this address, whom the actor must be
+ * allowed to change.
  * @throws Problem `not-found`, `forbidden`, `unauthenticated`
  */
-export const lockOwner = async (tx: Em, actor: Actor, email: string | undefined): Promise<Owner> => {
-  if (email === undefined)
-    return { id: actor.id, email: actor.email, clientIds: await clientIdsOf(tx, actor.id) };
-  const { user, clientIds } = await lockUser(tx, actor, email);
-  return { id: user.id, email: user.email, clientIds };
-};
+export const lockOwner = async (tx: Em, actor: Actor, email: string | undefined) =>
+  email === undefined ? { ...actor, clientIds: await clientIdsOf(tx, actor.id) } : lockUser(tx, actor, email);
