@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip, type Gunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import { Parser, type ReadEntry } from 'tar';
 import type { StoredPackage } from '../../adapters/package-store/package-store.ts';
+import { errorCodeOf } from '../../lib/errno.ts';
 import type { PackageName } from '../../lib/package-name.ts';
 import { Problem } from '../../lib/problems.ts';
 import { MANIFEST_FILE, type PackageManifest } from './package-manifest.ts';
@@ -33,12 +34,14 @@ export const inspectPackage = async (stored: StoredPackage, expected: PackageNam
       yield chunk;
     }
   };
-  const hasStoreFailed = watchStoreFailure(stored.body, gunzip);
-  await pipeline(stored.body, measured, gunzip, async (chunks: AsyncIterable<Buffer>) => {
+  await pipeline(fromStore(stored.body), measured, gunzip, async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) archive.write(chunk);
-  }).catch((error) => {
-    throw hasStoreFailed() ? new Problem('package-store-unavailable', { cause: error }) : toProblem(error);
-  });
+  })
+    .catch((error: unknown) => {
+      const isFromZlib = errorCodeOf(error)?.startsWith('Z_');
+      throw isFromZlib ? invalidPackage('The package is not a whole gzip archive.', error) : error;
+    })
+    .finally(() => stored.body.destroy());
 
   const sha256 = digest.digest('hex');
   if (sha256 !== stored.sha256)
@@ -51,20 +54,13 @@ export const inspectPackage = async (stored: StoredPackage, expected: PackageNam
   return { manifest, sha256, sizeBytes };
 };
 
-/** Whether the stream failed before `gunzip` did: a failure of the reader destroys `gunzip` first. */
-const watchStoreFailure = (body: Readable, gunzip: Gunzip): (() => boolean) => {
-  let hasFailed = body.errored !== null;
-  body.once('error', () => {
-    hasFailed = !gunzip.destroyed;
-  });
-  return () => hasFailed;
-};
-
-const toProblem = (error: unknown): unknown => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ERR_STREAM_PREMATURE_CLOSE')
-    return new Problem('package-store-unavailable', { cause: error });
-  return code.startsWith('Z_') ? invalidPackage('The package is not a whole gzip archive.', error) : error;
+/** Tells failures of the store apart from those of what reads it. */
+const fromStore = async function* (body: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new Problem('package-store-unavailable', { cause });
+  }
 };
 
 const requireName = (manifest: PackageManifest, expected: PackageName): void => {
@@ -84,56 +80,20 @@ const BLOCK_BYTES = 512;
 const MAX_HEADER_BYTES = 64 * 1024;
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 const ENTRY_TYPES = new Set<string>(['File', 'OldFile', 'Directory']);
-const ZEROES = Buffer.alloc(64 * 1024);
 
 /**
  * Validates the entries of a tar stream chunk by chunk, and keeps only the manifest. `write` and `end` throw Problem
  * `invalid-package`; `end` returns the content of `app.yaml`.
  */
 const createArchiveReader = () => {
-  const entries = createEntryReader();
-  let rest: Buffer = Buffer.alloc(0);
-  let unpackedBytes = 0;
-
-  /** Passes on one header or one body at a time, to know where the archive ends. Returns an incomplete block. */
-  const feed = (bytes: Buffer): Buffer => {
-    let position = 0;
-    while (!entries.hasEnded() && bytes.length - position >= BLOCK_BYTES) {
-      const whole = bytes.length - position - ((bytes.length - position) % BLOCK_BYTES);
-      const take = Math.min(whole, entries.bodyBytesLeft() || BLOCK_BYTES);
-      entries.write(bytes.subarray(position, position + take));
-      position += take;
-    }
-    return bytes.subarray(position);
-  };
-
-  return {
-    write: (chunk: Buffer): void => {
-      unpackedBytes += chunk.length;
-      checkSize('The unpacked package', unpackedBytes);
-      rest = feed(rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk);
-      if (!entries.hasEnded()) return;
-      if (!isZero(rest)) throw invalidPackage('The package has data after the end of its archive.');
-      rest = Buffer.alloc(0);
-    },
-
-    end: (): Buffer => {
-      if (!entries.hasEnded()) throw invalidPackage('The package ends in the middle of its archive.');
-      const manifest = entries.manifest();
-      if (manifest === null) throw invalidPackage(`The package has no file ${MANIFEST_FILE} at its root.`);
-      return manifest;
-    },
-  };
-};
-
-/** Validates entries. `write` takes whole blocks, and at most the rest of the current body. */
-const createEntryReader = () => {
   const checkPath = createPathRules();
   let manifest: Buffer[] | null = null;
   let current: ReadEntry | undefined;
+  let unpackedBytes = 0;
   let declaredBytes = 0;
-  let hasStarted = false;
   let hasEnded = false;
+  /** What the parser has not got yet. */
+  let rest: Buffer = Buffer.alloc(0);
 
   const checkEntry = (entry: ReadEntry): void => {
     current = entry;
@@ -159,16 +119,31 @@ const createEntryReader = () => {
     });
 
   return {
-    write: (blocks: Buffer): void => {
+    write: (chunk: Buffer): void => {
+      unpackedBytes += chunk.length;
+      checkSize('The unpacked package', unpackedBytes);
+      rest = Buffer.concat([rest, chunk]);
       // The parser would unpack a second layer of gzip, which no limit counts.
-      if (!hasStarted && blocks.subarray(0, 2).equals(GZIP_MAGIC))
+      if (rest.length === unpackedBytes && rest.subarray(0, 2).equals(GZIP_MAGIC))
         throw invalidPackage('The package is packed twice.');
-      hasStarted = true;
-      parser.write(blocks);
+      // One header or one body at a time, to know where the archive ends.
+      while (!hasEnded && rest.length >= BLOCK_BYTES) {
+        const bodyBytes = Math.min(current?.blockRemain ?? 0, rest.length - (rest.length % BLOCK_BYTES));
+        const take = bodyBytes || BLOCK_BYTES;
+        parser.write(rest.subarray(0, take));
+        rest = rest.subarray(take);
+      }
+      if (!hasEnded) return;
+      if (!rest.equals(Buffer.alloc(rest.length)))
+        throw invalidPackage('The package has data after the end of its archive.');
+      rest = Buffer.alloc(0);
     },
-    bodyBytesLeft: (): number => current?.blockRemain ?? 0,
-    hasEnded: (): boolean => hasEnded,
-    manifest: (): Buffer | null => manifest && Buffer.concat(manifest),
+
+    end: (): Buffer => {
+      if (!hasEnded) throw invalidPackage('The package ends in the middle of its archive.');
+      if (!manifest) throw invalidPackage(`The package has no file ${MANIFEST_FILE} at its root.`);
+      return Buffer.concat(manifest);
+    },
   };
 };
 
@@ -188,12 +163,4 @@ const checkType = ({ type, path, ignore }: ReadEntry): void => {
 const checkHeader = (header: string): void => {
   const hidden = header.split('\n').find((record) => record.includes('\0') && /^\d+ path=/.test(record));
   if (hidden) throw invalidPackage(`The package has a path with a NUL: ${quote(hidden)}.`);
-};
-
-const isZero = (bytes: Buffer): boolean => {
-  for (let start = 0; start < bytes.length; start += ZEROES.length) {
-    const part = bytes.subarray(start, start + ZEROES.length);
-    if (!part.equals(ZEROES.subarray(0, part.length))) return false;
-  }
-  return true;
 };
