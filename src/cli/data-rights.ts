@@ -66,14 +66,14 @@ export const eraseUser = (config: Config, email: string, confirm: string | undef
     const { addressDigest } = createErasureKeys(secretKey);
     const audit = createAudit(NO_ORIGIN, systemClock, addressDigest);
     const now = systemClock.now();
-    const { erasure } = await orm.em.fork().transactional(async (tx) => {
+    const pseudonym = await orm.em.fork().transactional(async (tx) => {
       const locked = await lockPerson(tx, null, email);
       return eraseAccount({ tx, now, audit, addressDigest }, null, locked);
     });
-    const isFinished = await finishErasures(orm.em, erasure.pseudonym, systemClock.now);
+    const isFinished = await finishErasures(orm.em, pseudonym, systemClock.now);
     return isFinished
-      ? `Erased: the person is now ${erasure.pseudonym}.`
-      : `The account is now ${erasure.pseudonym}. Another transaction has been running for long: the service erases the rest when it has ended.`;
+      ? `Erased: the person is now ${pseudonym}.`
+      : `The account is now ${pseudonym}. Another transaction has been running for long: the service erases the rest when it has ended.`;
   });
 
 const ask = async (question: string): Promise<string> => {

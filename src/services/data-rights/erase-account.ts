@@ -12,7 +12,6 @@ import { accountKeys } from '../auth/login-limits.ts';
 import type { Transaction } from '../unit-of-work.ts';
 import { usedApps } from '../usage/usage-days.ts';
 import { lockUsage } from '../usage/usage-writes.ts';
-import type { PersonAddress } from '../users/addresses.ts';
 import { lockSuperusers, requireAnotherSuperuser } from '../users/user-locks.ts';
 import { type ErasedAddress, readErasedAddresses, readKnownTo } from './erased-addresses.ts';
 import { isRunning, type ReplacedRows, type RunningErasure, replaceRows } from './erased-rows.ts';
@@ -48,50 +47,46 @@ export const lockPerson = async (tx: Em, actor: Actor | null, email: string) => 
 /**
  * Replaces a locked person by a pseudonym, revokes all access, and leaves an erasure with what is left to do, and one for each former
  * address. Must not share its transaction with a request that could write the address afterwards.
+ * @returns the pseudonym
  */
 export const eraseAccount = async (
   { tx, now, audit, addressDigest }: Deps,
   actor: Actor | null,
   person: LockedPerson,
-): Promise<{ erasure: RunningErasure; replaced: ReplacedRows }> => {
+): Promise<string> => {
   // Writers of usage hold these until they commit, and see the erasure afterwards.
   for (const appId of await usedApps(tx, person.email)) await lockUsage(appId).execute(kysely(tx));
   const pseudonym = `erased-${randomBytes(8).toString('hex')}@${ERASED_DOMAIN}`;
-  const { email: address, handle, first_name: firstName, last_name: lastName } = person;
   const { present, former } = await readErasedAddresses(tx, person);
-  const begun = { userId: person.id, pseudonym, now };
-  // Late reports may be about the person who had the address before.
-  const recognized = present.since ? UNRECOGNIZED : await recognize(tx, present, addressDigest);
   const erasures: RunningErasure[] = [];
+  const begin = async (held: ErasedAddress, searched: Searched, isRecognized: boolean): Promise<void> => {
+    const recognized = isRecognized ? await recognize(tx, held, addressDigest) : UNRECOGNIZED;
+    const begun = { userId: person.id, pseudonym, now, ...recognized };
+    erasures.push(await addErasure(tx, held, searched, begun));
+  };
+  const own = [person.email, person.handle];
   const names = namesIn(person);
   // First, and with the address: it is what shows that a name in a text of a client itself is the person's.
   if (names.length > 0) {
-    const pattern = patternOf([...wordsIn([address, handle]), ...names]);
-    const searched = { pattern, words: [address, handle, lastName.trim() || firstName.trim()] };
-    const limits = { ...begun, ...heldBy(present), ...UNRECOGNIZED, clientIds: person.clientIds };
-    erasures.push(await addErasure(tx, limits, searched));
+    const words = [...own, person.last_name.trim() || person.first_name.trim()];
+    const searched = { forms: [...wordsIn(own), ...names], words };
+    await begin({ ...present, clientIds: person.clientIds }, searched, false);
   }
-  const own = { pattern: patternOf(wordsIn([address, handle])), words: [address, handle] };
-  const { clientIds } = present;
-  const erasure = await addErasure(tx, { ...begun, ...heldBy(present), ...recognized, clientIds }, own);
-  erasures.push(erasure);
+  // Late reports may be about the person who had the address before.
+  await begin(present, { forms: wordsIn(own), words: own }, !present.since);
+  // If another account has a former address now, late reports are about its person.
   for (const held of former) {
-    // Another account has the address now: late reports are about its person.
-    const isRecognized = held.clientIds === null && !held.until;
-    const recognized = isRecognized ? await recognize(tx, held, addressDigest) : UNRECOGNIZED;
-    const begunAt = { ...begun, ...heldBy(held), ...recognized, clientIds: held.clientIds };
-    erasures.push(await addErasure(tx, begunAt, searchedFor(held)));
+    const searched = { forms: wordsIn([held.email]), words: [held.email] };
+    await begin(held, searched, held.clientIds === null && !held.until);
   }
-  if (isPseudonym(address)) await keepDigests(tx, address, pseudonym);
-  await replaceUser(tx, erasure, now);
+  if (isPseudonym(person.email)) await keepDigests(tx, person.email, pseudonym);
+  await replaceUser(tx, person.id, pseudonym, now);
   await deleteAccess(tx, person, [present, ...former]);
-  const replaced = await replaceAll(tx, erasures, now);
+  const details = await replaceAll(tx, erasures, now);
   await lockAccessChange(tx, person.id, actor);
   const clients = person.clientIds;
-  await audit.record(tx, [
-    { action: 'user.erase', actor, target: erasure.pseudonym, clients, details: replaced },
-  ]);
-  return { erasure, replaced };
+  await audit.record(tx, [{ action: 'user.erase', actor, target: pseudonym, clients, details }]);
+  return pseudonym;
 };
 
 /** By what later records of an address are recognized, and in which clients. */
@@ -131,26 +126,20 @@ const replaceAll = async (tx: Em, erasures: readonly RunningErasure[], now: Date
   return sum;
 };
 
-type Begun = Recognized & {
-  userId: number;
-  pseudonym: string;
-  now: Date;
-  address: string;
-  /** See `Erasure`. */
-  clientIds: readonly number[] | null;
-  since: Date | null;
-  until: Date | null;
-};
+/** What is replaced in texts, as forms of a regular expression, and the words of which a text must have one. */
+type Searched = { forms: readonly string[]; words: readonly string[] };
+
+type Begun = Recognized & { userId: number; pseudonym: string; now: Date };
 
 const addErasure = async (
   tx: Em,
-  { userId, pseudonym, now, address, digest, knownTo, clientIds, since, until }: Begun,
-  { pattern, words }: Searched,
+  { email, clientIds, since, until }: ErasedAddress,
+  { forms, words }: Searched,
+  { userId, pseudonym, now, digest, knownTo }: Begun,
 ): Promise<RunningErasure> => {
-  const db = kysely(tx);
   if (digest !== null) await supersede(tx, digest, knownTo);
   // By Kysely, which does not write the digest into the statement's text.
-  const { id } = await db
+  const { id } = await kysely(tx)
     .insertInto('erasures')
     .values({
       user_id: userId,
@@ -158,11 +147,11 @@ const addErasure = async (
       digest,
       known_to: [...knownTo],
       started_at: now,
-      address,
-      client_ids: clientIds && [...clientIds],
+      address: email,
+      client_ids: clientIds,
       since,
       until,
-      pattern,
+      pattern: patternOf(forms),
       needles: likePatternsOf(words),
       transaction_id: sql`pg_current_xact_id()::text`,
     })
@@ -182,7 +171,7 @@ const supersede = async (tx: Em, digest: string, knownTo: readonly number[]): Pr
 };
 
 /** The row stays, because invitations refer to their inviter. */
-const replaceUser = async (tx: Em, { userId: id, pseudonym }: RunningErasure, now: Date) => {
+const replaceUser = async (tx: Em, id: number, pseudonym: string, now: Date) => {
   const user = await tx.findOneOrFail(User, id, { refresh: true });
   user.erase(pseudonym, now);
   await tx.flush();
@@ -206,33 +195,14 @@ const OWNED_TABLES = [
   'recovery_codes',
 ] as const;
 
-const deleteAccess = async (
-  tx: Em,
-  { id }: LockedPerson,
-  addresses: readonly PersonAddress[],
-): Promise<void> => {
+const deleteAccess = async (tx: Em, { id }: LockedPerson, addresses: readonly ErasedAddress[]) => {
   const db = kysely(tx);
   await revokeCredentials(tx, id);
   for (const table of OWNED_TABLES) await db.deleteFrom(table).where('user_id', '=', id).execute();
-  await db
-    .deleteFrom('rate_limits')
-    .where(
-      'key',
-      'in',
-      addresses.filter(({ until }) => !until).flatMap(({ email }) => accountKeys(email)),
-    )
-    .execute();
+  const present = addresses.filter(({ until }) => !until);
+  const keys = present.flatMap(({ email }) => accountKeys(email));
+  await db.deleteFrom('rate_limits').where('key', 'in', keys).execute();
 };
-
-/** What is replaced in texts, and the words of which a text must have one. */
-type Searched = { pattern: string; words: readonly string[] };
-
-const searchedFor = ({ email }: PersonAddress): Searched => ({
-  pattern: patternOf(wordsIn([email])),
-  words: [email],
-});
-
-const heldBy = ({ email: address, since, until }: PersonAddress) => ({ address, since, until });
 
 /**
  * Neither `xada@acme.test` nor `ada@acme.test.example` is `ada@acme.test`. Texts may be JSON or URLs, whose escapes end with

@@ -39,6 +39,10 @@ const finishErasure = async (em: Em, id: number, now: () => Date, signal?: Abort
   }
 };
 
+/** Erasures with work left, in the order in which it is done. */
+const unfinishedErasures = (em: Em) =>
+  kysely(em).selectFrom('erasures').select('id').where('finished_at', 'is', null).orderBy('id');
+
 /** As `finishErasure`, for all addresses of a person. */
 export const finishErasures = async (
   em: Em,
@@ -46,21 +50,17 @@ export const finishErasures = async (
   now: () => Date,
   signal?: AbortSignal,
 ): Promise<boolean> => {
-  const unfinished = kysely(em).selectFrom('erasures').select('id').where('pseudonym', '=', pseudonym);
-  for (const { id } of await unfinished.where('finished_at', 'is', null).orderBy('id').execute())
+  for (const { id } of await unfinishedErasures(em).where('pseudonym', '=', pseudonym).execute())
     if (!(await finishErasure(em, id, now, signal))) return false;
   return true;
 };
 
-/** Finishes the erasures that a request had no time for, or that a killed instance left. */
+/** Finishes the erasures that a request had no time for, or that a killed instance left. One that fails holds up no other. */
 export const resumeErasures = async (em: Em, now: () => Date, signal?: AbortSignal): Promise<void> => {
-  const unfinished = kysely(em).selectFrom('erasures').select('id').where('finished_at', 'is', null);
-  const rows = await unfinished.orderBy('id').execute();
-  const attempts: PromiseSettledResult<unknown>[] = [];
-  // One that fails holds up no other.
-  for (const { id } of rows)
-    attempts.push(...(await Promise.allSettled([finishErasure(em, id, now, signal)])));
-  for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason;
+  const failures: unknown[] = [];
+  for (const { id } of await unfinishedErasures(em).execute())
+    await finishErasure(em, id, now, signal).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 };
 
 /**
@@ -116,99 +116,103 @@ const isSettled = async (tx: Em, { transactionId: id }: RunningErasure): Promise
   return state.is_settled;
 };
 
-/** Texts by or about any person, in which an erasure replaces the person's address, handle and full name. */
-export const SEARCHED = {
-  access_requests: ['reason', 'decision_reason'],
-  access_views: ['data_permissions', 'selections', 'flags'],
-  access_view_uses: ['data_permissions', 'selections'],
-  api_tokens: ['name'],
-  app_grants: ['reason'],
-  apps: ['label', 'description', 'help_html', 'footer_html', 'maintenance_message', 'package_info'],
-  audit_entries: ['actor_email', 'target', 'details'],
-  clients: [
-    ...[
-      'name',
-      'default_from_email',
-      'support_email',
-      'invitation_subject',
-      'invitation_body',
-      'login_title',
-    ],
-    ...['login_subtitle', 'home_location', 'subtitle_404', 'message_404', 'subtitle_500', 'message_500'],
-  ],
-  client_domains: ['vouched_by'],
-  groups: ['name'],
-  fetched_packages: ['manifest', 'fetched_by'],
-  invitations: ['extra'],
-  loaded_packages: ['loaded_by'],
-  memberships: ['extra'],
-  mfa_factors: ['name'],
-  operation_changes: ['revoked_terms'],
-  outbox_mails: ['last_error', 'variables'],
-  saved_filters: ['name'],
-  sites: ['name'],
-  sso_connections: ['name', 'email_claim', 'first_name_claim', 'last_name_claim', 'groups_claim'],
-  stacks: ['label'],
-  usage_entries: ['entry_key', 'action_description', 'stack', 'extra'],
-  users: ['extra'],
-  webhook_deliveries: ['response', 'body'],
-  webhooks: ['description'],
-} satisfies Partial<Record<keyof Database, readonly string[]>>;
-
-type Condition = (clientIds: readonly number[]) => RawBuilder<unknown>;
+type OfClients = (clientIds: readonly number[]) => RawBuilder<unknown>;
 
 /** A row `t` of a client. */
 const ofClient =
-  (clientId: RawBuilder<unknown>): Condition =>
+  (clientId: RawBuilder<unknown>): OfClients =>
   (clientIds) =>
     sql`${clientId} = any(${[...clientIds]}::int[])`;
 
+const ofOwnClient = ofClient(sql`t.client_id`);
 const ofApp = ofClient(sql`(select client_id from apps where apps.id = t.app_id)`);
 
 /** A row `t` of a person who belongs to no other client. */
 const ofMember =
-  (userId: RawBuilder<unknown>): Condition =>
+  (userId: RawBuilder<unknown>): OfClients =>
   (clientIds) =>
     sql`not exists (select from memberships m
       where m.user_id = ${userId} and m.client_id <> all(${[...clientIds]}::int[]))`;
 
-/** Which rows belong to clients, for erasures that concern some clients only. */
-const OF_CLIENTS: Record<keyof typeof SEARCHED, Condition> = {
-  access_requests: ofApp,
-  access_views: ofApp,
-  access_view_uses: ofClient(
-    sql`(select a.client_id from access_views v join apps a on a.id = v.app_id where v.id = t.access_view_id)`,
-  ),
-  api_tokens: ofMember(sql`t.user_id`),
-  app_grants: ofApp,
-  apps: ofClient(sql`t.client_id`),
-  audit_entries: (clientIds) => sql`(t.client_ids = '{}' or t.client_ids && ${[...clientIds]}::int[])`,
-  clients: ofClient(sql`t.id`),
-  client_domains: ofClient(sql`t.client_id`),
-  groups: ofClient(sql`t.client_id`),
-  fetched_packages: ofClient(sql`(select client_id from apps where apps.slug = t.slug)`),
-  invitations: ofClient(sql`t.client_id`),
-  loaded_packages: ofApp,
-  memberships: ofClient(sql`t.client_id`),
-  mfa_factors: ofMember(sql`t.user_id`),
-  operation_changes: ofMember(sql`t.user_id`),
-  outbox_mails: ofClient(sql`t.client_id`),
-  saved_filters: ofClient(
-    sql`(select a.client_id from stacks s join apps a on a.id = s.app_id where s.id = t.stack_id)`,
-  ),
-  sites: () => sql`false`,
-  sso_connections: ofClient(sql`t.client_id`),
-  stacks: ofApp,
-  usage_entries: ofApp,
-  users: ofMember(sql`t.id`),
-  webhook_deliveries: (clientIds) => sql`exists (
-    select from events join audit_entries entry on entry.id = events.entry_id
-    where events.id = t.event_id and (entry.client_ids = '{}' or entry.client_ids && ${[...clientIds]}::int[]))`,
-  webhooks: ofClient(sql`t.client_id`),
+const ofUser = ofMember(sql`t.user_id`);
+
+/** The audit entry of the event of a delivery `t`. */
+const ENTRY = sql`events join audit_entries entry on entry.id = events.entry_id where events.id = t.event_id`;
+
+type SearchedTable = {
+  columns: readonly string[];
+  /** Which rows belong to clients, for erasures that concern some clients only. */
+  isOf: OfClients;
+  /** When a row was written. A text without a time may name another person who had the address before, or has it now. */
+  at?: RawBuilder<unknown>;
+  /** A name in these texts, such as that of the client, is the person's only beside their address. */
+  onlyWithAddress?: true;
 };
 
-/** A name in these texts, such as that of the client, is the person's only beside their address. */
-const ONLY_WITH_ADDRESS: readonly string[] = ['clients'] satisfies (keyof typeof SEARCHED)[];
+/** Texts by or about any person, in which an erasure replaces the person's address, handle and full name. */
+export const SEARCHED = {
+  access_requests: { isOf: ofApp, columns: ['reason', 'decision_reason'] },
+  access_views: { isOf: ofApp, columns: ['data_permissions', 'selections', 'flags'] },
+  access_view_uses: {
+    isOf: ofClient(
+      sql`(select a.client_id from access_views v join apps a on a.id = v.app_id where v.id = t.access_view_id)`,
+    ),
+    columns: ['data_permissions', 'selections'],
+  },
+  api_tokens: { isOf: ofUser, columns: ['name'] },
+  app_grants: { isOf: ofApp, columns: ['reason'] },
+  apps: {
+    isOf: ofOwnClient,
+    columns: ['label', 'description', 'help_html', 'footer_html', 'maintenance_message', 'package_info'],
+  },
+  audit_entries: {
+    isOf: (clientIds) => sql`(t.client_ids = '{}' or t.client_ids && ${[...clientIds]}::int[])`,
+    at: sql`t.occurred_at`,
+    columns: ['actor_email', 'target', 'details'],
+  },
+  clients: {
+    isOf: ofClient(sql`t.id`),
+    onlyWithAddress: true,
+    columns: [
+      ...['name', 'default_from_email', 'support_email', 'invitation_subject', 'invitation_body'],
+      ...['login_title', 'login_subtitle', 'home_location', 'subtitle_404', 'message_404'],
+      ...['subtitle_500', 'message_500'],
+    ],
+  },
+  client_domains: { isOf: ofOwnClient, columns: ['vouched_by'] },
+  groups: { isOf: ofOwnClient, columns: ['name'] },
+  fetched_packages: {
+    isOf: ofClient(sql`(select client_id from apps where apps.slug = t.slug)`),
+    columns: ['manifest', 'fetched_by'],
+  },
+  invitations: { isOf: ofOwnClient, columns: ['extra'] },
+  loaded_packages: { isOf: ofApp, columns: ['loaded_by'] },
+  memberships: { isOf: ofOwnClient, columns: ['extra'] },
+  mfa_factors: { isOf: ofUser, columns: ['name'] },
+  operation_changes: { isOf: ofUser, columns: ['revoked_terms'] },
+  outbox_mails: { isOf: ofOwnClient, columns: ['last_error', 'variables'] },
+  saved_filters: {
+    isOf: ofClient(
+      sql`(select a.client_id from stacks s join apps a on a.id = s.app_id where s.id = t.stack_id)`,
+    ),
+    columns: ['name'],
+  },
+  sites: { isOf: () => sql`false`, columns: ['name'] },
+  sso_connections: {
+    isOf: ofOwnClient,
+    columns: ['name', 'email_claim', 'first_name_claim', 'last_name_claim', 'groups_claim'],
+  },
+  stacks: { isOf: ofApp, columns: ['label'] },
+  usage_entries: { isOf: ofApp, columns: ['entry_key', 'action_description', 'stack', 'extra'] },
+  users: { isOf: ofMember(sql`t.id`), columns: ['extra'] },
+  webhook_deliveries: {
+    isOf: (clientIds) => sql`exists (
+      select from ${ENTRY} and (entry.client_ids = '{}' or entry.client_ids && ${[...clientIds]}::int[]))`,
+    at: sql`(select occurred_at from ${ENTRY})`,
+    columns: ['response', 'body'],
+  },
+  webhooks: { isOf: ofOwnClient, columns: ['description'] },
+} satisfies Partial<Record<keyof Database, SearchedTable>>;
 
 /** Pages of a table that one transaction searches: 16 MiB. */
 const PAGES = 2_048;
@@ -263,9 +267,9 @@ type Range = {
 /** The next pages to search, in the order of table names. Partitions of a table are searched one by one. */
 const nextRanges = async (tx: Em, erasure: RunningErasure): Promise<Range[]> => {
   const { scannedTable: scanned, scannedBlock: block } = erasure;
+  const tables = Object.entries(SEARCHED).map(([name, { columns }]) => ({ name, columns }));
   const { rows } = await sql<Range>`
-    with searched as (
-      select key as name, value as columns from json_each(${JSON.stringify(SEARCHED)}::json)),
+    with searched as (select * from json_to_recordset(${JSON.stringify(tables)}::json) as t (name text, columns json)),
     parts as (
       select c.oid, c.relname::text collate "C" as name, searched.name as root,
         ceil(pg_relation_size(c.oid) / current_setting('block_size')::float)::int as pages
@@ -290,18 +294,6 @@ const inPages = (start: number, end: number) =>
 /** Transactions up to the one that replaced the account had ended before the search began. */
 const isNew = ({ transactionId: id }: RunningErasure) => sql`age(t.xmin) <= age(${id}::text::xid8::xid)`;
 
-/** Of the event of a delivery. */
-const OCCURRED_AT = sql`(select occurred_at from events join audit_entries entry on entry.id = events.entry_id
-  where events.id = t.event_id)`;
-
-/** A text without a time may name another person who had the address before, or has it now. */
-const isOfTime = (root: keyof typeof SEARCHED, { since, until }: Pick<RunningErasure, 'since' | 'until'>) => {
-  if (!since && !until) return sql`true`;
-  if (root === 'audit_entries') return isWithin(sql.ref('t.occurred_at'), { since, until });
-  if (root === 'webhook_deliveries') return isWithin(OCCURRED_AT, { since, until });
-  return sql`false`;
-};
-
 /** Casts back to the column's type, which truncates a text that has become too long. */
 const replaceTexts = async (
   tx: Em,
@@ -316,8 +308,9 @@ const replaceTexts = async (
   );
   const erased = (column: string, type: string) =>
     sql`${sql.raw(type.startsWith('json') ? 'erased_json' : 'erased_text')}(${text(column)}, e)::${sql.raw(type)}`;
+  const { isOf, at, onlyWithAddress }: SearchedTable = SEARCHED[root];
   const replaced = (column: string, type: string) =>
-    clientIds && ONLY_WITH_ADDRESS.includes(root)
+    clientIds && onlyWithAddress
       ? sql`case when strpos(lower(${text(column)}), e.address) > 0 then ${erased(column, type)} else t.${sql.ref(column)} end`
       : erased(column, type);
   const changes =
@@ -327,10 +320,9 @@ const replaceTexts = async (
       : sql.join(
           columns.map(({ name: column, type }) => sql`${sql.ref(column)} = ${replaced(column, type)}`),
         );
+  const isOfTime = at ? isWithin(at, { since, until }) : sql.lit(!since && !until);
   await sql`
     update ${sql.table(name)} t set ${changes} from erasures e
     where e.id = ${id} and ${isWanted} and (${isNamed})
-      and ${clientIds ? OF_CLIENTS[root](clientIds) : sql`true`} and ${isOfTime(root, { since, until })}`.execute(
-    kysely(tx),
-  );
+      and ${clientIds ? isOf(clientIds) : sql`true`} and ${isOfTime}`.execute(kysely(tx));
 };

@@ -55,8 +55,7 @@ export const createErasures = ({ em, clock, audit, idempotency, erasureKeys, ...
         if (!erasureKeys.isConfirmed(confirmation, subjectOf(actor, person), now))
           throw invalid({ confirmation: [EXPIRED] });
         const { addressDigest } = erasureKeys;
-        const { erasure } = await eraseAccount({ tx, now, audit, addressDigest }, actor, person);
-        return { pseudonym: erasure.pseudonym };
+        return { pseudonym: await eraseAccount({ tx, now, audit, addressDigest }, actor, person) };
       }),
     );
     const patience = AbortSignal.timeout(PATIENCE_MS);

@@ -34,19 +34,17 @@ export const createUserExports = ({ em, clock, audit, mailWriter, invitationMs }
     const about = { ...person, email, ...(await readOwnAddresses(em, person.id)), clients, isForPerson };
     const exported = { em, person: about, now, mailWriter, invitationMs };
     const recheck = createRecheck(em, actor, about);
-    const open = (part: ExportPart): OpenPart =>
-      async function* () {
-        for await (const rows of EXPORT_PARTS[part](exported)) {
-          await recheck();
-          yield rows;
-        }
-      };
-    const parts = new Map(EXPORT_PART_NAMES.map((part) => [part, open(part)]));
+    const read: ReadPart = async function* (part) {
+      for await (const rows of EXPORT_PARTS[part](exported)) {
+        await recheck();
+        yield rows;
+      }
+    };
     return {
       pages: async function* () {
-        for (const [part, read] of parts) for await (const items of read()) yield { part, items };
+        for (const part of EXPORT_PART_NAMES) for await (const items of read(part)) yield { part, items };
       },
-      archive: () => Readable.from(zipParts(parts, { email, now }), { objectMode: false }),
+      archive: () => Readable.from(zipParts(read, { email, now }), { objectMode: false }),
     };
   },
 });
@@ -88,8 +86,8 @@ const createRecheck = (em: Em, actor: Actor | null, { id, clients, isForPerson }
 
 type Pages = AsyncIterable<ExportRow[]>;
 
-/** Reads a part; each call reads it again. */
-type OpenPart = () => Pages;
+/** Each call reads the part again. */
+type ReadPart = (part: ExportPart) => Pages;
 
 const README = (email: string, now: Date): string => `Data of ${email}, exported on ${now.toISOString()}.
 
@@ -104,7 +102,7 @@ Passwords, tokens, recovery codes, the secrets of sessions and second factors, a
  * read, so that any number of rows takes the memory of one page.
  */
 async function* zipParts(
-  parts: ReadonlyMap<string, OpenPart>,
+  read: ReadPart,
   { email, now }: { email: string; now: Date },
 ): AsyncGenerator<Buffer> {
   const zip = new ZipFile();
@@ -121,9 +119,9 @@ async function* zipParts(
     });
   zip.on('error', (error: Error) => output.destroy(error));
   zip.addBuffer(Buffer.from(README(email, now)), 'README.txt', { mtime: now });
-  for (const [name, open] of parts) {
-    add(`${name}.json`, () => toJson(open()));
-    add(`${name}.csv`, () => toCsv(open()));
+  for (const part of EXPORT_PART_NAMES) {
+    add(`${part}.json`, () => toJson(read(part)));
+    add(`${part}.csv`, () => toCsv(read(part)));
   }
   zip.end();
   try {

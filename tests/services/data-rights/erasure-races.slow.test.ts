@@ -132,7 +132,7 @@ races('survives logins, changes and reports at the same time without a trace', a
 races('is continued by another instance, whichever step was the last', async ({ app }) => {
   const audit = createAudit(NO_ORIGIN, app.clock);
   const now = app.clock.now();
-  const { erasure } = await app.orm.em.fork().transactional(async (tx) => {
+  const pseudonym = await app.orm.em.fork().transactional(async (tx) => {
     const person = await lockPerson(tx, null, IDLE);
     return eraseAccount({ tx, now, audit, addressDigest: NO_DIGEST }, null, person);
   });
@@ -144,7 +144,7 @@ races('is continued by another instance, whichever step was the last', async ({ 
   const advance = () => {
     const { orm, clock } = instances[steps % 2] ?? app;
     steps += 1;
-    return finishErasures(orm.em.fork(), erasure.pseudonym, clock.now, stopped);
+    return finishErasures(orm.em.fork(), pseudonym, clock.now, stopped);
   };
   await until('the erasure is finished', advance);
   await twin.close();

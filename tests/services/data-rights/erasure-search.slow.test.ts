@@ -19,12 +19,11 @@ const search = appSuite('search of an erasure');
 /** Replaces the account only. @returns a function that does the next step of the rest, and returns whether it was the last */
 const beginErasure = async (app: TestApp, email: string) => {
   const audit = createAudit(NO_ORIGIN, app.clock);
-  const { erasure } = await app.orm.em.fork().transactional(async (tx) => {
+  const pseudonym = await app.orm.em.fork().transactional(async (tx) => {
     const person = await lockPerson(tx, null, email);
     return eraseAccount({ tx, now: app.clock.now(), audit, addressDigest: NO_DIGEST }, null, person);
   });
-  return (signal?: AbortSignal) =>
-    finishErasures(app.orm.em.fork(), erasure.pseudonym, app.clock.now, signal);
+  return (signal?: AbortSignal) => finishErasures(app.orm.em.fork(), pseudonym, app.clock.now, signal);
 };
 
 /** Fills 2,250 pages with four rows each, which leave no room for another version of one. */
