@@ -32,22 +32,10 @@ type AccessPath = {
   reason: string;
 };
 
-type AccessBlocker = { code: BlockerCode; detail: string; fix: string; fixed_by: string };
-
-export const BLOCKER_CODES = [
-  'user-inactive',
-  'member-suspended',
-  'not-granted',
-  'grant-expired',
-  'client-closed',
-  'in-maintenance',
-] as const;
-type BlockerCode = (typeof BLOCKER_CODES)[number];
-
 const CLIENT_ADMINS = 'admins of the client, and superusers';
 
 /** What keeps a person out, what changes it, and who may change it. */
-const BLOCKERS: Record<BlockerCode, Omit<AccessBlocker, 'code'>> = {
+const BLOCKERS = {
   'user-inactive': {
     detail: 'The account is inactive.',
     fix: 'Reactivate the account.',
@@ -76,12 +64,11 @@ const BLOCKERS: Record<BlockerCode, Omit<AccessBlocker, 'code'>> = {
   },
 };
 
+type BlockerCode = keyof typeof BLOCKERS;
+export const BLOCKER_CODES = Object.keys(BLOCKERS) as BlockerCode[]; // its keys are literals
+
 /** Why a person may open an app, or not: by the condition that decides it for launches, tickets and the gate. */
-export const createAccessExplanation = ({
-  em,
-  clock,
-  audit,
-}: Pick<UnitOfWork, 'em' | 'clock' | 'audit'>) => ({
+export const createAccessExplanation = ({ em, clock, audit }: UnitOfWork) => ({
   /**
    * For those who see the person and the client of the app, and for people themselves in clients that they belong to.
    * @throws Problem `not-found`
@@ -95,15 +82,12 @@ export const createAccessExplanation = ({
       .executeTakeFirst();
     if (!opening || !isVisible(actor, opening)) throw notFound('app or user');
     const given = await readGrantAndGroups(em, actor, opening);
-    const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired).map(pathOf)];
-    const decision = decideAccess(opening, clock.now());
+    const paths = [...rolePaths(opening), ...given.filter(({ is_expired }) => !is_expired)];
+    const hasExpired = given.some(({ is_expired }) => is_expired);
     return {
-      allowed: decision === 'allowed',
+      allowed: decideAccess(opening, clock.now()) === 'allowed',
       paths,
-      blockers: blockersOf(opening, {
-        hasPath: paths.length > 0,
-        hasExpired: given.some(({ is_expired }) => is_expired),
-      }),
+      blockers: blockersOf(opening, { hasPath: paths.length > 0, hasExpired }),
     };
   },
 
@@ -127,11 +111,8 @@ export const createAccessExplanation = ({
   preview: async (actor: Actor, email: string) => {
     const person = await readTarget(em, actor, email);
     requireAccessAdmin(actor, person);
-    const { is_active } = await kysely(em)
-      .selectFrom('users')
-      .select('is_active')
-      .where('id', '=', person.id)
-      .executeTakeFirstOrThrow();
+    const user = kysely(em).selectFrom('users').select('is_active').where('id', '=', person.id);
+    const { is_active } = await user.executeTakeFirstOrThrow();
     const clients = person.clientIds.filter((id) => administersClient(actor, id));
     await audit.record(em, [{ action: 'user.preview', actor, target: email, clients }]);
     // Those who see all apps of all clients have only the granted ones on their home page.
@@ -184,45 +165,29 @@ const rolePaths = ({ roles }: Opening): AccessPath[] =>
     ...{ kind: 'role', role, group: null, since: null, granted_by: null, expires_at: null, reason: '' },
   }));
 
-type GrantOrGroup = Omit<AccessPath, 'kind' | 'role' | 'group'> & {
-  group_id: number | null;
-  group_name: string | null;
-  is_expired: boolean;
-};
-
 /** The grant of the app, also one that has expired, and the groups that give it. */
-const readGrantAndGroups = async (
-  em: Em,
-  actor: Actor,
-  { user_id, app_id }: Opening,
-): Promise<GrantOrGroup[]> => {
+const readGrantAndGroups = async (em: Em, actor: Actor, { user_id, app_id }: Opening) => {
   const adderId = sql`case when gm.added_at >= ga.added_at then gm.added_by else ga.added_by end`;
   const adder = addressOf(actor, adderId, sql`greatest(gm.added_at, ga.added_at)`);
-  const { rows } = await sql<GrantOrGroup>`
-    select null::int as group_id, null as group_name, g.granted_at as since,
+  const { rows } = await sql<AccessPath & { is_expired: boolean }>`
+    select 'grant' as kind, null as role, null::json as group, null as group_name, g.granted_at as since,
       ${addressOf(actor, sql`g.granted_by`, sql`g.granted_at`)} as granted_by,
       g.expires_at, g.reason, coalesce(g.expires_at <= now(), false) as is_expired
     from app_grants g
     where g.user_id = ${user_id} and g.app_id = ${app_id}
     union all
-    select gr.id, gr.name, greatest(gm.added_at, ga.added_at), ${adder}, null, '', false
+    select 'group', null, json_build_object('id', gr.id, 'name', gr.name), gr.name, greatest(gm.added_at, ga.added_at),
+      ${adder}, null, '', false
     from group_members gm join group_apps ga on ga.group_id = gm.group_id join groups gr on gr.id = gm.group_id
     where gm.user_id = ${user_id} and ga.app_id = ${app_id}
     order by group_name nulls first`.execute(kysely(em));
   return rows;
 };
 
-const pathOf = ({ group_id, group_name, is_expired: _, ...given }: GrantOrGroup): AccessPath => ({
-  kind: group_id === null ? 'grant' : 'group',
-  role: null,
-  group: group_id === null ? null : { id: group_id, name: group_name ?? '' },
-  ...given,
-});
-
 const blockersOf = (
   { is_active, is_member_active, roles, ...opening }: Explained,
   { hasPath, hasExpired }: { hasPath: boolean; hasExpired: boolean },
-): AccessBlocker[] => {
+) => {
   const found: Record<BlockerCode, boolean> = {
     'user-inactive': !is_active,
     'member-suspended': is_member_active === false && roles.length === 0,

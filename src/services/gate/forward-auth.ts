@@ -9,7 +9,7 @@ import type { UnitOfWork } from '../unit-of-work.ts';
 import { decideAccess, factorStepOf, type Opening, openingsByUser, requireFactor } from './app-access.ts';
 import { openingsOfSession } from './embeds.ts';
 import { createLaunchCode } from './launches.ts';
-import { claimsOf, openerOf, proofOfSubject, type TicketSubject } from './tickets.ts';
+import { claimsOf, openerOf, type TicketSubject } from './tickets.ts';
 
 /** Proxies and apps accept headers of 8 KiB and more; a ticket is a third larger than its claims. */
 const MAX_CLAIM_BYTES = 4_096;
@@ -30,7 +30,7 @@ export type Admission = {
 
 /** Decides about single requests to apps, which a proxy asks about before it lets them through. */
 export const createForwardAuth = (unit: UnitOfWork) => {
-  const { em, read, lookUpOpening, clock, baseUrl, ticketSeconds, signingKeys } = unit;
+  const { em, read, lookUpOpening, clock, signingKeys } = unit;
   const address = canonicalAddress(unit.origin.address ?? '');
 
   const admission = async (opening: Opening, subject: TicketSubject): Promise<Admission> => {
@@ -38,10 +38,7 @@ export const createForwardAuth = (unit: UnitOfWork) => {
     if (access === 'in-maintenance') throw new Problem('app-in-maintenance');
     if (access !== 'allowed') throw refused();
     requireFactor(opening, openerOf(subject, opening), clock.now());
-    const claims = claimsOf(opening, {
-      ...{ baseUrl, ticketSeconds, now: clock.now(), stackSlug: null },
-      proof: proofOfSubject(subject, opening),
-    });
+    const claims = claimsOf(opening, subject, unit);
     const isTooLarge = Buffer.byteLength(JSON.stringify(claims)) > MAX_CLAIM_BYTES;
     return {
       user: claims.email ?? claims.sub,

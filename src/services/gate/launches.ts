@@ -7,6 +7,7 @@ import { type Actor, proofOf } from '../access/actor.ts';
 import { appRows } from '../apps/app-rows.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
+import type { Opening } from './app-access.ts';
 import { createTickets, type IssuedTicket, type TicketSubject } from './tickets.ts';
 
 const LAUNCH_CODE_SECONDS = 60;
@@ -25,10 +26,8 @@ export const createLaunches = (unit: UnitOfWork) => {
       const found = await appRows(em, actor)
         .where('apps.slug', '=', appSlug)
         .executeTakeFirstOrThrow(() => notFound('app'));
-      const subject: TicketSubject = {
-        ...{ kind: 'user', userId: actor.id, proof: proofOf(actor) },
-        ...{ appId: found.id, stackSlug },
-      };
+      const user = { kind: 'user', userId: actor.id, proof: proofOf(actor) } as const;
+      const subject = { ...user, appId: found.id, stackSlug };
       const opening = await tickets.requireOpening(subject);
       return withLaunchCode(appUrlOf(opening, appUrl), () =>
         em.transactional((tx) => createLaunchCode(tx, subject)),
@@ -101,13 +100,11 @@ const subjectOf = ({ app_id: appId, stack_slug: stackSlug, ...code }: UsedCode):
   throw new Error('a launch code has no subject'); // the table has a check
 };
 
-type Addressed = { app_id: string; app_slug: string; launch_url: string };
-
 /**
  * Where an app opens: its own `launch_url`, or else the URL that APP_URL makes.
  * @param template with `{slug}` or `{id}`
  */
-export const appUrlOf = ({ app_id, app_slug, launch_url }: Addressed, template: string): string =>
+export const appUrlOf = ({ app_id, app_slug, launch_url }: Opening, template: string): string =>
   launch_url === '' ? template.replaceAll('{slug}', app_slug).replaceAll('{id}', app_id) : launch_url;
 
 /** Adds a code to the query of a URL. A path of Steward itself needs none. */

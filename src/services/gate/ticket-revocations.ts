@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Em, isAnyOf, kysely } from '../../db/kysely.ts';
 import { invalidInput, notFound, roleRequired } from '../../lib/problems.ts';
 import { MAX_TICKET_SECONDS } from '../../lib/ticket-claims.ts';
@@ -85,13 +85,8 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
     on conflict (coalesce(access_view_id, 0), coalesce(user_id, 0), coalesce(app_id, ''))
       do update set revoked_at = greatest(current.revoked_at, excluded.revoked_at)`.execute(db);
 
-  const uses = sql`
-    select u.id from access_view_uses u join access_views v on v.id = u.access_view_id
-    where ${hasValues({ 'v.id': viewId, 'u.user_id': userId, 'v.app_id': appId })}`;
-  await sql`delete from embed_sessions where access_view_use_id in (${uses})`.execute(db);
-  await sql`delete from launch_codes where access_view_use_id in (${uses})`.execute(db);
-  if (viewId === undefined)
-    await sql`delete from launch_codes where ${hasValues({ user_id: userId, app_id: appId })}`.execute(db);
+  const isUse = hasValues({ 'v.id': viewId, 'u.user_id': userId, 'v.app_id': appId });
+  await endUses(tx, isUse, viewId === undefined ? hasValues({ user_id: userId, app_id: appId }) : sql`false`);
 };
 
 /**
@@ -100,13 +95,16 @@ const revokeTickets = async (tx: Em, { viewId, userId, appId }: RevokedTickets):
  */
 export const endLaunches = async (tx: Em, userId: number, clientIds: readonly number[]): Promise<void> => {
   const apps = sql`select id from apps where ${isAnyOf('client_id', clientIds, 'int')}`;
-  const uses = sql`
-    select u.id from access_view_uses u join access_views v on v.id = u.access_view_id
-    where u.user_id = ${userId} and v.app_id in (${apps})`;
-  await sql`delete from embed_sessions where access_view_use_id in (${uses})`.execute(kysely(tx));
-  await sql`
-    delete from launch_codes where app_id in (${apps})
-      and (user_id = ${userId} or access_view_use_id in (${uses}))`.execute(kysely(tx));
+  const isUse = sql`u.user_id = ${userId} and v.app_id in (${apps})`;
+  await endUses(tx, isUse, sql`user_id = ${userId} and app_id in (${apps})`);
+};
+
+/** Deletes the sessions and codes of these uses `u` of views `v`, and these codes of users. */
+const endUses = async (tx: Em, isUse: RawBuilder<unknown>, isCode: RawBuilder<unknown>): Promise<void> => {
+  const isOfUse = sql`access_view_use_id in (
+    select u.id from access_view_uses u join access_views v on v.id = u.access_view_id where ${isUse})`;
+  await sql`delete from embed_sessions where ${isOfUse}`.execute(kysely(tx));
+  await sql`delete from launch_codes where ${isOfUse} or ${isCode}`.execute(kysely(tx));
 };
 
 /** Whether all columns that have a value here have it in the row, too. */

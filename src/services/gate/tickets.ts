@@ -23,7 +23,8 @@ import {
 export type IssuedTicket = { ticket: string; expires_at: Date };
 
 /** Issues tickets, with which apps know who opens them, and checks them. */
-export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSeconds }: UnitOfWork) => {
+export const createTickets = (unit: UnitOfWork) => {
+  const { em, clock, read, signingKeys, baseUrl } = unit;
   /** @throws Problem `not-found`, `client-closed`, `app-in-maintenance`, `second-factor-required` */
   const requireOpening = async (subject: TicketSubject): Promise<Opening> => {
     const [opening] = await read(openingsOf(em, subject));
@@ -40,9 +41,7 @@ export const createTickets = ({ em, clock, read, signingKeys, baseUrl, ticketSec
   const issueTicket = async (subject: TicketSubject): Promise<IssuedTicket> => {
     try {
       const opening = await requireOpening(subject);
-      const stackSlug = subject.stackSlug ?? null;
-      const proof = proofOfSubject(subject, opening);
-      const claims = claimsOf(opening, { baseUrl, ticketSeconds, now: clock.now(), stackSlug, proof });
+      const claims = claimsOf(opening, subject, unit);
       const ticket = await signingKeys.sign(claims);
       telemetry.ticket.publish(() => ({ outcome: 'ok' }));
       return { ticket, expires_at: new Date(claims.exp * 1000) };
@@ -103,14 +102,6 @@ const refusalOf = (access: Exclude<AppAccess, 'allowed'>, opening: Opening): Pro
   return access === 'client-closed' && !isMember ? new Problem('client-closed') : notFound('app');
 };
 
-type Issue = {
-  baseUrl: string;
-  ticketSeconds: number;
-  now: Date;
-  stackSlug: string | null;
-  proof: SessionProof | null;
-};
-
 /** Without a proof, a user is a token. */
 export const openerOf = (subject: TicketSubject, opening: Opening): Opener => {
   const proof = proofOfSubject(subject, opening);
@@ -124,18 +115,23 @@ const openerOfTicket = ({ amr, auth_time, access_view }: TicketClaims): Opener =
 });
 
 /** The claims of a new ticket. */
-export const claimsOf = (opening: Opening, issue: Issue): TicketClaims => {
-  const iat = Math.floor(issue.now.getTime() / 1000);
+export const claimsOf = (
+  opening: Opening,
+  subject: TicketSubject,
+  { baseUrl, ticketSeconds, clock }: Pick<UnitOfWork, 'baseUrl' | 'ticketSeconds' | 'clock'>,
+): TicketClaims => {
+  const iat = Math.floor(clock.now().getTime() / 1000);
+  const proof = proofOfSubject(subject, opening);
   const accessEnd = opening.access_ends_at ? Math.floor(opening.access_ends_at.getTime() / 1000) : Infinity;
   return {
-    iss: issue.baseUrl,
+    iss: baseUrl,
     aud: opening.app_slug,
     sub: opening.handle ?? `view:${opening.view_id}`,
     email: opening.email,
     name: opening.name,
     client: { id: opening.client_id, name: opening.client_name },
     app: { id: opening.app_id, slug: opening.app_slug, label: opening.app_label },
-    stack: opening.view_id === null ? issue.stackSlug : opening.view_stack,
+    stack: opening.view_id === null ? (subject.stackSlug ?? null) : opening.view_stack,
     roles: rolesOf(opening),
     data_permissions: orNull(opening.data_permissions) ?? orNull(opening.extra),
     selections: opening.selections ?? {},
@@ -144,11 +140,11 @@ export const claimsOf = (opening: Opening, issue: Issue): TicketClaims => {
     show_header: opening.show_header ?? true,
     show_footer: opening.show_footer ?? true,
     language_code: opening.language_code ?? '',
-    amr: [...(issue.proof?.methods ?? [])],
-    auth_time: issue.proof ? Math.floor(issue.proof.authTime.getTime() / 1000) : null,
+    amr: [...(proof?.methods ?? [])],
+    auth_time: proof ? Math.floor(proof.authTime.getTime() / 1000) : null,
     jti: randomUUID(),
     iat,
-    exp: Math.min(iat + issue.ticketSeconds, accessEnd),
+    exp: Math.min(iat + ticketSeconds, accessEnd),
     issued_ms: opening.issued_ms,
   };
 };
@@ -165,7 +161,7 @@ export type TicketSubject = {
 } & ({ kind: 'user'; userId: number; proof?: SessionProof | null } | { kind: 'view'; useId: number });
 
 /** What is known of the login: of the user's session, or of the session that a use of a view was opened with. */
-export const proofOfSubject = (
+const proofOfSubject = (
   subject: TicketSubject,
   { use_methods: methods, use_auth_time: authTime }: Opening,
 ): SessionProof | null => {

@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { type InsertObject, sql } from 'kysely';
+import type { Database } from '../../../entities/index.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { newAccessViewKey } from '../../lib/ids.ts';
 import { canonicalAddress } from '../../lib/ip-networks.ts';
@@ -8,7 +9,6 @@ import { leadsToApi } from '../../lib/urls.ts';
 import { type Actor, proofOf } from '../access/actor.ts';
 import { hasGlobalRole } from '../access/visibility.ts';
 import type { LoginStep } from '../auth/factor-policy.ts';
-import type { SessionProof } from '../auth/methods.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { ensureMonths } from '../usage/usage-months.ts';
 import { lockUsage, writeUsage } from '../usage/usage-writes.ts';
@@ -76,10 +76,8 @@ export const createViewOpening = (unit: UnitOfWork) => {
     const view = await countUse(tx, key, address);
     // Another request has used it up, changed it, or given it another key.
     if (!view) throw new Refused((await findView(tx, key, address))?.refusal ?? 'used-up');
-    const opening = await openingsByView(
-      tx,
-      condition`access_views.id = ${view.id}`,
-    ).executeTakeFirstOrThrow();
+    const ofView = condition`access_views.id = ${view.access_view_id}`;
+    const opening = await openingsByView(tx, ofView).executeTakeFirstOrThrow();
     const access = decideAccess(opening, clock.now());
     if (access !== 'allowed') throw new Refused(access);
     // A link must not get around what its client demands of the person.
@@ -88,14 +86,21 @@ export const createViewOpening = (unit: UnitOfWork) => {
     if (loginStep !== null) throw new Refused('needs-factor', loginStep);
     const app = appUrlOf(opening, appUrl);
     if (leadsToApi(app)) throw new Refused('no-address');
-    const browser = { address: origin.address ?? '', userAgent };
-    const useId = await insertUse(tx, view, key, clock.now(), { ...browser, proof });
+    const useId = await insertUse(tx, {
+      ...view,
+      used_at: clock.now(),
+      raw_key: key,
+      methods: proof && [...proof.methods],
+      auth_time: proof?.authTime,
+      ip_address: origin.address ?? '',
+      user_agent: userAgent.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_USER_AGENT_LENGTH),
+    });
     await recordUse(unit, tx, opening);
-    const target = { appId: view.app_id, stackSlug: view.stack_slug };
+    const subject = { kind: 'view', useId, appId: opening.app_id, stackSlug: opening.view_stack } as const;
     return {
-      location: await withLaunchCode(app, () => createLaunchCode(tx, { ...target, kind: 'view', useId })),
+      location: await withLaunchCode(app, () => createLaunchCode(tx, subject)),
       appSlug: opening.app_slug,
-      session: await createEmbedSession(tx, useId, view.is_one_time ? null : view.expires_at),
+      session: await createEmbedSession(tx, useId, opening.is_one_time ? null : opening.expires_at),
     };
   };
 
@@ -130,8 +135,10 @@ export const createViewOpening = (unit: UnitOfWork) => {
  * must not wait for what other clients do with them.
  */
 const lockSubject = async (tx: Em, userId: number, appId: string): Promise<boolean> => {
-  const subject = kysely(tx).selectFrom('users').select('id').where('id', '=', userId);
-  const locked = await subject
+  const locked = await kysely(tx)
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', userId)
     .where(
       condition`(${hasGlobalRole()} or exists (select from memberships m join apps a on a.client_id = m.client_id
         where m.user_id = users.id and a.id = ${appId}))`,
@@ -192,7 +199,7 @@ const findView = (em: Em, key: string, address: string | null) =>
     .executeTakeFirst();
 
 /**
- * Counts a use, and gives the view a new key if it rotates. Concurrent calls with one key wait for each other and then
+ * Counts a use, gives the view a new key if it rotates, and returns what applies to the use. Concurrent calls with one key wait for each other and then
  * check the conditions again, so that only as many get the row as uses are left.
  */
 const countUse = (tx: Em, key: string, address: string | null) =>
@@ -205,38 +212,19 @@ const countUse = (tx: Em, key: string, address: string | null) =>
     .where('key', '=', key)
     .where('is_active', '=', true)
     .where(condition`not ${isExpired} and not ${isUsedUp} and ${isInNetwork(address)}`)
-    .returningAll()
+    .returning(['id as access_view_id', 'user_id', 'data_permissions', 'selections', 'stack_slug'])
+    .returning(['autorotate', 'show_header', 'show_footer', 'language_code'])
     .executeTakeFirst();
-
-type CountedView = NonNullable<Awaited<ReturnType<typeof countUse>>>;
-
-type Browser = { address: string; userAgent: string; proof: SessionProof | null };
 
 /** `visitor`: who is logged in in the browser. */
 type Visit = { key: string; userAgent: string; visitor: Actor | null };
 
 const MAX_USER_AGENT_LENGTH = 255;
 
-/** Records a use, with what applies to it. Returns its id. */
-const insertUse = async (tx: Em, view: CountedView, rawKey: string, now: Date, by: Browser) => {
-  const { user_id, data_permissions, selections, stack_slug, autorotate } = view;
-  const { show_header, show_footer, language_code } = view;
-  const { id } = await kysely(tx)
-    .insertInto('access_view_uses')
-    .values({
-      access_view_id: view.id,
-      used_at: now,
-      raw_key: rawKey,
-      ...{ user_id, data_permissions, selections, stack_slug, autorotate },
-      ...{ show_header, show_footer, language_code },
-      methods: by.proof ? [...by.proof.methods] : null,
-      auth_time: by.proof?.authTime ?? null,
-      ip_address: by.address,
-      user_agent: by.userAgent.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, MAX_USER_AGENT_LENGTH),
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return id;
+/** Returns its id. */
+const insertUse = async (tx: Em, use: InsertObject<Database, 'access_view_uses'>): Promise<number> => {
+  const insertion = kysely(tx).insertInto('access_view_uses').values(use).returning('id');
+  return (await insertion.executeTakeFirstOrThrow()).id;
 };
 
 /** What the page of a refusal shows, in the branding of the app's client. */
