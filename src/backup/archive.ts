@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { extract, pack } from 'tar-stream';
@@ -30,13 +30,10 @@ export const writeArchive = async (
   failed.catch(() => {});
   const checksums: Checksums = {};
   try {
-    for await (const { path, content } of files) {
-      const added = Buffer.isBuffer(content)
-        ? addBuffer(archive, path, content)
-        : addStream(archive, path, content);
-      checksums[path] = await Promise.race([added, failed]);
-    }
-    await addBuffer(archive, MANIFEST, Buffer.from(JSON.stringify(describe(checksums), null, 2)));
+    for await (const file of files)
+      checksums[file.path] = await Promise.race([addFile(archive, file), failed]);
+    const manifest = Buffer.from(JSON.stringify(describe(checksums), null, 2));
+    await Promise.race([addFile(archive, { path: MANIFEST, content: manifest }), failed]);
     archive.finalize();
   } catch (error) {
     archive.destroy(error instanceof Error ? error : new Error(String(error)));
@@ -46,22 +43,14 @@ export const writeArchive = async (
   await written;
 };
 
-type Archive = ReturnType<typeof pack>;
-
-const addBuffer = async (archive: Archive, name: string, content: Buffer): Promise<string> => {
-  await new Promise<void>((resolve, reject) => {
-    const entry = archive.entry({ name }, content, (error) => (error ? reject(error) : resolve()));
-    // If the target fails, the callback is not called, or not with the error.
-    entry.on('error', reject);
-  });
-  return createHash('sha256').update(content).digest('hex');
-};
-
-const addStream = async (
-  archive: Archive,
-  name: string,
-  { body, sizeBytes }: { body: Readable; sizeBytes: number },
+/** @returns its SHA-256 */
+const addFile = async (
+  archive: ReturnType<typeof pack>,
+  { path: name, content }: ArchiveFile,
 ): Promise<string> => {
+  const { body, sizeBytes } = Buffer.isBuffer(content)
+    ? { body: Readable.from([content]), sizeBytes: content.length }
+    : content;
   const hash = createHash('sha256');
   body.on('data', (chunk: Buffer) => hash.update(chunk));
   await pipeline(body, archive.entry({ name, size: sizeBytes }));

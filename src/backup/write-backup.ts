@@ -43,42 +43,43 @@ export const newestBackup = (names: readonly string[], now: Date): string | null
   return backups.findLast((name) => name.slice(0, latest.length) <= latest) ?? backups.at(-1) ?? null;
 };
 
-type Content = {
+type Options = {
   packages: Pick<PackageStore, 'list' | 'open'>;
   /** Of Steward. */
   version: string;
   now: Date;
   /** Whether to include the list of backups: for the move of an installation, not for copies of it. */
   withHistory?: boolean;
+  /** Called before each table is read, with the number of tables. */
+  onTable?: (total: number) => void;
 };
 
-/** What a backup holds, for the operator. */
-type Totals = { tables: number; rows: number; packages: number };
-
-type Options = Content & {
+type Target = {
   connection: Connection;
   /** Null: the backup holds no key. */
   key: { secretKey: string; passphrase: string } | null;
-  onTable?: (total: number) => void;
   /** Ends the backup, which then fails. */
   signal?: AbortSignal;
 };
 
-/** Writes a backup to a store, complete or not at all. */
+/**
+ * Writes a backup to a store, complete or not at all.
+ * @returns what it holds, for the operator
+ */
 export const writeBackup = async (
-  target: BackupStore,
+  store: BackupStore,
   name: string,
-  { connection, key, onTable = () => {}, signal, ...content }: Options,
-): Promise<Totals & { sizeBytes: number }> => {
+  { connection, key, signal, ...options }: Options & Target,
+) => {
   const sealedKey = key && (await sealKey(key.secretKey, key.passphrase));
-  const client = await openUnlimitedSession(connection);
+  await using client = await openUnlimitedSession(connection);
   const abort = (): void => void client.end();
   signal?.addEventListener('abort', abort, { once: true });
   try {
     signal?.throwIfAborted();
-    let totals: Totals = { tables: 0, rows: 0, packages: 0 };
-    const sizeBytes = await target.write(name, async (stream) => {
-      totals = await createBackup(stream, { ...content, client, sealedKey, onTable });
+    let totals = { tables: 0, rows: 0, packages: 0 };
+    const sizeBytes = await store.write(name, async (stream) => {
+      totals = await createBackup(stream, { ...options, client, sealedKey });
     });
     return { ...totals, sizeBytes };
   } catch (error) {
@@ -86,7 +87,6 @@ export const writeBackup = async (
     throw error;
   } finally {
     signal?.removeEventListener('abort', abort);
-    await client.end();
   }
 };
 
@@ -100,13 +100,10 @@ const COMPRESSION = {
   params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
-type SnapshotOptions = Content & {
+type Snapshot = {
   /** A session without time limits. */
   client: pg.Client;
-  /** Null: the backup holds no key. */
   sealedKey: Buffer | null;
-  /** Called before each table is read, with the number of tables. */
-  onTable: (total: number) => void;
 };
 
 /**
@@ -114,61 +111,48 @@ type SnapshotOptions = Content & {
  * it may be in the middle of a COPY.
  * @throws Problem `invalid-input` if the database was never migrated, UnfinishedRestore
  */
-export const createBackup = async (
-  target: NodeJS.WritableStream,
-  options: SnapshotOptions,
-): Promise<Totals> => {
-  const { client } = options;
+export const createBackup = async (target: NodeJS.WritableStream, options: Options & Snapshot) => {
+  const { client, sealedKey, packages, onTable = () => {} } = options;
   await client.query('begin isolation level repeatable read read only');
   await client.query(TEXT_SETTINGS);
-  await requireData(client);
-  // A month that is dropped disappears from all snapshots.
-  await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
+  const header = await describeDatabase(options);
   const summaries: Record<string, TableSummary> = {};
-  const totals = { tables: 0, rows: 0, packages: 0 };
-  await writeArchive(target, filesOf(options, summaries, totals), (files) =>
-    newManifest({ files, tables: summaries }),
-  );
+  const totals = { tables: header.tables.length, rows: 0, packages: 0 };
+
+  const files = async function* (): AsyncGenerator<ArchiveFile> {
+    yield { path: HEADER_FILE, content: Buffer.from(JSON.stringify(header, null, 2)) };
+    if (sealedKey) yield { path: KEY_FILE, content: sealedKey };
+    for (const table of header.tables) {
+      onTable(totals.tables);
+      yield* rowsOf(client, table);
+      const summary = await summarizeTable(client, table);
+      summaries[table.name] = summary;
+      totals.rows += summary.rows;
+    }
+    for (const { slug, version } of await packages.list()) {
+      const found = await packages.open(slug, version);
+      // Removed since it was listed.
+      if (!found) continue;
+      totals.packages += 1;
+      yield { path: `${PACKAGES_FOLDER}${packageFileName(slug, version)}`, content: found };
+    }
+  };
+  await writeArchive(target, files(), (checksums) => newManifest({ files: checksums, tables: summaries }));
   await client.query('rollback');
   return totals;
 };
 
-const requireData = async (client: pg.Client): Promise<void> => {
+const describeDatabase = async ({
+  client,
+  version,
+  now,
+  withHistory = false,
+}: Options & Snapshot): Promise<BackupHeader> => {
   const { applied, isRestoring } = await readSchemaState(client);
   if (isRestoring) throw new UnfinishedRestore();
-  if (applied) return;
-  throw invalidInput('The database has no tables of Steward: there is nothing to back up.');
-};
-
-const filesOf = async function* (
-  { client, packages, version, now, sealedKey, withHistory = false, onTable }: SnapshotOptions,
-  summaries: Record<string, TableSummary>,
-  totals: Totals,
-): AsyncGenerator<ArchiveFile> {
-  const header = await describeDatabase(client, { version, now, withHistory });
-  yield { path: HEADER_FILE, content: Buffer.from(JSON.stringify(header, null, 2)) };
-  if (sealedKey) yield { path: KEY_FILE, content: sealedKey };
-  for (const table of header.tables) {
-    onTable(header.tables.length);
-    yield* rowsOf(client, table);
-    const summary = await summarizeTable(client, table);
-    summaries[table.name] = summary;
-    totals.tables += 1;
-    totals.rows += summary.rows;
-  }
-  for (const { slug, version: packageVersion } of await packages.list()) {
-    const found = await packages.open(slug, packageVersion);
-    // Removed since it was listed.
-    if (!found) continue;
-    totals.packages += 1;
-    yield { path: `${PACKAGES_FOLDER}${packageFileName(slug, packageVersion)}`, content: found };
-  }
-};
-
-const describeDatabase = async (
-  client: pg.Client,
-  { version, now, withHistory }: { version: string; now: Date; withHistory: boolean },
-): Promise<BackupHeader> => {
+  if (!applied) throw invalidInput('The database has no tables of Steward: there is nothing to back up.');
+  // A month that is dropped disappears from all snapshots.
+  await client.query(`select pg_advisory_xact_lock_shared(${RETENTION_LOCK_KEY})`);
   const { rows } = await client.query<{ serverVersion: string; months: string[] }>(
     `select current_setting('server_version') as "serverVersion",
       array(select distinct ${FIRST_DAY} from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -180,7 +164,7 @@ const describeDatabase = async (
     format: FORMAT,
     version,
     createdAt: now.toISOString(),
-    migrations: (await readSchemaState(client)).applied ?? [],
+    migrations: applied,
     tables: await readTables(client, withHistory),
     sequences: await readSequences(client),
     ...server,

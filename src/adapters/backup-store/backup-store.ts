@@ -62,7 +62,10 @@ export const createFolderBackupStore = (dir: string): BackupStore => {
         await syncDirectory(dir);
         return size;
       } catch (error) {
-        throw isOfDisk(error) ? new BackupStoreError(reasonOf(dir, error), { cause: error }) : error;
+        const reason = DISK_FAILURES[errorCodeOf(error) ?? ''];
+        if (reason === undefined) throw error;
+        const line = `The backup cannot be written to ${dir}: ${reason}. Nothing was left there.`;
+        throw new BackupStoreError(line, { cause: error });
       } finally {
         await rm(draft, { force: true });
       }
@@ -106,8 +109,3 @@ const DISK_FAILURES: Record<string, string> = {
   EACCES: 'permission denied',
   EROFS: 'it is read-only. With systemd, add ReadWritePaths= to the unit',
 };
-
-const isOfDisk = (error: unknown): boolean => (errorCodeOf(error) ?? '') in DISK_FAILURES;
-
-const reasonOf = (dir: string, error: unknown): string =>
-  `The backup cannot be written to ${dir}: ${DISK_FAILURES[errorCodeOf(error) ?? '']}. Nothing was left there.`;

@@ -34,16 +34,21 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
           done(null, chunk);
         },
       });
-      const produced = settle(produce(body)).then((error) => {
-        if (error) body.destroy(error);
-        return error;
-      });
-      const uploadFailure = await settle(bucket.upload(name, body));
-      // A failed upload no longer reads the body.
-      if (uploadFailure) body.destroy();
-      const ownFailure = await produced;
-      if (ownFailure && !(uploadFailure && isCutStream(ownFailure))) throw ownFailure;
-      if (uploadFailure) throw failure(name, 'written')(uploadFailure);
+      const [produced, uploaded] = await Promise.allSettled([
+        produce(body).catch((error: Error) => {
+          body.destroy(error);
+          throw error;
+        }),
+        // A failed upload no longer reads the body.
+        bucket.upload(name, body).finally(() => body.destroy()),
+      ]);
+      // A stream that ended because the other end did: that one has the reason.
+      const isCut =
+        uploaded.status === 'rejected' &&
+        produced.status === 'rejected' &&
+        CUT_STREAMS.has(errorCodeOf(produced.reason) ?? '');
+      if (produced.status === 'rejected' && !isCut) throw produced.reason;
+      if (uploaded.status === 'rejected') throw failure(name, 'written')(uploaded.reason);
       return sizeBytes;
     },
 
@@ -60,15 +65,5 @@ export const createS3BackupStore = (location: S3Location, limits = DEFAULT_LIMIT
     sweep: async () => ({ removed: [], kept: [] }),
   };
 };
-
-/** The error of some work, or null. */
-const settle = (work: Promise<unknown>): Promise<Error | null> =>
-  work.then(
-    () => null,
-    (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-  );
-
-/** A stream that ended because the other end did: that one has the reason. */
-const isCutStream = (error: Error): boolean => CUT_STREAMS.has(errorCodeOf(error) ?? '');
 
 const CUT_STREAMS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ABORT_ERR']);

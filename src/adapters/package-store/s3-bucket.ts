@@ -175,8 +175,12 @@ export const toSafeError = (error: unknown): Error => {
 const messageOf = (error: Error): string => {
   // A host with several addresses: one error per address.
   if (error instanceof AggregateError) return error.errors.map((one) => toSafeError(one).message).join('; ');
-  const response = responseOf(error);
-  if (response) return `${codeOf(error)} (status ${response.status}, request id ${response.requestId})`;
+  const { data } = WithMetadata.safeParse(error);
+  if (data || '$response' in error || error instanceof S3ServiceException) {
+    const code = CODE.test(error.name) && error.name !== 'Error' ? error.name : 'Unreadable response';
+    const { httpStatusCode = 'none', requestId = 'none' } = data?.$metadata ?? {};
+    return `${code} (status ${httpStatusCode}, request id ${requestId})`;
+  }
   // Its message includes the endpoint, which may contain a password.
   if (error.name === 'EndpointError') return 'The endpoint of the bucket is not valid.';
   return error.name === 'Error' ? error.message : `${error.name}: ${error.message}`;
@@ -189,18 +193,6 @@ const WithMetadata = z.object({
     requestId: z.string().regex(REQUEST_ID).catch('none'),
   }),
 });
-
-/** Null for an error that was not caused by a response. */
-const responseOf = (error: Error): { status: number | string; requestId: string } | null => {
-  const { data } = WithMetadata.safeParse(error);
-  if (data) return { status: data.$metadata.httpStatusCode, requestId: data.$metadata.requestId };
-  return '$response' in error || error instanceof S3ServiceException
-    ? { status: 'none', requestId: 'none' }
-    : null;
-};
-
-const codeOf = ({ name }: Error): string =>
-  CODE.test(name) && name !== 'Error' ? name : 'Unreadable response';
 
 /**
  * Sends the current trace with every request, and records a span for each attempt. Runs after the request is signed: a proxy
