@@ -90,8 +90,8 @@ export const strangerRefusal = (actor: Actor, user: TargetRoles): Problem | null
 export const userAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   strangerRefusal(actor, user) ?? (isSharedUser(actor, user) ? new Problem('shared-user') : null);
 
-/** Why the actor may not change the profile of this user; null if they may. */
-export const profileUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
+/** Why the actor may not change the account of this user, with its address; null if they may. */
+export const accountUpdateRefusal = (actor: Actor, user: TargetRoles): Problem | null =>
   userAdminRefusal(actor, user) ?? clientAdminRefusal(actor, user);
 
 /** Why the actor may not grant and revoke apps of their own clients; null if they may. */

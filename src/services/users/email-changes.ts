@@ -6,7 +6,7 @@ import { clientIdsOf, condition, type Em, kysely } from '../../db/kysely.ts';
 import { invalid, Problem, USER_EXISTS } from '../../lib/problems.ts';
 import {
   type Actor,
-  profileUpdateRefusal,
+  accountUpdateRefusal,
   requireConfirmedSession,
   requirementOf,
   type TargetRoles,
@@ -182,7 +182,7 @@ export const isStillAllowed = async (db: Em, { userId, to, isOwn, requestedBy }:
 /** Why the actor may not change the address of this user; null if they may. */
 const emailAdminRefusal = (actor: Actor, user: TargetRoles): Problem | null => {
   if (user.id === actor.id) return new Problem('self-modification', OWN_ADDRESS);
-  return can(actor, 'administer') ? userAdminRefusal(actor, user) : profileUpdateRefusal(actor, user);
+  return can(actor, 'administer') ? userAdminRefusal(actor, user) : accountUpdateRefusal(actor, user);
 };
 
 /** @throws Problem `self-modification`, `forbidden`, `shared-user`, `client-admin-locked` */

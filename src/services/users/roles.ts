@@ -2,7 +2,7 @@ import { Membership } from '../../../entities/client.ts';
 import { Problem } from '../../lib/problems.ts';
 import {
   type Actor,
-  profileUpdateRefusal,
+  accountUpdateRefusal,
   requireConfirmedSession,
   strangerRefusal,
   userAdminRefusal,
@@ -101,7 +101,7 @@ export const createRoles = ({ em, clock, audit, staffSecondFactor }: UnitOfWork)
     const user = await readTarget(em, actor, email);
     const refusal = userAdminRefusal(actor, user);
     return {
-      can_update: profileUpdateRefusal(actor, user) === null,
+      can_update: accountUpdateRefusal(actor, user) === null,
       can_update_apps: userUpdateRefusal(actor, user) === null,
       can_revoke: refusal === null,
       can_deactivate: user.id !== actor.id && strangerRefusal(actor, user) === null,
