@@ -1,4 +1,4 @@
-import { type Html, html } from '../../lib/html.ts';
+import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import { logoutForm } from './login.ts';
 import { attempt, formField, type PageContext, type Pages, queryParameter } from './page-context.ts';
@@ -8,28 +8,23 @@ type Kind = 'confirm' | 'undo';
 
 /** Links about a change of an email address. Opening one changes nothing, because mail scanners open every link. */
 export const emailPages: Pages = {
-  'GET /email/confirm/': async (context) => sendForm(context, 'confirm', tokenInUrl(context)),
-
-  'POST /email/confirm/': async (context) => {
-    const token = formField(context, 'token');
-    const { problem } = await context.submit((caller) => caller.profile.confirmEmail({ token }));
-    return problem ? sendForm(context, 'confirm', token, problem) : sendConfirmed(context);
-  },
-
-  'GET /email/undo/': async (context) => sendForm(context, 'undo', tokenInUrl(context)),
-
-  'POST /email/undo/': async (context) => {
-    const token = formField(context, 'token');
-    const { problem } = await context.submit((caller) => caller.profile.undoEmail({ token }));
-    return problem ? sendForm(context, 'undo', token, problem) : sendUndone(context);
-  },
+  'GET /email/confirm/': (context) => sendForm(context, 'confirm', queryParameter(context, 'token') ?? ''),
+  'POST /email/confirm/': (context) => submit(context, 'confirm'),
+  'GET /email/undo/': (context) => sendForm(context, 'undo', queryParameter(context, 'token') ?? ''),
+  'POST /email/undo/': (context) => submit(context, 'undo'),
 };
 
-const tokenInUrl = (context: PageContext): string => queryParameter(context, 'token') ?? '';
+const submit = async (context: PageContext, kind: Kind) => {
+  const token = formField(context, 'token');
+  const { problem } = await context.submit(({ profile }) =>
+    kind === 'confirm' ? profile.confirmEmail({ token }) : profile.undoEmail({ token }),
+  );
+  return problem ? sendForm(context, kind, token, problem) : context.sendCard(DONE[kind]);
+};
 
 const sendForm = async (context: PageContext, kind: Kind, token: string, problem: Problem | null = null) => {
   const link = await attempt(() => context.reader.profile.verifyEmail({ kind, token }));
-  if (link.problem) return sendInvalidLink(context, link.problem);
+  if (link.problem) return context.sendCard({ ...INVALID_LINK, problem: link.problem });
   const { title, explain, button } = FORMS[kind];
   const { email, new_email, needs_login } = link.value;
   if (needs_login)
@@ -44,23 +39,34 @@ const sendForm = async (context: PageContext, kind: Kind, token: string, problem
   });
 };
 
-type Form = { title: string; explain: (from: string, to: string) => Html; button: string };
-
-const FORMS: Record<Kind, Form> = {
+const FORMS = {
   confirm: {
     title: 'Confirm your new email address',
-    explain: (
-      from,
-      to,
-    ) => html`<p>The account <strong>${from}</strong> will use <strong>${to}</strong>. From then on, log in with the
+    explain: (from: string, to: string) =>
+      html`<p>The account <strong>${from}</strong> will use <strong>${to}</strong>. From then on, log in with the
 new address.</p>`,
     button: 'Confirm the address',
   },
   undo: {
     title: 'Undo the change of your email address',
-    explain: (_, to) =>
+    explain: (_: string, to: string) =>
       html`<p>Your account will use <strong>${to}</strong> again, and will be logged out everywhere.</p>`,
     button: 'Undo the change',
+  },
+};
+
+const DONE = {
+  confirm: {
+    title: 'Email address changed',
+    body: html`<p>Log in with the new address from now on. The old address has been informed. If an administrator requested the change, you
+get an email to set a new password.</p>
+<p><a class="button" href="/">Go to your account</a></p>`,
+  },
+  undo: {
+    title: 'Change undone',
+    body: html`<p>The account uses its old address again, and has been logged out everywhere. Set a new password now, in case someone else
+knows the old one.</p>
+<p><a class="button" href="/password/reset/">Set a new password</a></p>`,
   },
 };
 
@@ -82,26 +88,8 @@ confirm it. If it is not your account, ignore the email.</p>${logoutForm(context
   });
 };
 
-const sendInvalidLink = (context: PageContext, problem: Problem) =>
-  context.sendCard({
-    title: 'This link is no longer valid',
-    problem,
-    body: html`<p>It may have expired, or it was already used.</p>
+const INVALID_LINK = {
+  title: 'This link is no longer valid',
+  body: html`<p>It may have expired, or it was already used.</p>
 <p><a class="button" href="/">Go to your account</a></p>`,
-  });
-
-const sendConfirmed = (context: PageContext) =>
-  context.sendCard({
-    title: 'Email address changed',
-    body: html`<p>Log in with the new address from now on. The old address has been informed. If an administrator requested the change, you
-get an email to set a new password.</p>
-<p><a class="button" href="/">Go to your account</a></p>`,
-  });
-
-const sendUndone = (context: PageContext) =>
-  context.sendCard({
-    title: 'Change undone',
-    body: html`<p>The account uses its old address again, and has been logged out everywhere. Set a new password now, in case someone else
-knows the old one.</p>
-<p><a class="button" href="/password/reset/">Set a new password</a></p>`,
-  });
+};

@@ -80,23 +80,19 @@ ${await acceptForm(context, invitation, problem)}
 const acceptForm = async (context: PageContext, invitation: Invitation, problem: Problem | null) => {
   const { email, needs } = invitation;
   const { url } = context.request;
-  if (needs === 'activation') {
+  if (needs === 'activation')
     return html`<p>The account <strong>${email}</strong> has been deactivated. Ask the person who invited you to
 reactivate it, then reload this page.</p>`;
-  }
   const user = await context.currentUser();
-  if (needs === 'nothing') {
+  if (needs === 'nothing')
     return html`<p>You are logged in as <strong>${email}</strong>.</p>
 <form method="post" action="${url}">${context.csrfField()}<button>Accept</button></form>`;
-  }
-  if (user) {
+  if (user)
     return html`<p>You are logged in as <strong>${user.email}</strong>, but this invitation is for
 <strong>${email}</strong>. Log out to accept it.</p>${logoutForm(context, { next: url })}`;
-  }
-  if (needs === 'login') {
+  if (needs === 'login')
     return html`<p>You already have an account.</p>
 <p><a class="button" href="${loginPath(url)}">Log in to accept</a></p>`;
-  }
   return newUserForm(context, invitation, problem);
 };
 
@@ -154,23 +150,21 @@ ${
   return context.sendCard({ brand, title, body, status: problem?.status ?? 410 });
 };
 
-const describeClosed = ({ status, client_name: client, inviter_name: inviter, ...dates }: Invitation) => {
-  if (status === 'accepted') {
-    const date = dates.closed_at ? ` on ${formatDate(dates.closed_at)}` : '';
+const describeClosed = ({ status, client_name: client, inviter_name, closed_at, expires_at }: Invitation) => {
+  const inviter = inviter_name || client;
+  if (status === 'accepted')
     return {
       title: 'Invitation already accepted',
-      text: `This invitation to ${client} was accepted${date}. There is nothing else to do.`,
+      text: `This invitation to ${client} was accepted${closed_at ? ` on ${formatDate(closed_at)}` : ''}. There is nothing else to do.`,
     };
-  }
-  if (status === 'expired') {
+  if (status === 'expired')
     return {
       title: 'This invitation has expired',
-      text: `It was valid until ${formatDate(dates.expires_at)}. ${inviter || client} can send you a new one.`,
+      text: `It was valid until ${formatDate(expires_at)}. ${inviter} can send you a new one.`,
     };
-  }
   return {
     title: 'This invitation was revoked',
-    text: `${inviter || client} or another administrator revoked it. If you think this is a mistake, contact them.`,
+    text: `${inviter} or another administrator revoked it. If you think this is a mistake, contact them.`,
   };
 };
 

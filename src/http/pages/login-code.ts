@@ -1,12 +1,10 @@
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { loginTarget } from './login.ts';
+import { type LoginTarget, loginTarget } from './login.ts';
 import { formField, isFormRejected, type PageContext, type Pages, queryParameter } from './page-context.ts';
 import { codePath, enrolPath, formActionSources, loginPath, redirectTo } from './page-layout.ts';
 import { inputField } from './parts.ts';
 import { passkeyArea, passkeysElsewhere } from './passkeys.ts';
-
-type Target = Awaited<ReturnType<typeof loginTarget>>;
 
 /** `/login/code/` asks for the second factor: after `/login/` has asked for the password, and later if an app needs it. */
 export const loginCodePages: Pages = {
@@ -63,116 +61,17 @@ type Kinds = NonNullable<Awaited<ReturnType<PageContext['challengeKinds']>>>;
 type State = { kinds: Kinds; isRecovery: boolean; isStepUp: boolean; problem?: Problem | null };
 
 /** Asks for a code of an app, beside which a passkey can be used; without an app for the passkey; or for a recovery code. */
-const sendForm = (context: PageContext, target: Target, state: State) => {
-  if (state.isRecovery) return sendRecovery(context, target, state);
-  const needsPasskey = state.isStepUp && queryParameter(context, 'passkey') !== undefined;
-  if (needsPasskey && !state.kinds.includes('passkey')) return sendNoPasskey(context, target);
-  return state.kinds.includes('totp') && !needsPasskey
-    ? sendCode(context, target, state)
-    : sendPasskey(context, target, state);
-};
-
-const sendCode = (context: PageContext, target: Target, { kinds, isStepUp, problem = null }: State) => {
-  const offersPasskey = kinds.includes('passkey') && context.passkeysWork();
-  const otherWay =
-    offersPasskey &&
-    passkeyArea({
-      purpose: purposeOf(isStepUp),
-      label: 'Use a passkey',
-      ...target,
-      otherwise: 'Enter a code instead.',
-    });
-  return sendCard(context, target, {
-    title: 'Enter your code',
-    lead: `Open your authenticator app and enter its code for ${target.branding.client_name}.`,
-    problem,
-    isStepUp,
-    hasScript: offersPasskey,
-    body: html`
-${codeField(problem, { label: 'Code', autocomplete: 'one-time-code', inputMode: 'numeric' })}
-<button>${isStepUp ? 'Continue' : 'Log in'}</button>
-${otherWay}
-<p class="aside"><a href="${codePath(target.next, 'recovery')}">Use a recovery code</a></p>`,
-  });
-};
-
-const sendPasskey = (context: PageContext, target: Target, { isStepUp }: State) => {
-  const isHere = context.passkeysWork();
-  return sendCard(context, target, {
-    title: 'Use your passkey',
-    lead: `Confirm your login to ${target.branding.client_name} with your passkey.`,
-    problem: null,
-    isStepUp,
-    hasScript: isHere,
-    body: html`
-${
-  isHere
-    ? passkeyArea({
-        purpose: purposeOf(isStepUp),
-        label: 'Use your passkey',
-        ...target,
-        otherwise: 'Without it, use a recovery code.',
-        isMain: true,
-      })
-    : passkeysElsewhere(context)
-}
-<p class="aside"><a href="${codePath(target.next, 'recovery')}">Use a recovery code</a></p>`,
-  });
-};
-
-/** For a user who opens what needs a passkey, and has none. */
-const sendNoPasskey = (context: PageContext, { branding, next }: Target) =>
-  context.sendCard({
-    title: 'You need a passkey',
-    body: html`<p>${branding.client_name} requires a passkey here, and your account has none yet. Add one in your account: your device, your
-phone, a security key or your password manager keeps it. Then come back to this page.</p>
-<p><a class="button" href="/console/account">Add a passkey</a></p>
-<p class="aside"><a href="${next ?? '/'}">I have added one: continue</a></p>
-<p class="aside">If none of your devices can keep one, ask your administrator.</p>`,
-  });
-
-const sendRecovery = (context: PageContext, target: Target, { kinds, isStepUp, problem = null }: State) => {
-  const usual = kinds.includes('totp') ? 'authenticator app' : 'passkey';
-  return sendCard(context, target, {
-    title: 'Enter a recovery code',
-    lead: 'Each recovery code logs you in once.',
-    problem,
-    isStepUp,
-    hidden: { recovery: '1' },
-    body: html`
-${codeField(problem, { label: 'Recovery code', autocomplete: 'off' })}
-<button>${isStepUp ? 'Continue' : 'Log in'}</button>
-<p class="aside"><a href="${codePath(target.next)}">Use your ${usual}</a></p>`,
-    help: `Without the ${usual} and the codes, ask your administrator to reset your second factor.`,
-  });
-};
-
-/** A user who is logged in replaces their session by one of the passkey. */
-const purposeOf = (isStepUp: boolean) => (isStepUp ? 'login' : 'challenge');
-
-/** Password managers fill in the codes that they keep. */
-const codeField = (
-  problem: Problem | null,
-  field: Pick<Parameters<typeof inputField>[0], 'label' | 'autocomplete' | 'inputMode'>,
-): Html => inputField({ ...field, name: 'code', value: '', errors: problem?.fields?.code, isFocused: true });
-
-type Card = {
-  title: string;
-  lead: string;
-  problem: Problem | null;
-  hidden?: Record<string, string>;
-  body: Html;
-  isStepUp: boolean;
-  help?: string;
-  hasScript?: boolean;
-};
-
-const sendCard = (context: PageContext, { next, destination }: Target, card: Card) => {
-  const { isStepUp, hidden, body, ...page } = card;
+const sendForm = (context: PageContext, target: LoginTarget, state: State) => {
+  const { kinds, isStepUp } = state;
+  const needsPasskey = isStepUp && queryParameter(context, 'passkey') !== undefined;
+  if (needsPasskey && !state.isRecovery && !kinds.includes('passkey')) return sendNoPasskey(context, target);
+  const { next, destination } = target;
+  const { body, ...parts } = partsOf(context, target, state, needsPasskey);
   return context.sendForm({
-    ...page,
+    problem: state.problem ?? null,
+    ...parts,
     action: '/login/code/',
-    hidden: { next, ...hidden },
+    hidden: { next, recovery: state.isRecovery ? '1' : null },
     body: html`${body}
 <p class="aside">${
       isStepUp
@@ -182,3 +81,75 @@ const sendCard = (context: PageContext, { next, destination }: Target, card: Car
     formAction: formActionSources(destination),
   });
 };
+
+type Parts = { title: string; lead: string; problem?: null; body: Html; help?: string; hasScript?: boolean };
+
+const partsOf = (
+  context: PageContext,
+  target: LoginTarget,
+  { kinds, isRecovery, isStepUp, problem = null }: State,
+  needsPasskey: boolean,
+): Parts => {
+  const client = target.branding.client_name;
+  const worksHere = context.passkeysWork();
+  // A user who is logged in replaces their session by one of the passkey.
+  const area = { purpose: isStepUp ? 'login' : 'challenge', ...target } as const;
+  const button = html`<button>${isStepUp ? 'Continue' : 'Log in'}</button>`;
+  const recovery = html`<p class="aside"><a href="${codePath(target.next, 'recovery')}">Use a recovery code</a></p>`;
+  if (isRecovery) {
+    const usual = kinds.includes('totp') ? 'authenticator app' : 'passkey';
+    return {
+      title: 'Enter a recovery code',
+      lead: 'Each recovery code logs you in once.',
+      body: html`
+${codeField(problem, { label: 'Recovery code', autocomplete: 'off' })}
+${button}
+<p class="aside"><a href="${codePath(target.next)}">Use your ${usual}</a></p>`,
+      help: `Without the ${usual} and the codes, ask your administrator to reset your second factor.`,
+    };
+  }
+  if (kinds.includes('totp') && !needsPasskey) {
+    const offersPasskey = worksHere && kinds.includes('passkey');
+    return {
+      title: 'Enter your code',
+      lead: `Open your authenticator app and enter its code for ${client}.`,
+      hasScript: offersPasskey,
+      body: html`
+${codeField(problem, { label: 'Code', autocomplete: 'one-time-code', inputMode: 'numeric' })}
+${button}
+${offersPasskey && passkeyArea({ ...area, label: 'Use a passkey', otherwise: 'Enter a code instead.' })}
+${recovery}`,
+    };
+  }
+  const otherwise = 'Without it, use a recovery code.';
+  return {
+    title: 'Use your passkey',
+    lead: `Confirm your login to ${client} with your passkey.`,
+    problem: null,
+    hasScript: worksHere,
+    body: html`
+${
+  worksHere
+    ? passkeyArea({ ...area, label: 'Use your passkey', otherwise, isMain: true })
+    : passkeysElsewhere(context)
+}
+${recovery}`,
+  };
+};
+
+/** For a user who opens what needs a passkey, and has none. */
+const sendNoPasskey = (context: PageContext, { branding, next }: LoginTarget) =>
+  context.sendCard({
+    title: 'You need a passkey',
+    body: html`<p>${branding.client_name} requires a passkey here, and your account has none yet. Add one in your account: your device, your
+phone, a security key or your password manager keeps it. Then come back to this page.</p>
+<p><a class="button" href="/console/account">Add a passkey</a></p>
+<p class="aside"><a href="${next ?? '/'}">I have added one: continue</a></p>
+<p class="aside">If none of your devices can keep one, ask your administrator.</p>`,
+  });
+
+/** Password managers fill in the codes that they keep. */
+const codeField = (
+  problem: Problem | null,
+  field: Pick<Parameters<typeof inputField>[0], 'label' | 'autocomplete' | 'inputMode'>,
+): Html => inputField({ ...field, name: 'code', value: '', errors: problem?.fields?.code, isFocused: true });

@@ -1,7 +1,7 @@
 import { NewCredential } from '../../../routers/schemas/passkeys.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { loginTarget } from './login.ts';
+import { type LoginTarget, loginTarget } from './login.ts';
 import {
   attempt,
   type Caller,
@@ -15,13 +15,10 @@ import { formActionSources, loginPath, redirectTo } from './page-layout.ts';
 import { inputField } from './parts.ts';
 import { passkeyCreation, passkeysElsewhere } from './passkeys.ts';
 
-type Target = Awaited<ReturnType<typeof loginTarget>>;
-
 /** `/login/enrol/` sets up an authenticator app or a passkey, after `/login/` has asked for the password, if a policy demands it. */
 export const loginEnrolPages: Pages = {
   'GET /login/enrol/': async (context) => {
-    const target = await loginTarget(context, queryParameter(context, 'next'));
-    return sendEnrolment(context, target);
+    return sendEnrolment(context, await loginTarget(context, queryParameter(context, 'next')));
   },
 
   'POST /login/enrol/': async (context) => {
@@ -39,13 +36,24 @@ export const loginEnrolPages: Pages = {
   },
 };
 
-const sendEnrolment = async (context: PageContext, target: Target, problem: Problem | null = null) => {
+const sendEnrolment = async (context: PageContext, target: LoginTarget, problem: Problem | null = null) => {
+  const { next, destination } = target;
   const { value: enrolment, problem: refusal } = await attempt(() => context.reader.sessions.enrolment({}));
-  if (enrolment)
-    return sendForm(context, target, problem, await partsOf(context, target, enrolment, problem));
+  if (enrolment) {
+    const { body, ...parts } = await partsOf(context, target, enrolment, problem);
+    return context.sendForm({
+      ...parts,
+      action: '/login/enrol/',
+      problem,
+      hidden: { next },
+      body: html`${body}
+<p class="aside"><a href="${loginPath(next ?? '/')}">Back to login</a></p>`,
+      formAction: formActionSources(destination),
+    });
+  }
   if (refusal.code === 'passkeys-unavailable') throw refusal;
-  if (await context.currentUser()) return redirectTo(context.reply, target.destination);
-  return redirectTo(context.reply, loginPath(target.next ?? '/', problem ? 'late' : undefined));
+  if (await context.currentUser()) return redirectTo(context.reply, destination);
+  return redirectTo(context.reply, loginPath(next ?? '/', problem ? 'late' : undefined));
 };
 
 type Enrolment = Awaited<ReturnType<Caller['sessions']['enrolment']>>;
@@ -53,64 +61,37 @@ type Parts = { title: string; lead: string; body: Html; hasScript?: boolean };
 
 const partsOf = async (
   context: PageContext,
-  target: Target,
+  { branding, next }: LoginTarget,
   { secret, otpauth_url, passkey }: Enrolment,
   problem: Problem | null,
-): Promise<Parts> =>
-  secret === null || otpauth_url === null
-    ? passkeyParts(context, target, passkey)
-    : appParts(target, { secret, otpauth_url }, problem);
-
-const appParts = async (
-  { branding }: Target,
-  { secret, otpauth_url }: { secret: string; otpauth_url: string },
-  problem: Problem | null,
-): Promise<Parts> => ({
-  title: 'Set up a second factor',
-  lead: `To log in to ${branding.client_name}, you need an authenticator app beside your password, such as the one of your password manager or phone.`,
-  body: html`<ol class="steps">
+): Promise<Parts> => {
+  if (secret === null || otpauth_url === null)
+    return {
+      title: 'Add a passkey',
+      lead: `To log in to ${branding.client_name}, you need a passkey. Your device, your phone, a security key or your password manager keeps it, and asks for your finger, your face or a PIN.`,
+      hasScript: context.passkeysWork(),
+      body: context.passkeysWork() ? passkeyCreation(passkey) : passkeysElsewhere(context, next),
+    };
+  return {
+    title: 'Set up a second factor',
+    lead: `To log in to ${branding.client_name}, you need an authenticator app beside your password, such as the one of your password manager or phone.`,
+    body: html`<ol class="steps">
 <li><p>Scan this with the app, or <a href="${otpauth_url}">open it in the app</a> on this device.</p>
 ${await qrCode(otpauth_url)}
 <p class="aside">If you cannot scan it, type this secret: <strong class="secret">${inGroups(secret)}</strong></p></li>
 <li>${inputField({
-    name: 'code',
-    label: 'Enter the code that the app shows',
-    autocomplete: 'one-time-code',
-    inputMode: 'numeric',
-    value: '',
-    errors: problem?.fields?.code,
-    isFocused: problem !== null,
-  })}</li>
+      name: 'code',
+      label: 'Enter the code that the app shows',
+      autocomplete: 'one-time-code',
+      inputMode: 'numeric',
+      value: '',
+      errors: problem?.fields?.code,
+      isFocused: problem !== null,
+    })}</li>
 </ol>
 <button>Set up and log in</button>`,
-});
-
-const passkeyParts = (
-  context: PageContext,
-  { branding, next }: Target,
-  options: Enrolment['passkey'],
-): Parts => ({
-  title: 'Add a passkey',
-  lead: `To log in to ${branding.client_name}, you need a passkey. Your device, your phone, a security key or your password manager keeps it, and asks for your finger, your face or a PIN.`,
-  hasScript: context.passkeysWork(),
-  body: context.passkeysWork() ? passkeyCreation(options) : passkeysElsewhere(context, next),
-});
-
-const sendForm = (
-  context: PageContext,
-  { next, destination }: Target,
-  problem: Problem | null,
-  { body, ...parts }: Parts,
-) =>
-  context.sendForm({
-    ...parts,
-    action: '/login/enrol/',
-    problem,
-    hidden: { next },
-    body: html`${body}
-<p class="aside"><a href="${loginPath(next ?? '/')}">Back to login</a></p>`,
-    formAction: formActionSources(destination),
-  });
+  };
+};
 
 /** What the script of the page has written into the form; undefined if that is no new passkey. */
 const readCredential = (text: string) => {
@@ -125,7 +106,7 @@ const readCredential = (text: string) => {
 
 const sendRecoveryCodes = (
   context: PageContext,
-  { destination }: Target,
+  { destination }: LoginTarget,
   codes: readonly string[],
   factor: 'app' | 'passkey',
 ) =>

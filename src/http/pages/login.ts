@@ -1,8 +1,8 @@
 import { type Html, html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
 import {
-  type Caller,
   formField,
+  formFields,
   isFormRejected,
   type PageContext,
   type Pages,
@@ -28,10 +28,10 @@ export const loginPages: Pages = {
     const user = await context.currentUser();
     const isEnrolling = queryParameter(context, 'enrol') !== undefined;
     if (user && !isEnrolling) return redirectTo(context.reply, target.destination);
-    const state = { notice: noticeOf(context), username: user?.email, isEnrolling };
     const asksForPassword = queryParameter(context, 'method') === 'password';
     const isAddressFirst = !asksForPassword && (await context.openServices().domains.leadAnywhere());
-    return isAddressFirst ? sendAddress(context, target, state) : sendLogin(context, target, state);
+    const state = { notice: noticeOf(context), username: user?.email, isEnrolling, isAddressFirst };
+    return sendLogin(context, target, state);
   },
 
   'POST /login/': async (context) => {
@@ -49,9 +49,12 @@ export const loginPages: Pages = {
   // POST only, so that links and images cannot log a user out.
   'POST /logout/': async (context) => {
     const next = localPath(formField(context, 'next'));
-    const connection = await findOwnConnection(context);
+    const actor = await context.currentActor();
+    // The login page then offers the logout at the provider of the session that has ended.
+    const connection = actor && (await context.openServices().ssoLogins.findOwn(actor));
+    const loggedOut = connection ? `/login/?logged_out=${connection.id}` : '/login/';
     const { problem } = await context.submit((caller) => caller.sessions.end({}));
-    if (!problem) return redirectTo(context.reply, next ?? loggedOutPath(connection));
+    if (!problem) return redirectTo(context.reply, next ?? loggedOut);
     if (!(await context.currentUser())) return redirectTo(context.reply, next ?? '/login/');
     const content = html`
 <h1>Log out?</h1>
@@ -59,17 +62,6 @@ export const loginPages: Pages = {
     return context.sendPage({ title: 'Log out', content, problem });
   },
 };
-
-/** The id of the connection with which the session began; null without one. */
-const findOwnConnection = async (context: PageContext): Promise<number | null> => {
-  const actor = await context.currentActor();
-  const own = actor && (await context.openServices().ssoLogins.findOwn(actor));
-  return own?.id ?? null;
-};
-
-/** The login page, which offers the logout at the provider of the session that has ended. */
-const loggedOutPath = (connection: number | null): string =>
-  connection === null ? '/login/' : `/login/?logged_out=${connection}`;
 
 type LogoutOptions = { next?: string | null; isQuiet?: boolean };
 
@@ -83,48 +75,14 @@ ${next !== null && hiddenField('next', next)}
 <button${isQuiet && html` class="quiet"`}>Log out</button>
 </form>`;
 
-type LoginTarget = {
-  branding: Awaited<ReturnType<Caller['branding']['get']>>;
-  /** The page that required the login, or null. */
-  next: string | null;
-  /** Where the browser goes after the login. */
-  destination: string;
-};
+/** `next`: the page that required the login, or null; `destination`: where the browser goes after it. */
+export type LoginTarget = Awaited<ReturnType<typeof loginTarget>>;
 
 export const loginTarget = async ({ getBranding }: PageContext, requested: string | undefined) => {
   const branding = await getBranding();
   const next = localPath(requested);
   return { branding, next, destination: next ?? homeUrl(branding.home_location) };
 };
-
-/** Asks for the address first, where some addresses lead to an identity provider. */
-const sendAddress = async (context: PageContext, target: LoginTarget, state: LoginState) => {
-  const { username = '', notice, isEnrolling } = state;
-  const hasPasskeys = await offersPasskeys(context);
-  return sendLoginForm(context, target, {
-    ...welcome(target),
-    notice,
-    isEnrolling,
-    fields: [
-      hiddenField('step', 'address'),
-      emailField({ name: 'username', value: username, isFocused: true, hasPasskeys }),
-    ],
-    button: 'Continue',
-    otherWay: hasPasskeys && passkeyButton(target),
-    problem: null,
-    aside: html`<a href="${passwordPath(target)}">Log in with a password</a>`,
-    // Chromium checks the redirect to the provider, too. In private networks, providers may have `http://`.
-    formAction: "'self' http: https:",
-  });
-};
-
-const passkeyButton = (target: LoginTarget): Html =>
-  passkeyArea({
-    purpose: 'login',
-    label: 'Log in with a passkey',
-    ...target,
-    otherwise: 'Without it, log in with your password.',
-  });
 
 /** By the domain alone, so that the page tells nobody which accounts exist. */
 const chooseMethod = async (context: PageContext, target: LoginTarget) => {
@@ -136,12 +94,8 @@ const chooseMethod = async (context: PageContext, target: LoginTarget) => {
   return startLogin(context, { ...start, email: username });
 };
 
-const passwordPath = ({ next }: LoginTarget): string =>
-  `/login/?${new URLSearchParams({ method: 'password', ...(next !== null && { next }) })}`;
-
 const logIn = async (context: PageContext, target: LoginTarget) => {
-  const username = formField(context, 'username');
-  const password = formField(context, 'password');
+  const [username, password] = formFields(context, 'username', 'password');
   const isEnrolling = formField(context, 'enrol') !== '';
   const { problem } = await context.submit((caller) =>
     caller.sessions.create({ username, password, enrol: isEnrolling }),
@@ -163,30 +117,26 @@ const nextLoginPage = ({ code }: Problem, { next }: LoginTarget): string | null 
 };
 
 const changeExpiredPassword = async (context: PageContext, target: LoginTarget) => {
-  const username = formField(context, 'username');
-  const password = formField(context, 'password');
-  const new_password = formField(context, 'new_password');
+  const [username, password, new_password] = formFields(context, 'username', 'password', 'new_password');
   const change = await context.submit((caller) =>
     caller.passwords.renew({ username, password, new_password }),
   );
   if (change.problem) return sendExpired(context, target, { username, problem: change.problem });
   const login = { username, password: new_password };
   const { problem } = await context.submit((caller) => caller.sessions.create(login));
-  const nextPage = problem && nextLoginPage(problem, target);
-  if (nextPage) return redirectTo(context.reply, nextPage);
-  return problem
-    ? sendLogin(context, target, { username, problem })
-    : redirectTo(context.reply, target.destination);
+  const nextPage = problem ? nextLoginPage(problem, target) : target.destination;
+  if (nextPage !== null) return redirectTo(context.reply, nextPage);
+  return sendLogin(context, target, { username, problem });
 };
 
 /** Why the login page is shown, by parameters of its address. */
 const NOTICES = {
   /** The console was in use until its session ended. */
   ended: 'Your session has ended. Log in again to continue where you were.',
+  enrol: 'This needs a second factor, and you have none yet. Log in again to set one up.',
   /** The logout at the provider was not possible. */
   kept: 'You may still be logged in at your identity provider. Log out there, too.',
   late: 'The time for the code is over, or too many codes were wrong. Log in again.',
-  enrol: 'This needs a second factor, and you have none yet. Log in again to set one up.',
 };
 
 const noticeOf = (context: PageContext): string | Html | undefined => {
@@ -195,61 +145,66 @@ const noticeOf = (context: PageContext): string | Html | undefined => {
   if (/^\d{1,9}$/.test(connection))
     return html`You are logged out here. On a shared computer, log out at your identity provider, too: otherwise the next person can log in as you.
 <a href="/sso/${connection}/logout/">Log out at your provider, too</a>`;
-  if (queryParameter(context, 'ended') !== undefined) return NOTICES.ended;
-  if (queryParameter(context, 'enrol') !== undefined) return NOTICES.enrol;
-  if (queryParameter(context, 'kept') !== undefined) return NOTICES.kept;
-  return queryParameter(context, 'late') === undefined ? undefined : NOTICES.late;
+  return Object.entries(NOTICES).find(([name]) => queryParameter(context, name) !== undefined)?.[1];
 };
-
-type FailedLogin = { username: string; problem: Problem | null };
 
 type LoginState = {
   username?: string | undefined;
-  problem?: Problem;
+  problem?: Problem | null;
   notice?: string | Html | undefined;
   /** Whether the login is to set up a second factor. */
   isEnrolling?: boolean;
+  /** Whether the page asks for the address alone, because some addresses lead to an identity provider. */
+  isAddressFirst?: boolean;
 };
 
 const sendLogin = async (context: PageContext, target: LoginTarget, state: LoginState) => {
-  const { username = '', problem = null, notice, isEnrolling } = state;
+  const { username = '', problem = null, notice, isEnrolling, isAddressFirst = false } = state;
+  const { login_title, login_subtitle, client_name } = target.branding;
   const errors = problem?.fields;
   const hasPasskeys = await offersPasskeys(context);
-  const isSsoRequired = problem?.code === 'sso-required';
-  return sendLoginForm(context, target, {
-    ...welcome(target),
-    aside: isSsoRequired && html`<a href="${loginPath(target.next ?? '/')}">Log in with single sign-on</a>`,
+  const isFocused = isAddressFirst || username === '' || errors?.username !== undefined;
+  const address = { name: 'username', value: username, errors: errors?.username, isFocused, hasPasskeys };
+  const password = { label: 'Password', errors: errors?.password, isFocused: !isFocused };
+  const otherwise = 'Without it, log in with your password.';
+  const form = {
+    title: 'Log in',
+    heading: login_title || `Welcome to ${client_name}`,
+    lead: login_subtitle,
     notice,
     isEnrolling,
-    fields: [
-      emailField({
-        name: 'username',
-        value: username,
-        errors: errors?.username,
-        isFocused: username === '' || errors?.username !== undefined,
-        hasPasskeys,
-      }),
-      currentPasswordField({
-        label: 'Password',
-        errors: errors?.password,
-        isFocused: username !== '' && errors?.username === undefined,
-      }),
-    ],
-    button: 'Log in',
-    otherWay: hasPasskeys && passkeyButton(target),
+    otherWay:
+      hasPasskeys && passkeyArea({ purpose: 'login', label: 'Log in with a passkey', ...target, otherwise }),
     problem,
+  };
+  if (isAddressFirst) {
+    const query = new URLSearchParams({
+      method: 'password',
+      ...(target.next !== null && { next: target.next }),
+    });
+    return sendLoginForm(context, target, {
+      ...form,
+      fields: [hiddenField('step', 'address'), emailField(address)],
+      button: 'Continue',
+      aside: html`<a href="/login/?${query.toString()}">Log in with a password</a>`,
+      // Chromium checks the redirect to the provider, too. In private networks, providers may have `http://`.
+      formAction: "'self' http: https:",
+    });
+  }
+  const isSsoRequired = problem?.code === 'sso-required';
+  return sendLoginForm(context, target, {
+    ...form,
+    fields: [emailField(address), currentPasswordField(password)],
+    button: 'Log in',
+    aside: isSsoRequired && html`<a href="${loginPath(target.next ?? '/')}">Log in with single sign-on</a>`,
   });
 };
 
-const welcome = ({ branding: { login_title, login_subtitle, client_name } }: LoginTarget) => ({
-  title: 'Log in',
-  heading: login_title || `Welcome to ${client_name}`,
-  lead: login_subtitle,
-});
+type Expired = { username: string; problem: Problem };
 
 /** The form for a user whose password is correct but expired: sets a new password, then logs in. */
-const sendExpired = async (context: PageContext, target: LoginTarget, { username, problem }: FailedLogin) => {
-  const errors = problem?.fields;
+const sendExpired = async (context: PageContext, target: LoginTarget, { username, problem }: Expired) => {
+  const errors = problem.fields;
   return sendLoginForm(context, target, {
     title: 'Password expired',
     heading: 'Your password has expired',
@@ -280,7 +235,7 @@ type LoginForm = {
 };
 
 const sendLoginForm = (context: PageContext, { next, destination }: LoginTarget, form: LoginForm) => {
-  const { notice, fields, button, otherWay = false, aside = false, isEnrolling, ...page } = form;
+  const { notice, fields, button, otherWay = false, aside, isEnrolling, ...page } = form;
   return context.sendForm({
     formAction: formActionSources(destination),
     ...page,

@@ -18,15 +18,11 @@ export const accessViewPages: Pages = {
     if (isAutomatic(request)) return reply.code(emptyStatus(request)).send();
     if (!/text\/html/i.test(request.headers.accept ?? ''))
       return sendProblem(reply, new Problem('not-acceptable', { detail: NO_BROWSER }));
+    const key = pathParameter(context, 'key');
     const userAgent = request.headers['user-agent'] ?? '';
+    const visitor = await context.currentActor().catch(() => null);
     const { viewOpening } = context.openServices();
-    const { value, problem } = await attempt(async () =>
-      viewOpening.open({
-        key: pathParameter(context, 'key'),
-        userAgent,
-        visitor: await context.currentActor().catch(() => null),
-      }),
-    );
+    const { value, problem } = await attempt(() => viewOpening.open({ key, userAgent, visitor }));
     if (problem)
       return context.sendCard({
         title: problem.status === 404 ? 'Invalid link' : 'This link cannot be opened now',
@@ -76,49 +72,51 @@ const sendRefusal = async (context: PageContext, view: RefusedView) => {
   const { title, status, text } = await describe(context, view);
   const body = html`${text}
 ${support_email !== '' && html`<p>You can also contact ${mailLink(support_email)}.</p>`}`;
-  return context.sendCard({
-    brand: { client_name, support_email: '' },
-    title,
-    body,
-    status,
-    frameAncestors: embed_origins,
-  });
+  const brand = { client_name, support_email: '' };
+  return context.sendCard({ brand, title, body, status, frameAncestors: embed_origins });
 };
 
 type Description = { title: string; status: number; text: Html };
 
 const describe = async (context: PageContext, view: RefusedView): Promise<Description> => {
   const { refusal, client_name: client, app_label: app } = view;
-  const gone = (title: string, text: string) => ({ title, status: 410, text: html`<p>${text}</p>` });
-  const forbidden = (title: string, text: string) => ({ title, status: 403, text: html`<p>${text}</p>` });
+  const say = (status: number, title: string, text: string) => ({
+    title,
+    status,
+    text: html`<p>${text}</p>`,
+  });
+  const expiry = formatDateTime(view.expiresAt ?? new Date(0));
+  const uses = view.allowedUses > 1 ? `${view.allowedUses} times` : 'once';
   switch (refusal) {
     case 'revoked':
-      return gone('This link was revoked', `${client} has deactivated it. Ask them for a new one.`);
+      return say(410, 'This link was revoked', `${client} has deactivated it. Ask them for a new one.`);
     case 'expired':
-      return gone(
-        'This link has expired',
-        `It was valid until ${formatDateTime(view.expiresAt ?? new Date(0))}. Ask ${client} for a new one.`,
-      );
+      return say(410, 'This link has expired', `It was valid until ${expiry}. Ask ${client} for a new one.`);
     case 'used-up':
-      return gone('This link was already used', `${usesText(view.allowedUses)} Ask ${client} for a new one.`);
+      return say(
+        410,
+        'This link was already used',
+        `It could be opened ${uses}. Ask ${client} for a new one.`,
+      );
     case 'wrong-network':
-      return forbidden(
+      return say(
+        403,
         'This link does not work in your network',
         `${client} allows it in other networks only.`,
       );
     case 'no-address':
-      return {
-        title: `${app} cannot be opened yet`,
-        status: 404,
-        text: html`<p>It has no address yet. Ask ${client} when it will be ready.</p>`,
-      };
+      return say(
+        404,
+        `${app} cannot be opened yet`,
+        `It has no address yet. Ask ${client} when it will be ready.`,
+      );
     case 'needs-factor':
       return { title: `Log in to open ${app}`, status: 403, text: loginForView(context, view) };
     case 'client-closed':
-      return forbidden('This app is closed', `${client} has closed its apps.`);
+      return say(403, 'This app is closed', `${client} has closed its apps.`);
     case 'user-inactive':
     case 'not-granted':
-      return forbidden('This link no longer works', `Its user no longer has access to ${app}.`);
+      return say(403, 'This link no longer works', `Its user no longer has access to ${app}.`);
     case 'in-maintenance': {
       const { title, body } = await maintenanceNotice(app, view.maintenance_message);
       return { title, status: 503, text: body };
@@ -139,9 +137,6 @@ const loginForView = (
   return html`${intro}<p><a class="button" href="${path}" target="_top">Log in</a></p>`;
 };
 
-const usesText = (allowedUses: number): string =>
-  allowedUses > 1 ? `It could be opened ${allowedUses} times.` : 'It could be opened once.';
-
 /** `/launch/{app_slug}/` opens an app for the user of the browser session, who logs in first if needed. */
 export const launchPages: Pages = {
   'GET /launch/:app_slug/': async (context) => {
@@ -156,8 +151,7 @@ export const launchPages: Pages = {
     }
     if (problem.loginStep !== undefined)
       return redirectTo(context.reply, stepUpPath(problem.loginStep, context.request.url));
-    const isKnown = problem.code === 'app-in-maintenance' || problem.code === 'client-closed';
-    if (!isKnown) throw problem;
+    if (problem.code !== 'app-in-maintenance' && problem.code !== 'client-closed') throw problem;
     return sendLaunchRefusal(context, app_slug, problem);
   },
 };

@@ -136,6 +136,10 @@ export const isFormRejected = (problem: Problem | null): boolean =>
 export const formField = ({ request }: PageContext, name: string): string =>
   stringProperty(request.body, name) ?? '';
 
+/** Several fields of the submitted form. */
+export const formFields = <Names extends string[]>(context: PageContext, ...names: Names) =>
+  names.map((name) => formField(context, name)) as { [N in keyof Names]: string }; // one for each name
+
 export const queryParameter = ({ request }: PageContext, name: string): string | undefined =>
   stringProperty(request.query, name);
 

@@ -38,20 +38,14 @@ type HtmlResponse = {
   /** Directives of the Content-Security-Policy that differ from the defaults. */
   csp: Readonly<Record<string, string>>;
   /** Origins whose pages may show this one in a frame. */
-  frameAncestors?: readonly string[];
+  frameAncestors?: readonly string[] | undefined;
 };
 
 /** Sends a document that must not be indexed, cached or sniffed, nor framed by other than the given origins, with the status that the reply already has. */
-export const sendHtml = (reply: FastifyReply, response: HtmlResponse): FastifyReply => {
-  const {
-    title,
-    icon = '/avatars/S.svg',
-    style,
-    bodyClass = false,
-    body,
-    csp,
-    frameAncestors = [],
-  } = response;
+export const sendHtml = (
+  reply: FastifyReply,
+  { title, icon = '/avatars/S.svg', style, bodyClass = false, body, csp, frameAncestors = [] }: HtmlResponse,
+): FastifyReply => {
   const isFramed = frameAncestors.length > 0;
   // Browsers that know `frame-ancestors` ignore it, but it cannot name origins.
   if (isFramed) reply.removeHeader('x-frame-options');
@@ -94,10 +88,7 @@ export const redirectTo = (
 ): FastifyReply =>
   reply.header('referrer-policy', referrerPolicy).code(303).header('location', location).send();
 
-const style = createStyleSheet([
-  new URL('frame.css', import.meta.url),
-  new URL('parts.css', import.meta.url),
-]);
+const style = createStyleSheet(['frame.css', 'parts.css'].map((file) => new URL(file, import.meta.url)));
 
 export type Page = {
   /** What every page shows of the client whose site it is. */
@@ -136,7 +127,7 @@ ${content}
 </main>
 ${brand.support_email !== '' && html`<footer><p>Need help? Contact ${mailLink(brand.support_email)}.</p></footer>`}`,
     csp: { 'form-action': page.formAction ?? "'self'", ...(page.hasScript === true && SCRIPT_SOURCES) },
-    ...(page.frameAncestors && { frameAncestors: page.frameAncestors }),
+    frameAncestors: page.frameAncestors,
   });
 };
 
@@ -173,14 +164,11 @@ const webUrl = (location: string): string | null => {
  * against this directive, including redirects by the other host, so the directive allows its scheme rather than the host.
  */
 export const formActionSources = (destination: string): string => {
-  if (LAUNCH_PATH.test(destination)) return "'self' http: https:";
+  const isLaunch = destination.startsWith('/launch/');
   const scheme = URL.parse(destination)?.protocol;
-  if (scheme === undefined) return "'self'";
+  if (scheme === undefined && !isLaunch) return "'self'";
   return scheme === 'https:' ? "'self' https:" : "'self' http: https:";
 };
-
-/** Redirects to an app. */
-const LAUNCH_PATH = /^\/launch\//;
 
 /** The login page that continues to `next`. @param flag a parameter that is only present or not */
 export const loginPath = (next: string, flag?: 'late' | 'enrol'): string =>

@@ -1,6 +1,13 @@
 import { html } from '../../lib/html.ts';
 import type { Problem } from '../../lib/problems.ts';
-import { attempt, formField, type PageContext, type Pages, queryParameter } from './page-context.ts';
+import {
+  attempt,
+  formField,
+  formFields,
+  type PageContext,
+  type Pages,
+  queryParameter,
+} from './page-context.ts';
 import { loginPath, redirectTo } from './page-layout.ts';
 import { emailField, hiddenUsername, newPasswordField, passwordChangeFields } from './parts.ts';
 
@@ -10,10 +17,9 @@ export const passwordChangePages: Pages = {
   [`GET ${PATH}`]: async (context) => sendForm(context),
 
   [`POST ${PATH}`]: async (context) => {
-    const password = formField(context, 'password');
-    const new_password = formField(context, 'new_password');
+    const [password, new_password] = formFields(context, 'password', 'new_password');
     const { problem } = await context.submit((caller) => caller.passwords.change({ password, new_password }));
-    return problem ? sendForm(context, problem) : sendConfirmation(context);
+    return problem ? sendForm(context, problem) : context.sendCard(CHANGED);
   },
 };
 
@@ -31,12 +37,11 @@ ${passwordChangeFields(problem?.fields, await context.passwordRules(user.email))
   });
 };
 
-const sendConfirmation = (context: PageContext) =>
-  context.sendCard({
-    title: 'Password changed',
-    body: html`<p>You stay logged in here. You have been logged out everywhere else.</p>
+const CHANGED = {
+  title: 'Password changed',
+  body: html`<p>You stay logged in here. You have been logged out everywhere else.</p>
 <p><a class="button" href="/">Back to your account</a></p>`,
-  });
+};
 
 /** `/password/reset/`: requests a link by mail; with the token of a link, sets a new password. */
 export const passwordResetPages: Pages = {
@@ -60,7 +65,7 @@ const requestLink = async (context: PageContext) => {
 const setPassword = async (context: PageContext, token: string) => {
   const password = formField(context, 'password');
   const { problem } = await context.submit((caller) => caller.passwords.reset({ token, password }));
-  return problem ? sendPasswordForm(context, token, problem) : sendResetConfirmation(context);
+  return problem ? sendPasswordForm(context, token, problem) : context.sendCard(RESET);
 };
 
 /** Asks for an email address. Also shown for a link that is no longer valid. */
@@ -110,9 +115,8 @@ ${newPasswordField({ name: 'password', label: 'New password', rules, errors, isF
   });
 };
 
-const sendResetConfirmation = (context: PageContext) =>
-  context.sendCard({
-    title: 'Password changed',
-    body: html`<p>Log in with your new password. You have been logged out everywhere.</p>
+const RESET = {
+  title: 'Password changed',
+  body: html`<p>Log in with your new password. You have been logged out everywhere.</p>
 <p><a class="button" href="/login/">Log in</a></p>`,
-  });
+};

@@ -37,11 +37,8 @@ const PAGES = {
 export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promise<void> => {
   acceptFormsOnly(app);
   app.setErrorHandler((error, _request, reply) => failurePage(reply, error, deps));
-  const routes = Object.entries(PAGES).map(([route, handle]) => {
+  const urls = Object.entries(PAGES).map(([route, handle]) => {
     const [method = '', url = ''] = route.split(' ');
-    return { method, url, handle };
-  });
-  for (const { method, url, handle } of routes)
     app.route({
       method,
       url,
@@ -49,7 +46,8 @@ export const servePages = async (app: FastifyInstance, deps: ContextDeps): Promi
       exposeHeadRoute: url !== CALLBACK_PATH,
       handler: (_request, reply) => handle(createPageContext(reply, deps)),
     });
-  const urls = routes.map(({ url }) => url);
+    return url;
+  });
   refuseOtherMethods(app, urls);
   servePasskeyScript(app);
 };
@@ -81,7 +79,8 @@ export const failurePage = async (reply: FastifyReply, error: unknown, deps: Con
   const problem = problemOfHttpError(error);
   const isServerError = problem.status >= 500;
   logFault(request, problem);
-  const brand = await loadBranding(request, deps);
+  const { branding } = createCaller(contextOf(request, deps));
+  const brand = await branding.get({}).catch(() => DEFAULT_BRANDING);
   const { title, message } = await errorText(problem, brand);
   const content = html`
 <p class="code">${problem.status}</p>
@@ -130,8 +129,3 @@ const DEFAULT_BRANDING = {
   subtitle_500: '',
   message_500: '',
 };
-
-const loadBranding = (request: FastifyRequest, deps: ContextDeps): Promise<typeof DEFAULT_BRANDING> =>
-  createCaller(contextOf(request, deps))
-    .branding.get({})
-    .catch(() => DEFAULT_BRANDING);

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { html } from '../../lib/html.ts';
-import { isFault, Problem } from '../../lib/problems.ts';
+import { isFault, Problem, type ProblemCode } from '../../lib/problems.ts';
 import { originOf } from '../../lib/urls.ts';
 import type { Services } from '../../services/index.ts';
 import type { TestedLogin } from '../../services/sso/connection-tests.ts';
@@ -9,6 +9,7 @@ import { logFault } from '../middleware/request-logger.ts';
 import {
   attempt,
   formField,
+  formFields,
   type PageContext,
   type Pages,
   pathParameter,
@@ -61,13 +62,12 @@ export const ssoPages: Pages = {
   'POST /sso/link/': (context) =>
     answering(context, async () => {
       const { browser } = context;
-      const state = formField(context, 'state');
-      const code = formField(context, 'code');
+      const [state, code, password] = formFields(context, 'state', 'code', 'password');
       const { value, problem } = await context.submit(() =>
         context.openServices().accountLinks.link({
           state,
           browser: browser.sso.value,
-          password: formField(context, 'password'),
+          password,
           code: code === '' ? undefined : code,
           device: browser.device,
           userAgent: browser.userAgent,
@@ -102,9 +102,8 @@ export const ssoPages: Pages = {
   'GET /sso/:id/frontchannel-logout/': (context) =>
     answering(context, async () => {
       const issuer = queryParameter(context, 'iss') ?? '';
-      await context
-        .openServices()
-        .ssoLogouts.bySession(connectionOf(context), issuer, queryParameter(context, 'sid') ?? '');
+      const sid = queryParameter(context, 'sid') ?? '';
+      await context.openServices().ssoLogouts.bySession(connectionOf(context), issuer, sid);
       return context.sendCard({
         title: 'Logged out',
         body: html`<p>You have been logged out.</p>`,
@@ -145,12 +144,11 @@ type Start = Pick<Parameters<Services['ssoLogins']['start']>[0], 'connectionId' 
 
 /** Sends the browser to the provider. */
 export const startLogin = async (context: PageContext, start: Start): Promise<FastifyReply> => {
-  const { browser } = context;
+  const { sso } = context.browser;
   const actor = start.kind === 'test' ? await context.currentActor() : null;
-  const started = await context
-    .openServices()
-    .ssoLogins.start({ ...start, actor, browser: browser.sso.value });
-  browser.sso.keep(started.browser, COOKIE_MINUTES);
+  const { ssoLogins } = context.openServices();
+  const started = await ssoLogins.start({ ...start, actor, browser: sso.value });
+  sso.keep(started.browser, COOKIE_MINUTES);
   return redirectTo(context.reply, started.url, 'no-referrer');
 };
 
@@ -178,30 +176,23 @@ export const answering = async (
   context: PageContext,
   work: () => Promise<FastifyReply>,
 ): Promise<FastifyReply> => {
-  const { value, problem } = await attemptPage(work);
-  if (!problem) return value;
-  if (isFault(problem)) logFault(context.request, problem);
-  const body = html`<p>${problem.message}</p>
+  try {
+    return await work();
+  } catch (problem) {
+    const title = problem instanceof Problem && TITLES[problem.code];
+    if (!title) throw problem;
+    if (isFault(problem)) logFault(context.request, problem);
+    const body = html`<p>${problem.message}</p>
 <p><a class="button" href="/login/">Start again</a></p>
 <p class="aside"><a href="/login/?method=password">Log in with a password</a></p>`;
-  return context.sendCard({ title: titleOf(problem), body, problem });
-};
-
-const attemptPage = async (work: () => Promise<FastifyReply>) => {
-  try {
-    return { value: await work(), problem: null };
-  } catch (error) {
-    const isKnown = error instanceof Problem && HANDLED.includes(error.code);
-    if (!isKnown) throw error;
-    return { value: null, problem: error };
+    return context.sendCard({ title, body, problem });
   }
 };
 
-const HANDLED: readonly string[] = ['sso-failed', 'provider-unavailable', 'throttled'];
-
-const titleOf = ({ code }: Problem): string => {
-  if (code === 'provider-unavailable') return 'Your identity provider does not answer';
-  return code === 'throttled' ? 'Too many attempts' : 'Single sign-on failed';
+const TITLES: Partial<Record<ProblemCode, string>> = {
+  'sso-failed': 'Single sign-on failed',
+  'provider-unavailable': 'Your identity provider does not answer',
+  throttled: 'Too many attempts',
 };
 
 /** Asks for the password of the account that the provider has found, once. */

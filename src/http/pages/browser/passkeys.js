@@ -32,47 +32,35 @@ const decode = (text) =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
 
 const encode = (buffer) =>
+  buffer &&
   btoa(String.fromCharCode(...new Uint8Array(buffer)))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replaceAll('=', '');
 
-/** Browsers before 2025 do not read the JSON themselves. */
-const parse = (options) =>
-  PublicKeyCredential.parseRequestOptionsFromJSON?.(options) ?? {
-    ...options,
-    challenge: decode(options.challenge),
-    allowCredentials: options.allowCredentials.map((each) => ({ ...each, id: decode(each.id) })),
-  };
+const withDecodedId = (each) => ({ ...each, id: decode(each.id) });
 
+/** Options to create or use a passkey. Browsers before 2025 do not read their JSON themselves, nor write that of the response. */
+const parse = (options) => ({
+  ...options,
+  challenge: decode(options.challenge),
+  user: options.user && withDecodedId(options.user),
+  allowCredentials: options.allowCredentials?.map(withDecodedId),
+  excludeCredentials: options.excludeCredentials?.map(withDecodedId),
+});
+
+/** Of a new passkey, or of one that was used. */
 const toJson = ({ id, rawId, type, response }) => ({
   id,
   rawId: encode(rawId),
   type,
   response: {
     clientDataJSON: encode(response.clientDataJSON),
+    attestationObject: encode(response.attestationObject),
+    transports: response.getTransports?.(),
     authenticatorData: encode(response.authenticatorData),
     signature: encode(response.signature),
-    userHandle: response.userHandle && encode(response.userHandle),
-  },
-});
-
-const parseCreation = (options) =>
-  PublicKeyCredential.parseCreationOptionsFromJSON?.(options) ?? {
-    ...options,
-    challenge: decode(options.challenge),
-    user: { ...options.user, id: decode(options.user.id) },
-    excludeCredentials: options.excludeCredentials.map((each) => ({ ...each, id: decode(each.id) })),
-  };
-
-const createdToJson = ({ id, rawId, type, response }) => ({
-  id,
-  rawId: encode(rawId),
-  type,
-  response: {
-    clientDataJSON: encode(response.clientDataJSON),
-    attestationObject: encode(response.attestationObject),
-    transports: response.getTransports(),
+    userHandle: encode(response.userHandle),
   },
 });
 
@@ -80,9 +68,8 @@ const createdToJson = ({ id, rawId, type, response }) => ({
 const create = async () => {
   message.textContent = '';
   try {
-    const publicKey = parseCreation(JSON.parse(creation));
-    const credential = await navigator.credentials.create({ publicKey });
-    area.querySelector('[name=passkey]').value = JSON.stringify(createdToJson(credential));
+    const credential = await navigator.credentials.create({ publicKey: parse(JSON.parse(creation)) });
+    area.querySelector('[name=passkey]').value = JSON.stringify(toJson(credential));
     area.closest('form').submit();
   } catch (error) {
     message.textContent = error.name === 'InvalidStateError' ? EXISTS : NOT_CREATED;
