@@ -38,6 +38,13 @@ export type Happening<Action extends AuditAction> = {
   [A in Action]: { action: A; details?: DetailsOf<A> };
 }[Action];
 
+/** What each event has in which people change their own account. */
+export const ofOneself = (user: { email: string; clientIds: readonly number[] }) => ({
+  actor: user,
+  target: user.email,
+  clients: user.clientIds,
+});
+
 export type Audit = {
   record: (tx: Em, events: readonly AuditEvent[]) => Promise<void>;
   /** Adds these details to all events. */

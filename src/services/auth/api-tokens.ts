@@ -15,14 +15,7 @@ import { addToken, isCurrent, isTokenUnexpired, lastUseFor, tokenDigest } from '
 const MAX_NAMED_TOKENS = 50;
 
 /** API tokens, named ones and those issued by logins: of the actor, and of users whom the actor may change. */
-export const createApiTokens = ({
-  em,
-  clock,
-  audit,
-  origin,
-  tokenIdleDays,
-  staffSecondFactor: staffPolicy,
-}: UnitOfWork) => ({
+export const createApiTokens = ({ em, clock, audit, tokenIdleDays, ...unit }: UnitOfWork) => ({
   /**
    * Lists the valid tokens of the actor, or of the user with this address, newest first.
    * @throws Problem `not-found`, `forbidden`
@@ -41,22 +34,16 @@ export const createApiTokens = ({
       requireConfirmedSession(actor, clock.now());
       // Concurrent requests count tokens one after another. A deactivation or password change must revoke the new token, too.
       if (!(await lockActiveUser(tx, actor.id))) throw new Problem('unauthenticated');
-      await deleteIdle(tx, actor, clock.now(), tokenIdleDays);
+      // Expired ones free their names.
+      const own = kysely(tx).deleteFrom('api_tokens').where('user_id', '=', actor.id);
+      await own.where('last_used', '<=', idleCutoff(clock.now(), tokenIdleDays)).execute();
       const valid = tokenRows(tx, actor, actor.id, clock.now(), tokenIdleDays);
       if ((await valid.where('name', '<>', '').execute()).length >= MAX_NAMED_TOKENS) {
         throw invalid({ name: [`You already have ${MAX_NAMED_TOKENS} named tokens. Revoke one first.`] });
       }
       const token = newToken();
       const now = clock.now();
-      const { id } = await addToken(tx, {
-        userId: actor.id,
-        token,
-        now,
-        address: origin.address ?? '',
-        authenticatedAt: null,
-        staffPolicy,
-        name,
-      });
+      const { id } = await addToken(unit, tx, { userId: actor.id, token, now, authenticatedAt: null, name });
       const clients = await clientIdsOf(tx, actor.id);
       const event = { actor, target: actor.email, clients, details: { id, name } };
       await audit.record(tx, [{ action: 'token.create', ...event }]);
@@ -81,24 +68,13 @@ export const createApiTokens = ({
         .returning('name')
         .executeTakeFirstOrThrow(() => notFound('token'));
       // A token that the revoked one has replaced would be valid for the rest of its minute.
-      await kysely(tx)
-        .deleteFrom('api_tokens')
-        .where('user_id', '=', owner.id)
-        .where('expires_at', 'is not', null)
-        .execute();
+      const replaced = kysely(tx).deleteFrom('api_tokens').where('user_id', '=', owner.id);
+      await replaced.where('expires_at', 'is not', null).execute();
       const { email: target, clientIds: clients } = owner;
       const details = { id, name: revoked.name };
       await audit.record(tx, [{ action: 'token.revoke', actor, target, clients, details }]);
     }),
 });
-
-/** Deletes expired tokens, which frees their names. */
-const deleteIdle = (tx: Em, actor: Actor, now: Date, idleDays: number) =>
-  kysely(tx)
-    .deleteFrom('api_tokens')
-    .where('user_id', '=', actor.id)
-    .where('last_used', '<=', idleCutoff(now, idleDays))
-    .execute();
 
 /** Tokens last used before this time have expired. */
 const idleCutoff = (now: Date, idleDays: number): Date =>
@@ -136,25 +112,18 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
   const replace = async (tx: Em, { id, user_id: userId, name, email, ...row }: TokenRow, token: string) => {
     const replacement = newToken();
     const db = kysely(tx);
+    // It stays valid for requests that are being sent with it. By the database's clock.
+    const ending = { name: '', expires_at: sql<Date>`now() + interval '1 minute'` };
     await db
       .updateTable('api_tokens')
-      .set({
-        name: '',
-        // It stays valid for requests that are being sent with it. By the database's clock.
-        expires_at: sql`now() + interval '1 minute'`,
-        replacement: seal(token, replacement),
-      })
+      .set({ ...ending, replacement: boxOf(token).seal(Buffer.from(replacement), CONTEXT) })
       .where('id', '=', id)
       .execute();
-    await db
-      .deleteFrom('api_tokens')
-      .where('user_id', '=', userId)
-      .where(condition`not ${isTokenUnexpired}`)
-      .execute();
-    const { id: newId } = await addToken(tx, {
-      ...{ userId, token: replacement, now: clock.now(), address, name },
-      ...{ authenticatedAt: row.authenticated_at, staffPolicy: unit.staffSecondFactor },
-    });
+    const isOver = condition`not ${isTokenUnexpired}`;
+    await db.deleteFrom('api_tokens').where('user_id', '=', userId).where(isOver).execute();
+    const authenticatedAt = row.authenticated_at;
+    const added = { userId, token: replacement, now: clock.now(), authenticatedAt, name };
+    const { id: newId } = await addToken(unit, tx, added);
     const clients = await clientIdsOf(tx, userId);
     const details = { id, name, new_id: newId };
     await audit.record(tx, [{ action: 'token.refresh', actor: { email }, target: email, clients, details }]);
@@ -181,7 +150,7 @@ export const createTokenRefresh = (unit: UnitOfWork) => {
           const row = await lockToken(tx, token);
           if (!row) return null;
           if (row.replacement === null) return replace(tx, row, token);
-          const replacement = unseal(token, row.replacement);
+          const replacement = boxOf(token).open(row.replacement, CONTEXT).toString();
           return (await isUsable(tx, replacement)) ? replacement : null;
         });
       }),
@@ -196,14 +165,8 @@ const lockToken = async (tx: Em, token: string) => {
   const tokens = kysely(tx)
     .selectFrom('api_tokens')
     .innerJoin('users', 'users.id', 'api_tokens.user_id')
-    .select([
-      'api_tokens.id',
-      'api_tokens.user_id',
-      'api_tokens.name',
-      'api_tokens.replacement',
-      'api_tokens.authenticated_at',
-      'users.email',
-    ])
+    .select(['api_tokens.id', 'api_tokens.user_id', 'api_tokens.name', 'users.email'])
+    .select(['api_tokens.replacement', 'api_tokens.authenticated_at'])
     .where('digest', '=', tokenDigest(token))
     .where(isTokenUnexpired);
   const found = await tokens.executeTakeFirst();
@@ -222,8 +185,3 @@ const isUsable = async (tx: Em, token: string): Promise<boolean> => {
 /** Only a holder of the old token can decrypt it: the database has only the digest of that token. */
 const boxOf = (token: string) => createSealedBox(deriveKey(token, 'steward token refresh'));
 const CONTEXT = 'replacement';
-
-const seal = (token: string, replacement: string): Buffer =>
-  boxOf(token).seal(Buffer.from(replacement), CONTEXT);
-
-const unseal = (token: string, sealed: Uint8Array): string => boxOf(token).open(sealed, CONTEXT).toString();

@@ -32,10 +32,14 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
   const findOwner = async (kind: Credential['kind'], secret: string, idleDays: number) => {
     const valid = await findValid(kind, secret, idleDays);
     if (!valid) return null;
-    const { row, idleMs } = valid;
-    const { credential_id, authenticated_at, methods, auth_time, digest: _, last_used: __, ...user } = row;
-    const credential = credentialOf({ credential_id, authenticated_at, methods, auth_time });
-    if (idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
+    const { digest: _, last_used: __, credential_id: id, ...row } = valid.row;
+    const { authenticated_at: authenticatedAt, methods, auth_time: authTime, ...user } = row;
+    // A row of a session has what its user has proven.
+    const credential: Credential =
+      authenticatedAt && methods && authTime
+        ? { kind: 'session', id, authenticatedAt, proof: { methods, authTime } }
+        : { kind: 'token', id, authenticatedAt };
+    if (valid.idleMs > MINUTE_MS) await touch(em, credential, clock.now(), origin.address ?? '');
     return { ...user, credential };
   };
 
@@ -51,24 +55,6 @@ export const createAuthentication = ({ em, clock, origin, tokenIdleDays, lookUpC
       isSecret(secret) ? findOwner('session', secret, SESSION_IDLE_DAYS) : null,
   };
 };
-
-type CredentialRow = {
-  credential_id: number;
-  authenticated_at: Date | null;
-  methods: string[] | null;
-  auth_time: Date | null;
-};
-
-/** A row of a session has what its user has proven. */
-const credentialOf = ({
-  credential_id: id,
-  authenticated_at,
-  methods,
-  auth_time,
-}: CredentialRow): Credential =>
-  authenticated_at && methods && auth_time
-    ? { kind: 'session', id, authenticatedAt: authenticated_at, proof: { methods, authTime: auth_time } }
-    : { kind: 'token', id, authenticatedAt: authenticated_at };
 
 /**
  * Finds the active owner of a token or session by its digest. Every request does this, so lookups in the same

@@ -6,6 +6,7 @@ import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import type { Actor, Credential } from '../access/actor.ts';
 import { isOutsideSharedTime, type Viewer } from '../access/visibility.ts';
+import type { UnitOfWork } from '../unit-of-work.ts';
 import {
   type FactorState,
   factorState,
@@ -33,30 +34,23 @@ export const hasSecondFactor = async (em: Em, userId: number): Promise<boolean> 
   return (await users.where(HAS_SECOND_FACTOR).executeTakeFirst()) !== undefined;
 };
 
-/** `staffPolicy`: the setting for staff. */
 type NewToken = {
   userId: number;
-  staffPolicy: StaffPolicy;
   token: string;
   now: Date;
-  address: string;
   /** When the user entered a password for it; null if they entered none. */
   authenticatedAt: Date | null;
   name?: string;
 };
 type NewSession = {
   userId: number;
-  staffPolicy: StaffPolicy;
   secret: string;
   now: Date;
-  address: string;
   userAgent: string;
-  maxDays: number;
   methods: readonly string[];
   /** Of a login by single sign-on. */
-  provider?: ProviderSession | null;
-  /** If it is not `now`. */
-  authenticatedAt?: Date;
+  provider: ProviderSession | null;
+  authenticatedAt: Date;
 };
 
 /** The session at an identity provider with which a session here began. */
@@ -97,8 +91,9 @@ export const lastUseFor = (viewer: Viewer, table: Table) => {
  * by now.
  */
 export const addToken = async (
+  { origin, staffSecondFactor }: Pick<UnitOfWork, 'origin' | 'staffSecondFactor'>,
   tx: Em,
-  { userId, token, now, address, authenticatedAt, name = '', staffPolicy }: NewToken,
+  { userId, token, now, authenticatedAt, name = '' }: NewToken,
 ) => {
   const { id } = await kysely(tx)
     .insertInto('api_tokens')
@@ -108,7 +103,7 @@ export const addToken = async (
       name,
       created_at: now,
       last_used: now,
-      last_address: address,
+      last_address: origin.address ?? '',
       authenticated_at: authenticatedAt,
     })
     .returning('id')
@@ -117,7 +112,7 @@ export const addToken = async (
     delete from api_tokens where id in (
       select id from api_tokens where user_id = ${userId} and name = '' and expires_at is null
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`;
-  return { id, state: await pruneAndCheck(tx, userId, older, staffPolicy) };
+  return { id, state: await pruneAndCheck(tx, userId, older, staffSecondFactor) };
 };
 
 /** Deletes rows of a user in one statement with reading what second factor they have or need, which saves a round trip. */
@@ -135,9 +130,11 @@ const pruneAndCheck = (
     .executeTakeFirstOrThrow();
 
 /** As `addToken`, for a session. */
-export const addSession = async (tx: Em, session: NewSession) => {
-  const { userId, secret, now, address, userAgent, maxDays, methods, staffPolicy } = session;
-  const { provider, authenticatedAt = now } = session;
+export const addSession = async (
+  { origin, sessionMaxDays, staffSecondFactor }: UnitOfWork,
+  tx: Em,
+  { userId, secret, now, userAgent, methods, provider, authenticatedAt }: NewSession,
+) => {
   const { id } = await kysely(tx)
     .insertInto('sessions')
     .values({
@@ -147,12 +144,12 @@ export const addSession = async (tx: Em, session: NewSession) => {
       last_used: now,
       authenticated_at: authenticatedAt,
       methods: [...methods],
-      last_address: address,
+      last_address: origin.address ?? '',
       user_agent: toPrintable(userAgent).slice(0, MAX_USER_AGENT_LENGTH),
       connection_id: provider?.connectionId ?? null,
       sid: provider?.sid ?? null,
       // By the database's clock, which all instances share.
-      expires_at: sql`now() + ${maxDays}::int * interval '1 day'`,
+      expires_at: sql`now() + ${sessionMaxDays}::int * interval '1 day'`,
     })
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -160,7 +157,7 @@ export const addSession = async (tx: Em, session: NewSession) => {
     delete from sessions where id in (
       select id from sessions where user_id = ${userId}
       order by created_at desc, id desc offset ${LOGINS_PER_USER})`;
-  return { id, state: await pruneAndCheck(tx, userId, older, staffPolicy) };
+  return { id, state: await pruneAndCheck(tx, userId, older, staffSecondFactor) };
 };
 
 /**
@@ -171,9 +168,8 @@ export const renewSession = async (tx: Em, id: number): Promise<string> => {
   const secret = newSecret();
   const renewed = kysely(tx)
     .updateTable('sessions')
-    .set({ digest: tokenDigest(secret) })
-    .where('id', '=', id);
-  const { numUpdatedRows } = await renewed.executeTakeFirst();
+    .set({ digest: tokenDigest(secret) });
+  const { numUpdatedRows } = await renewed.where('id', '=', id).executeTakeFirst();
   if (numUpdatedRows === 0n) throw new Problem('unauthenticated');
   return secret;
 };
@@ -203,17 +199,15 @@ export const recordProof = async (
 export const endWeakerLogins = async (tx: Em, userId: number, staffPolicy: StaffPolicy): Promise<void> => {
   const needed = STRENGTH_OF_POLICY[staffPolicy];
   if (needed === 0) return;
-  const sessions = await kysely(tx)
-    .selectFrom('sessions')
-    .select(['id', 'methods'])
-    .where('user_id', '=', userId)
-    .execute();
+  const db = kysely(tx);
+  const own = db.selectFrom('sessions').select(['id', 'methods']).where('user_id', '=', userId);
+  const sessions = await own.execute();
   const weaker = sessions.filter(({ methods }) => strengthOf(methods) < needed).map(({ id }) => id);
-  await kysely(tx)
+  await db
     .deleteFrom('sessions')
     .where(isAnyOf('id', weaker, 'bigint'))
     .execute();
-  await kysely(tx).deleteFrom('api_tokens').where('user_id', '=', userId).where('name', '=', '').execute();
+  await db.deleteFrom('api_tokens').where('user_id', '=', userId).where('name', '=', '').execute();
 };
 
 type NewPassword = { userId: number; hash: string; now: Date; kept?: Credential | null };
@@ -243,9 +237,8 @@ export const revokeCredentials = async (
     const keptId = kept?.kind === kind ? kept.id : 0;
     await db.deleteFrom(CREDENTIAL_TABLES[kind]).where(isOfUsers).where('id', '<>', keptId).execute();
   }
-  await db.deleteFrom('login_challenges').where(isOfUsers).execute();
-  await db.deleteFrom('sso_logins').where(isOfUsers).execute();
-  await db.deleteFrom('password_links').where(isOfUsers).execute();
+  for (const table of ['login_challenges', 'sso_logins', 'password_links'] as const)
+    await db.deleteFrom(table).where(isOfUsers).execute();
   // Changes of the address that are not confirmed yet.
   await db.deleteFrom('email_changes').where(isOfUsers).where('changed_at', 'is', null).execute();
 };

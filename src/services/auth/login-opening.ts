@@ -2,6 +2,7 @@ import { type Em, kysely } from '../../db/kysely.ts';
 import { newSecret } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
 import { type Outcome, telemetry } from '../../lib/telemetry.ts';
+import { ofOneself } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addSession, type ProviderSession } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
@@ -20,9 +21,9 @@ export const outcomeOfLogin = (login: OpenedLogin): Outcome => {
 export const reportLogin = (outcome: Outcome): void => telemetry.login.publish(() => ({ outcome }));
 
 /** Reports how a login has ended. */
-export const reported = async <T>(login: Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
+export const reported = async <T>(logIn: () => Promise<T>, outcomeOf: (result: T) => Outcome): Promise<T> => {
   try {
-    const result = await login;
+    const result = await logIn();
     reportLogin(outcomeOf(result));
     return result;
   } catch (error) {
@@ -44,7 +45,7 @@ type Login = {
 
 /** Opens sessions. Every way to log in a browser ends here, so that none gets around a second factor. */
 export const createLoginOpening = (unit: UnitOfWork) => {
-  const { clock, audit, origin, sessionMaxDays, factorSecrets, staffSecondFactor } = unit;
+  const { clock, audit, factorSecrets } = unit;
 
   /** A challenge for a locked user. */
   const challenge = async (
@@ -55,13 +56,10 @@ export const createLoginOpening = (unit: UnitOfWork) => {
     provider: ProviderSession | null = null,
   ): Promise<OpenedLogin> => {
     const sealedSecret = step === 'enrol' ? factorSecrets.seal(user.id, await newTotpSecret()) : null;
-    const token = await addChallenge(tx, {
-      ...{ userId: user.id, step, sealedSecret, methods, provider },
-      now: clock.now(),
-    });
+    const added = { userId: user.id, step, sealedSecret, methods, provider, now: clock.now() };
+    const token = await addChallenge(tx, added);
     const details = step === 'code' ? {} : { enrol: true };
-    const event = { actor: user, target: user.email, clients: user.clientIds, details };
-    await audit.record(tx, [{ action: 'mfa.challenge', ...event }]);
+    await audit.record(tx, [{ action: 'mfa.challenge', ...ofOneself(user), details }]);
     return { challenge: token, step };
   };
 
@@ -75,15 +73,14 @@ export const createLoginOpening = (unit: UnitOfWork) => {
       { methods, userAgent, provider = null, authenticatedAt, details = {} }: Login,
     ): Promise<OpenedLogin> => {
       const [secret, now] = [newSecret(), clock.now()];
-      const { id, state } = await addSession(tx, {
-        ...{ userId: user.id, secret, now, userAgent, methods, provider },
-        ...(authenticatedAt && { authenticatedAt }),
-        ...{ address: origin.address ?? '', maxDays: sessionMaxDays, staffPolicy: staffSecondFactor },
+      const session = { userId: user.id, secret, now, userAgent, methods, provider };
+      const { id, state } = await addSession(unit, tx, {
+        ...session,
+        authenticatedAt: authenticatedAt ?? now,
       });
       const step = nextLoginStep(state, methods, now);
       if (step === null) {
-        const event = { actor: user, target: user.email, clients: user.clientIds, details };
-        await audit.record(tx, [{ action: 'login.session', ...event }]);
+        await audit.record(tx, [{ action: 'login.session', ...ofOneself(user), details }]);
         return { session: secret };
       }
       await kysely(tx).deleteFrom('sessions').where('id', '=', id).execute();

@@ -3,6 +3,7 @@ import { User } from '../../../entities/user.ts';
 import type { Em } from '../../db/kysely.ts';
 import { newToken } from '../../lib/ids.ts';
 import { Problem } from '../../lib/problems.ts';
+import { ofOneself } from '../audit/audit.ts';
 import type { UnitOfWork } from '../unit-of-work.ts';
 import { addToken } from './credentials.ts';
 import { type LoginStep, nextLoginStep } from './factor-policy.ts';
@@ -25,27 +26,29 @@ type LoginBrowser = { userAgent: string; device: string | null };
 type FirstProof = { code: string } | { credential: NewCredential };
 type Taken = Awaited<ReturnType<typeof takeAttempt>>;
 
-const NEEDS_CODE_FOR_TOKEN = {
-  detail:
-    'This account has a second factor. Send a code of the authenticator app, or a recovery code, as `otp`. Scripts use a named token instead.',
+/** What a login needs that asks for a token. */
+const NEEDED_FOR_TOKEN: Record<LoginStep, string> = {
+  code: 'This account has a second factor. Send a code of the authenticator app, or a recovery code, as `otp`.',
+  enrol:
+    'This account needs a second factor. Log in with a browser to set one up, then send its code as `otp`.',
+  passkey: 'This account needs a passkey. Log in with a browser to add one.',
 };
-
-const NEEDS_FACTOR_FOR_TOKEN = {
-  detail:
-    'This account needs a second factor. Log in with a browser to set one up, then send its code as `otp`. Scripts use a named token instead.',
-  status: 400,
-} as const;
-
-const NEEDS_PASSKEY_FOR_TOKEN = {
-  detail:
-    'This account needs a passkey. Log in with a browser to add one. Scripts use a named token instead.',
-  status: 400,
-} as const;
 
 /** Exchanges passwords, second factors and passkeys for tokens and sessions. */
 export const createLogins = (unit: UnitOfWork) => {
   const { em, clock, factorProofs, factorSecrets, passkeyChallenges } = unit;
   const opening = createLoginOpening(unit);
+
+  /** Locks the user of a challenge, and completes it. */
+  const complete = async (tx: Em, { id, user }: Taken, now: Date): Promise<void> => {
+    if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
+    await completeChallenge(tx, id, now);
+  };
+
+  const open = (tx: Em, taken: Taken, proven: readonly AuthMethod[], userAgent: string) => {
+    const { user, provider } = taken;
+    return opening.open(tx, user, { methods: addMethods(taken.methods, proven), userAgent, provider });
+  };
 
   return {
     /**
@@ -53,7 +56,10 @@ export const createLogins = (unit: UnitOfWork) => {
      * @throws Problem `invalid-credentials`, `sso-required`, `password_expired`, `otp-required`, `invalid-otp`, `throttled`, `overloaded`
      */
     createToken: (username: string, password: string, otp: string | undefined): Promise<string> =>
-      reported(logInForToken(unit, { username, password, entry: {} }, otp), () => 'ok'),
+      reported(
+        () => logInForToken(unit, { username, password, entry: {} }, otp),
+        () => 'ok',
+      ),
 
     /**
      * Exchanges a password for a browser session and returns its secret; of a user with a second factor, or who has to set one up, for a
@@ -64,43 +70,37 @@ export const createLogins = (unit: UnitOfWork) => {
     createSession: (
       username: string,
       password: string,
-      browser: LoginBrowser,
+      { userAgent, device: deviceCookie }: LoginBrowser,
       wantsFactor: boolean,
-    ): Promise<OpenedLogin> => {
-      const { userAgent, device: deviceCookie } = browser;
-      const create = async () => {
+    ): Promise<OpenedLogin> =>
+      reported(async () => {
         const user = await verifyPassword(unit, { username, password, entry: { deviceCookie } });
         const step = nextLoginStep(user.factors, BY_PASSWORD, clock.now()) ?? (wantsFactor ? 'enrol' : null);
         return step === null
           ? whileVerified(unit, user, recordLogin, (tx) =>
               opening.open(tx, user, { methods: BY_PASSWORD, userAgent }),
             )
-          : whileVerified(unit, user, lockVerified, (tx) => opening.challenge(tx, user, step, BY_PASSWORD));
-      };
-      return reported(create(), outcomeOfLogin);
-    },
+          : whileVerified(unit, user, lockUnchanged, (tx) => opening.challenge(tx, user, step, BY_PASSWORD));
+      }, outcomeOfLogin),
 
     /**
      * Exchanges a challenge and a second factor for a browser session and returns its secret.
      * @throws Problem `invalid-challenge`, `invalid-otp`, `invalid-passkey`, `throttled`
      */
-    answerChallenge: (challenge: string, proof: FactorProof, browser: LoginBrowser): Promise<OpenedLogin> => {
-      const { userAgent, device: deviceCookie } = browser;
-      const answer = async () => {
+    answerChallenge: (
+      challenge: string,
+      proof: FactorProof,
+      { userAgent, device: deviceCookie }: LoginBrowser,
+    ): Promise<OpenedLogin> =>
+      reported(async () => {
         const taken = await takeAttempt(em, challenge, 'code', clock.now());
-        const { id, user, provider } = taken;
-        return factorProofs.verify(user, { deviceCookie }, proof, (consume) =>
+        return factorProofs.verify(taken.user, { deviceCookie }, proof, (consume) =>
           em.transactional(async (tx) => {
-            const now = clock.now();
-            if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
-            await completeChallenge(tx, id, now);
-            const methods = addMethods(taken.methods, await consume(tx));
-            return opening.open(tx, user, { methods, userAgent, provider });
+            await complete(tx, taken, clock.now());
+            return open(tx, taken, await consume(tx), userAgent);
           }),
         );
-      };
-      return reported(answer(), outcomeOfLogin);
-    },
+      }, outcomeOfLogin),
 
     /**
      * Exchanges an answer of a passkey for a browser session and returns its secret. It needs no password, not even one that has not
@@ -108,7 +108,7 @@ export const createLogins = (unit: UnitOfWork) => {
      * @throws Problem `invalid-passkey`, `sso-required`, `throttled`
      */
     createSessionByPasskey: (answer: PasskeyAnswer, userAgent: string): Promise<OpenedLogin> =>
-      reported(logInByPasskey(unit, answer, userAgent), outcomeOfLogin),
+      reported(() => logInByPasskey(unit, answer, userAgent), outcomeOfLogin),
 
     /**
      * The user whose login waits for the second factor in a browser, and the kinds of factors that they have.
@@ -144,21 +144,19 @@ export const createLogins = (unit: UnitOfWork) => {
      * user from now on.
      * @throws Problem `invalid-challenge`, also if the user has a second factor by now, `invalid-otp`, `invalid-passkey`
      */
-    enrol: (challenge: string, added: FirstProof, { userAgent }: LoginBrowser) => {
-      const enrol = async () => {
-        const taken = await takeAttempt(em, challenge, 'code' in added ? 'enrol' : 'passkey', clock.now());
-        const { id, user, provider } = taken;
-        return em.transactional(async (tx) => {
-          const now = clock.now();
-          if (!(await recordLogin(tx, user, now))) throw new Problem('invalid-challenge');
-          await completeChallenge(tx, id, now);
-          const { codes, proven } = await addFactor(unit, tx, taken, added, { userAgent, now });
-          const methods = addMethods(taken.methods, proven);
-          return { login: await opening.open(tx, user, { methods, userAgent, provider }), codes };
-        });
-      };
-      return reported(enrol(), ({ login }) => outcomeOfLogin(login));
-    },
+    enrol: (challenge: string, added: FirstProof, { userAgent }: LoginBrowser) =>
+      reported(
+        async () => {
+          const taken = await takeAttempt(em, challenge, 'code' in added ? 'enrol' : 'passkey', clock.now());
+          return em.transactional(async (tx) => {
+            const now = clock.now();
+            await complete(tx, taken, now);
+            const { codes, proven } = await addFactor(unit, tx, taken, added, { userAgent, now });
+            return { login: await open(tx, taken, proven, userAgent), codes };
+          });
+        },
+        ({ login }) => outcomeOfLogin(login),
+      ),
   };
 };
 
@@ -170,8 +168,7 @@ const verifyPassword = async (
   const user = await passwordVerification.verify(username, password, entry);
   if (user.requiresSso) throw new Problem('sso-required');
   if (!user.isExpired) return user;
-  const event = { actor: user, target: user.email, clients: user.clientIds };
-  await audit.record(em, [{ action: 'login.expired', ...event }]);
+  await audit.record(em, [{ action: 'login.expired', ...ofOneself(user) }]);
   throw new Problem('password_expired');
 };
 
@@ -179,7 +176,7 @@ const verifyPassword = async (
 const whileVerified = async <T>(
   { em, clock, passwordVerification }: UnitOfWork,
   user: VerifiedUser,
-  lock: typeof recordLogin,
+  lock: (tx: Em, user: Locked, now: Date) => Promise<unknown>,
   work: (tx: Em) => Promise<T>,
 ): Promise<T> => {
   const done = await em.transactional(async (tx) =>
@@ -207,19 +204,16 @@ const logInForToken = async (unit: UnitOfWork, login: Password, otp: string | un
 
 /** @throws Problem `otp-required`, `second-factor-required` if that is so since the password was verified */
 const addLoginToken = async (
-  { clock, origin, audit, staffSecondFactor: staffPolicy }: UnitOfWork,
+  unit: UnitOfWork,
   tx: Em,
   user: VerifiedUser,
   token: string,
   methods: readonly AuthMethod[],
 ): Promise<void> => {
-  const now = clock.now();
-  const address = origin.address ?? '';
-  const created = { userId: user.id, token, now, address, authenticatedAt: now, staffPolicy };
-  const { state } = await addToken(tx, created);
+  const now = unit.clock.now();
+  const { state } = await addToken(unit, tx, { userId: user.id, token, now, authenticatedAt: now });
   requireNoStep(nextLoginStep(state, methods, now));
-  const event = { actor: user, target: user.email, clients: user.clientIds };
-  await audit.record(tx, [{ action: 'login.token', ...event }]);
+  await unit.audit.record(tx, [{ action: 'login.token', ...ofOneself(user) }]);
 };
 
 const logInByPasskey = async (
@@ -279,29 +273,26 @@ const addFactor = async (
 
 /** @throws Problem `otp-required`, `second-factor-required` */
 const requireNoStep = (step: LoginStep | null): void => {
-  if (step === 'code') throw new Problem('otp-required', NEEDS_CODE_FOR_TOKEN);
-  if (step === 'enrol') throw new Problem('second-factor-required', NEEDS_FACTOR_FOR_TOKEN);
-  if (step === 'passkey') throw new Problem('second-factor-required', NEEDS_PASSKEY_FOR_TOKEN);
+  if (step === null) return;
+  const detail = `${NEEDED_FOR_TOKEN[step]} Scripts use a named token instead.`;
+  if (step === 'code') throw new Problem('otp-required', { detail });
+  throw new Problem('second-factor-required', { detail, status: 400 });
 };
 
 type Locked = Pick<VerifiedUser, 'id' | 'lastPasswordSet'>;
 
 /**
  * Locks the user: this waits for a concurrent deactivation or password change, which then ends this login. It also
- * serializes concurrent logins of one user, which delete the oldest credentials.
+ * serializes concurrent logins of one user, which delete the oldest credentials. Null if the user was deactivated, or the password changed,
+ * since it was verified.
  */
 const lockUnchanged = (tx: Em, { id, lastPasswordSet }: Locked) =>
   tx.findOne(User, { id, isActive: true, lastPasswordSet }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 
-/** @returns false if the user was deactivated, or the password changed, since it was verified */
-const lockVerified = async (tx: Em, user: Locked): Promise<boolean> =>
-  (await lockUnchanged(tx, user)) !== null;
-
-/** As `lockVerified`, and records the login. */
-const recordLogin = async (tx: Em, verified: Locked, now: Date): Promise<boolean> => {
+/** As `lockUnchanged`, and records the login. */
+const recordLogin = async (tx: Em, verified: Locked, now: Date) => {
   const user = await lockUnchanged(tx, verified);
-  if (!user) return false;
-  user.lastLogin = now;
+  if (user) user.lastLogin = now;
   await tx.flush();
-  return true;
+  return user;
 };
