@@ -29,18 +29,12 @@ type Request = Omit<IdempotentRequest, 'idempotencyKey'> & { idempotencyKey: Ide
 const MAX_WAIT_SECONDS = 5;
 
 /** Serializes requests with the same key in this process. Those that wait for too long fail with `overloaded`. */
-export const createKeyedMutex = () =>
-  createKeyedLimit(1, {
-    maxWait: {
-      ms: MAX_WAIT_SECONDS * 1_000,
-      failure: () =>
-        new Problem('overloaded', {
-          detail:
-            'Another request with this key, or of this kind, is still running. Repeat the request later.',
-          retryAfterSeconds: MAX_WAIT_SECONDS,
-        }),
-    },
-  });
+export const createKeyedMutex = () => {
+  const detail =
+    'Another request with this key, or of this kind, is still running. Repeat the request later.';
+  const failure = () => new Problem('overloaded', { detail, retryAfterSeconds: MAX_WAIT_SECONDS });
+  return createKeyedLimit(1, { maxWait: { ms: MAX_WAIT_SECONDS * 1_000, failure } });
+};
 
 type Deps = Pick<UnitOfWork, 'em' | 'clock' | 'responseEncryption' | 'keyedMutex' | 'idempotencyHours'>;
 
@@ -83,7 +77,8 @@ export const createIdempotency = (deps: Deps) => {
       if (!hasKey(request)) return work((inside) => em.transactional(inside));
       const row = rowOf(deps, request);
       // Stored for the same request.
-      const replay = async ({ response }: StoredResponse) => JSON.parse(await row.open(response)) as T;
+      const replay = async ({ response }: { response: Uint8Array | null }) =>
+        JSON.parse(await row.open(response)) as T;
       return oneAtATime(request, async () => {
         const stored = await row.readSame(em);
         if (stored) return replay(stored);
@@ -148,14 +143,27 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
   const updateRow = (em: Em) =>
     kysely(em).updateTable('idempotent_responses').where('user_id', '=', actor.id).where('key', '=', key);
 
-  const read = (em: Em) => readStored(em, { userId: actor.id, key, since: expiredAt() });
+  const read = (em: Em) =>
+    kysely(em)
+      .selectFrom('idempotent_responses')
+      .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])
+      .where('user_id', '=', actor.id)
+      .where('key', '=', key)
+      .where('created_at', '>', expiredAt())
+      .executeTakeFirst();
 
-  /** @throws Problem `idempotency-key-reused`, `forbidden` */
+  /**
+   * The response shows what the roles of that time could see, and does not record which of them it depends on. Only of those that
+   * allow mutations, or show what these return.
+   * @throws Problem `idempotency-key-reused`, `forbidden`
+   */
   const readSame = async (em: Em) => {
     const stored = await read(em);
     if (!stored) return null;
     if (stored.fingerprint !== fingerprint) throw new Problem('idempotency-key-reused');
-    requireRoles(actor, stored);
+    const { is_superuser: isSuperuser, is_staff: isStaff, admin_of: adminOf } = stored;
+    if (!canAllOf(actor, { ...MEMBER, isSuperuser, isStaff, adminOf }))
+      throw new Problem('forbidden', ROLES_LOST);
     return stored;
   };
 
@@ -169,7 +177,7 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
    * Returns what is stored for the key, or claims the key for this transaction and returns null.
    * @throws Problem `idempotency-key-reused`, `forbidden`
    */
-  const claim = async (tx: Em): Promise<StoredResponse | null> => {
+  const claim = async (tx: Em) => {
     const { isSuperuser, isStaff, adminOf } = actor;
     const claimed = await sql`
       insert into idempotent_responses (user_id, key, fingerprint, created_at, is_superuser, is_staff, admin_of)
@@ -232,31 +240,7 @@ const rowOf = ({ responseEncryption, clock, idempotencyHours }: Deps, request: I
   };
 };
 
-/**
- * The response shows what the roles of that time could see, and does not record which of them it depends on. Only of those that
- * allow mutations, or show what these return.
- * @throws Problem `forbidden`
- */
-const requireRoles = (actor: Actor, stored: StoredResponse): void => {
-  const { is_superuser: isSuperuser, is_staff: isStaff, admin_of: adminOf } = stored;
-  if (!canAllOf(actor, { ...MEMBER, isSuperuser, isStaff, adminOf }))
-    throw new Problem('forbidden', ROLES_LOST);
-};
-
 const ROLES_LOST = {
   detail:
     'You have lost a role since this Idempotency-Key was used, so its response is no longer available to you.',
 };
-
-type RowKey = { userId: number; key: string; since: Date };
-
-const readStored = (em: Em, { userId, key, since }: RowKey) =>
-  kysely(em)
-    .selectFrom('idempotent_responses')
-    .select(['fingerprint', 'response', 'checkpoint', 'is_superuser', 'is_staff', 'admin_of'])
-    .where('user_id', '=', userId)
-    .where('key', '=', key)
-    .where('created_at', '>', since)
-    .executeTakeFirst();
-
-type StoredResponse = NonNullable<Awaited<ReturnType<typeof readStored>>>;
