@@ -1,8 +1,7 @@
-import { LockMode } from '@mikro-orm/postgresql';
+import { type InferEntity, LockMode } from '@mikro-orm/postgresql';
 import { type InferResult, sql } from 'kysely';
 import { Client } from '../../../entities/client.ts';
 import { SsoConnection } from '../../../entities/sso.ts';
-import type { Registration } from '../../adapters/identity-provider/identity-provider.ts';
 import { arrayOf, condition, countIn, type Em, isAnyOf, kysely, pickDefined } from '../../db/kysely.ts';
 import { afterCursor, type CursorPageRequest, readPage } from '../../db/pagination.ts';
 import { type FieldErrors, invalid, notFound } from '../../lib/problems.ts';
@@ -101,33 +100,25 @@ export const createConnections = (unit: UnitOfWork) => {
      * end when it is not active any more.
      * @throws Problem as `create`, and `invalid-input` on `is_active`, `is_required`
      */
-    update: (
-      actor: Actor,
-      clientId: number,
-      id: number,
-      changes: ConnectionChanges,
-    ): Promise<ConnectionRow> =>
+    update: (actor: Actor, clientId: number, id: number, changes: ConnectionChanges) =>
       em.transactional(async (tx) => {
         const connection = await lock(tx, actor, clientId, id);
         const before = await readConnection(tx, clientId, id);
         const { client_secret: secret, default_groups: _, group_mapping: __, ...fields } = changes;
         Object.assign(connection, columnsOf({ ...before, ...pickDefined(fields) }));
-        if (connection.issuer !== before.issuer || connection.registeredAs !== before.client_id) {
-          connection.testedAt = null;
-          connection.isActive = false;
-          connection.isRequired = false;
+        const isMoved = connection.issuer !== before.issuer;
+        if (isMoved || connection.registeredAs !== before.client_id) {
+          Object.assign(connection, { testedAt: null, isActive: false, isRequired: false });
           // Also logins that the provider of before has completed, and that wait for a password here.
           await kysely(tx).deleteFrom('sso_logins').where('connection_id', '=', id).execute();
         }
-        const { isActive, isRequired } = connection;
-        connection.isActive = changes.is_active ?? isActive;
-        connection.isRequired = changes.is_required ?? isRequired;
+        connection.isActive = changes.is_active ?? connection.isActive;
+        connection.isRequired = changes.is_required ?? connection.isRequired;
         if (connection.isActive && !before.is_active) await requireActivatable(tx, connection);
         await tx.flush();
         if (connection.isRequired && !before.is_required) await requireRequirable(tx, actor, connection);
         if (before.is_active && !connection.isActive) await endConnectionSessions(tx, id);
         // It is for the provider to which it was given.
-        const isMoved = connection.issuer !== before.issuer;
         if (secret !== undefined || isMoved) await setSecret(tx, id, secret ?? null);
         await setGroups(tx, clientId, id, changes);
         const after = await readConnection(tx, clientId, id);
@@ -187,10 +178,7 @@ const requireActivatable = async (tx: Em, connection: SsoConnectionRecord): Prom
   if (active) throw invalid({ is_active: [`A client has one active connection, and ${active.name} is.`] });
 };
 
-type SsoConnectionRecord = Pick<
-  InstanceType<typeof SsoConnection.class>,
-  'id' | 'testedAt' | 'client' | 'isActive' | 'issuer'
->;
+type SsoConnectionRecord = InferEntity<typeof SsoConnection>;
 
 /**
  * Call it when the connection is required: actors who must not use their password any more need another way in.
@@ -214,52 +202,34 @@ const setGroups = async (
   connectionId: number,
   { default_groups, group_mapping }: Pick<ConnectionChanges, 'default_groups' | 'group_mapping'>,
 ): Promise<void> => {
-  const known = await kysely(tx)
-    .selectFrom('groups')
-    .select('id')
-    .where('client_id', '=', clientId)
-    .where(
-      isAnyOf('id', [...(default_groups ?? []), ...(group_mapping ?? []).map(({ group }) => group)], 'int'),
-    )
+  const db = kysely(tx);
+  const added = {
+    default_groups: default_groups?.map((group) => ({ claim: '', group })) ?? [],
+    group_mapping: group_mapping ?? [],
+  };
+  const ids = Object.values(added).flatMap((groups) => groups.map(({ group }) => group));
+  const ofClient = db.selectFrom('groups').select('id').where('client_id', '=', clientId);
+  const found = await ofClient
+    .where(isAnyOf('id', ids, 'int'))
     .forKeyShare()
     .execute();
-  const ids = new Set(known.map(({ id }) => id));
-  const errorsOf = (groups: readonly number[]) =>
-    groups.filter((id) => !ids.has(id)).map((id) => `This client has no group ${id}.`);
-  const fields: FieldErrors = {
-    default_groups: errorsOf(default_groups ?? []),
-    group_mapping: errorsOf((group_mapping ?? []).map(({ group }) => group)),
-  };
-  const errors = Object.entries(fields).filter(([, messages]) => messages.length > 0);
-  if (errors.length > 0) throw invalid(Object.fromEntries(errors));
-  if (default_groups)
-    await replaceGroups(
-      tx,
-      connectionId,
-      condition`claim_value = ''`,
-      default_groups.map((group) => ({ claim: '', group })),
-    );
-  if (group_mapping) await replaceGroups(tx, connectionId, condition`claim_value <> ''`, group_mapping);
-};
-
-const replaceGroups = async (
-  tx: Em,
-  connectionId: number,
-  isReplaced: ReturnType<typeof condition>,
-  groups: readonly MappedGroup[],
-): Promise<void> => {
-  const db = kysely(tx);
-  await db.deleteFrom('sso_groups').where('connection_id', '=', connectionId).where(isReplaced).execute();
-  if (groups.length === 0) return;
+  const known = new Set(found.map(({ id }) => id));
+  const errors: FieldErrors = {};
+  for (const [field, groups] of Object.entries(added)) {
+    const unknown = groups.filter(({ group }) => !known.has(group));
+    if (unknown.length > 0) errors[field] = unknown.map(({ group }) => `This client has no group ${group}.`);
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  const replaced = db.deleteFrom('sso_groups').where('connection_id', '=', connectionId);
+  if (default_groups) await replaced.where('claim_value', '=', '').execute();
+  if (group_mapping) await replaced.where('claim_value', '<>', '').execute();
+  const rows = Object.values(added)
+    .flat()
+    .map(({ claim, group }) => ({ connection_id: connectionId, group_id: group, claim_value: claim }));
+  if (rows.length === 0) return;
   await db
     .insertInto('sso_groups')
-    .values(
-      groups.map(({ claim, group }) => ({
-        connection_id: connectionId,
-        group_id: group,
-        claim_value: claim,
-      })),
-    )
+    .values(rows)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 };
@@ -267,15 +237,8 @@ const replaceGroups = async (
 const connectionRows = (em: Em) =>
   kysely(em)
     .selectFrom('sso_connections as c')
-    .select([
-      'c.id',
-      'c.client_id as client',
-      'c.name',
-      'c.issuer',
-      'c.registered_as as client_id',
-      'c.scopes',
-    ])
-    .select(['c.email_claim', 'c.first_name_claim', 'c.last_name_claim', 'c.groups_claim'])
+    .select(['c.id', 'c.client_id as client', 'c.name', 'c.issuer', 'c.registered_as as client_id'])
+    .select(['c.scopes', 'c.email_claim', 'c.first_name_claim', 'c.last_name_claim', 'c.groups_claim'])
     .select(['c.is_active', 'c.is_required', 'c.provisions', 'c.created_at', 'c.tested_at'])
     .select([
       condition`c.sealed_secret is not null`.as('has_secret'),
@@ -346,12 +309,8 @@ export const openConnection = async (
   const { sealed_secret: sealed, ...connection } = row;
   const clientSecret = connectionSecrets.open(id, sealed);
   if (sealed && clientSecret === null) throw new SsoFailure('unreadable-secret');
-  const registration: Registration = {
-    issuer: connection.issuer,
-    clientId: connection.client_id,
-    clientSecret,
-  };
-  return { connection, registration };
+  const { issuer, client_id: clientId } = connection;
+  return { connection, registration: { issuer, clientId, clientSecret } };
 };
 
 /** The secrets with which the service logs in to providers. */

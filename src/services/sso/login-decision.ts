@@ -1,24 +1,27 @@
+import { z } from 'zod';
 import type { Assertion } from '../../adapters/identity-provider/identity-provider.ts';
 import { condition, type Em, kysely } from '../../db/kysely.ts';
 import { NewEmail } from '../../lib/email-address.ts';
 import { isStorableText } from '../../lib/json-value.ts';
 import { CLIENT_IDS } from '../access/visibility.ts';
 import { HAS_SECOND_FACTOR } from '../auth/credentials.ts';
+import type { CodeOwner } from '../auth/factor-verification.ts';
 import type { ConnectionRow } from './connections.ts';
 import { domainOf, isProved } from './domains.ts';
 import type { SsoReason } from './failures.ts';
 
 /** What a connection takes from the claims of its provider. */
-export type Stated = {
-  subject: string;
+export const Stated = z.object({
+  subject: z.string(),
   /** Normalized; null if the claim is missing or no address. */
-  email: string | null;
-  isUnverified: boolean;
-  firstName: string;
-  lastName: string;
+  email: z.string().nullable(),
+  isUnverified: z.boolean(),
+  firstName: z.string(),
+  lastName: z.string(),
   /** Values of the groups claim. Null: they do not say which groups the person is in. */
-  groups: string[] | null;
-};
+  groups: z.array(z.string()).nullable(),
+});
+export type Stated = z.infer<typeof Stated>;
 
 const MAX_NAME_LENGTH = 150;
 
@@ -62,13 +65,7 @@ export type Decision =
   | { kind: 'create'; email: string }
   | { kind: 'refuse'; reason: SsoReason };
 
-export type KnownUser = {
-  id: number;
-  email: string;
-  clientIds: number[];
-  lastPasswordSet: Date;
-  hasSecondFactor: boolean;
-};
+export type KnownUser = CodeOwner & { hasSecondFactor: boolean };
 
 /**
  * Decides what a login with these claims does. Changes nothing. A client decides about logins of its own people only: what its provider
@@ -176,10 +173,7 @@ const findDomain = (em: Em, clientId: number, email: string) =>
     .executeTakeFirst();
 
 const isInvited = async (em: Em, clientId: number, email: string, now: Date): Promise<boolean> => {
-  const invitations = kysely(em).selectFrom('invitations').select('id').where('client_id', '=', clientId);
-  const open = invitations
-    .where('email', '=', email)
-    .where('status', '=', 'pending')
-    .where('expires_at', '>', now);
-  return (await open.executeTakeFirst()) !== undefined;
+  const pending = kysely(em).selectFrom('invitations').select('id').where('status', '=', 'pending');
+  const own = pending.where('client_id', '=', clientId).where('email', '=', email);
+  return (await own.where('expires_at', '>', now).executeTakeFirst()) !== undefined;
 };

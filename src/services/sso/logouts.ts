@@ -12,6 +12,8 @@ import { endConnectionSessions } from './identities.ts';
 /** Whose sessions end. Names one of them at least. */
 type Logout = Pick<LogoutNotice, 'subject' | 'sid'>;
 
+const NO_SESSION = 'The parameters iss and sid name no session of this connection.';
+
 /** Ends sessions that began with a connection when the person logs out at the provider, and leads to the logout there after one here. */
 export const createProviderLogouts = (unit: UnitOfWork) => {
   const { em, clock, audit, logger, identityProvider, anonymousLimits, origin, baseUrl } = unit;
@@ -81,9 +83,7 @@ export const createProviderLogouts = (unit: UnitOfWork) => {
     bySession: async (connectionId: number, issuer: string, sid: string): Promise<void> => {
       const { connection } = await openConnection(unit, connectionId);
       if (issuer !== connection.issuer || sid === '' || !isStorableText(sid))
-        throw new Problem('sso-failed', {
-          detail: 'The parameters iss and sid name no session of this connection.',
-        });
+        throw new Problem('sso-failed', { detail: NO_SESSION });
       await em.transactional((tx) => endSessions(tx, connection, { subject: null, sid }));
     },
 

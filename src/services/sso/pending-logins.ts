@@ -1,21 +1,29 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import type { Assertion, LoginSecrets } from '../../adapters/identity-provider/identity-provider.ts';
+import type { LoginSecrets } from '../../adapters/identity-provider/identity-provider.ts';
 import { type Em, kysely } from '../../db/kysely.ts';
 import { MINUTE_MS } from '../../lib/clock.ts';
 import { isSecret, newSecret } from '../../lib/ids.ts';
 import { tokenDigest } from '../auth/credentials.ts';
 import { SsoFailure } from './failures.ts';
-import type { Stated } from './login-decision.ts';
+import { Stated } from './login-decision.ts';
 
 /** - `confirm`: a login for which the person must enter their password at the provider again */
 export type LoginKind = 'login' | 'confirm' | 'test';
 
 /** What is kept of an answer while the person shows that an account is theirs. */
-export type Held = { stated: Stated; proof: ProviderLogin };
+const Held = z.object({
+  stated: Stated,
+  proof: z.object({
+    sid: z.string().nullable(),
+    amr: z.array(z.string()),
+    authTime: z.coerce.date().nullable(),
+  }),
+});
+type Held = z.infer<typeof Held>;
 
 /** How and in which session the person logged in at the provider. */
-export type ProviderLogin = Pick<Assertion, 'sid' | 'amr' | 'authTime'>;
+export type ProviderLogin = Held['proof'];
 
 /** Minutes that a person may take at the provider. */
 const LOGIN_MINUTES = 15;
@@ -85,7 +93,7 @@ export const takePending = async (em: Em, key: Key) => {
 /** @throws SsoFailure as `takePending` */
 export const findLink = async (em: Em, key: Omit<Key, 'isLink'>) => {
   const { browser: _, assertion, ...link } = await findPending(em, { ...key, isLink: true });
-  return { ...link, held: HeldJson.parse(assertion) satisfies Held };
+  return { ...link, held: Held.parse(assertion) };
 };
 
 const findPending = async (em: Em, { state, browser, isLink, now }: Key) => {
@@ -101,20 +109,3 @@ const findPending = async (em: Em, { state, browser, isLink, now }: Key) => {
     throw new SsoFailure('other-browser');
   return { ...found, browser };
 };
-
-/** As `addPending` has stored it. */
-const HeldJson = z.object({
-  stated: z.object({
-    subject: z.string(),
-    email: z.string().nullable(),
-    isUnverified: z.boolean(),
-    firstName: z.string(),
-    lastName: z.string(),
-    groups: z.array(z.string()).nullable(),
-  }),
-  proof: z.object({
-    sid: z.string().nullable(),
-    amr: z.array(z.string()),
-    authTime: z.coerce.date().nullable(),
-  }),
-});

@@ -69,8 +69,7 @@ export const admitPerson = async (
   isConfirmed = false,
 ): Promise<CodeOwner> => {
   const user = await personOf(deps, connection, stated, decision, isConfirmed);
-  const isKnown = decision.kind === 'log-in';
-  if (isKnown) await recordLogin(deps, connection, stated, decision.identityId, user);
+  if (decision.kind === 'log-in') await recordLogin(deps, connection, stated, decision.identityId, user);
   else await addIdentity(deps, connection, stated, user);
   // Others have got their account by this login.
   if (decision.kind === 'link' || decision.kind === 'adopt')
@@ -178,12 +177,11 @@ const syncGroups = async (
   { groups: stated }: Stated,
 ): Promise<void> => {
   if (stated === null || mapping.length === 0) return;
-  const mapped = [...new Set(mapping.map(({ group }) => group))];
-  const wanted = [
-    ...new Set(mapping.filter(({ claim }) => stated.includes(claim)).map(({ group }) => group)),
-  ];
-  const unwanted = mapped.filter((id) => !wanted.includes(id));
-  const added = await addToGroups(tx, { userId: user.id, by: null, now }, wanted);
+  const mapped = new Set(mapping.map(({ group }) => group));
+  const matches = mapping.filter(({ claim }) => stated.includes(claim));
+  const wanted = new Set(matches.map(({ group }) => group));
+  const unwanted = [...mapped].filter((id) => !wanted.has(id));
+  const added = await addToGroups(tx, { userId: user.id, by: null, now }, [...wanted]);
   const left = await kysely(tx)
     .deleteFrom('group_members')
     .where('user_id', '=', user.id)

@@ -122,8 +122,7 @@ export const createSsoLogins = (unit: UnitOfWork) => {
      * Completes the login to which this answer of a provider belongs, once.
      * @throws SsoFailure, Problem `throttled`
      */
-    complete: async (answer: Answer): Promise<SsoResult> => {
-      const { connectionId, query, browser: cookie, userAgent, actor } = answer;
+    complete: async ({ connectionId, query, browser: cookie, userAgent, actor }: Answer) => {
       const { connection, registration } = await openConnection(unit, connectionId, true);
       const complete = async (): Promise<SsoResult> => {
         const state = new URLSearchParams(query).get('state') ?? '';
@@ -141,11 +140,9 @@ export const createSsoLogins = (unit: UnitOfWork) => {
           needed: [connection.email_claim, connection.groups_claim].filter(Boolean),
         });
         const stated = statedBy(connection, assertion);
+        const { claims } = assertion;
         if (tester)
-          return {
-            kind: 'test',
-            test: await testLogin(unit, tester, connection, { claims: assertion.claims, stated }),
-          };
+          return { kind: 'test', test: await testLogin(unit, tester, connection, { claims, stated }) };
         const entry = { connection, proof: assertion, hasConfirmed, userAgent };
         const result = await logIn(stated, entry, pending);
         if (result.kind !== 'link') reportLogin(outcomeOfLogin(result));
