@@ -1,4 +1,11 @@
-import { createHash, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto';
+import {
+  type BinaryLike,
+  createHash,
+  pbkdf2,
+  type ScryptOptions,
+  scrypt,
+  timingSafeEqual,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import argon2 from 'argon2';
 import bcrypt from 'bcrypt';
@@ -163,6 +170,7 @@ const bcryptDecoys = (rounds: number): string[] => {
 /** `scrypt$16384$salt$8$5$base64`: the memory cost N, the salt, the block size r, the parallelism p, 64 bytes. */
 const SCRYPT = /^scrypt\$([1-9]\d*)\$([^$]+)\$([1-9]\d*)\$([1-9]\d*)\$([A-Za-z0-9+/]{86}==)$/;
 const SCRYPT_BYTES = 64;
+const deriveScrypt = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt);
 const SCRYPT_KIB_PER_MS = 350;
 /** As for argon2: 256 MiB (Django uses 16), and 1 GiB filled by all lanes together (Django: 80 MiB), about 3 s. */
 const MAX_SCRYPT_MEMORY_KIB = 256 * 1024;
@@ -187,12 +195,8 @@ const readScryptHash = (encoded: string): ReadHash => {
     family: `scrypt$${N}$${blockSize}$${lanes}`,
     units: 1,
     costMs: filledKib / SCRYPT_KIB_PER_MS,
-    verify: (password) =>
-      new Promise((resolve, reject) => {
-        scrypt(password, salt, SCRYPT_BYTES, options, (error, derived) =>
-          error ? reject(error) : resolve(timingSafeEqual(derived, expected)),
-        );
-      }),
+    verify: async (password) =>
+      timingSafeEqual(await deriveScrypt(password, salt, SCRYPT_BYTES, options), expected),
   };
 };
 
@@ -231,16 +235,17 @@ export const reasonAgainstHash = (hash: string): string | null => {
 
 const checksOfKind = (kind: string): PasswordCheck[] => {
   const [name = '', count = ''] = kind.split('$');
-  if (name.startsWith('pbkdf2')) return checksOf([pbkdf2Decoy(name, Number(count))]);
-  if (name.startsWith('bcrypt')) return checksOf(bcryptDecoys(2 ** Number(kind.slice(-2))));
-  if (name === 'scrypt') return checksOf([scryptDecoy(kind)]);
+  if (name.startsWith('pbkdf2')) return decoyChecks(name, Number(count));
+  if (name.startsWith('bcrypt')) return decoyChecks('bcrypt', 2 ** Number(kind.slice(-2)));
   // Django adds the prefix `argon2` to the library's format.
-  return checksOf([argon2Decoy(kind.replace(/^argon2/, ''))]);
+  return decoyChecks(kind.replace(/^argon2/, ''), 1);
 };
 
-const decoyChecks = (family: string, units: number): PasswordCheck[] => {
-  if (family.startsWith('pbkdf2')) return checksOf([pbkdf2Decoy(family, units)]);
-  return family === 'bcrypt' ? checksOf(bcryptDecoys(units)) : checksOfKind(family);
-};
+const decoyChecks = (family: string, units: number): PasswordCheck[] =>
+  decoysOf(family, units).map(readHash).filter(isCheck);
 
-const checksOf = (hashes: string[]): PasswordCheck[] => hashes.map(readHash).filter(isCheck);
+const decoysOf = (family: string, units: number): string[] => {
+  if (family.startsWith('pbkdf2')) return [pbkdf2Decoy(family, units)];
+  if (family === 'bcrypt') return bcryptDecoys(units);
+  return [family.startsWith('scrypt') ? scryptDecoy(family) : argon2Decoy(family)];
+};

@@ -124,12 +124,8 @@ export const networkOf = (address: string): string => {
 /** On one instance, of all keys. Each holds a connection of its caller, and none of the database. */
 const MAX_WAITING = 500;
 
-type Deps = {
-  /** The longest time between two turns. */
-  longestMs: number;
-  maxWaitMs: number;
-  pause: (ms: number) => Promise<unknown>;
-};
+/** `longestMs`: the longest time between two turns. */
+type Pace = { longestMs: number; maxWaitMs: number; pause: (ms: number) => Promise<unknown> };
 
 /**
  * The start of the next free turn is kept in `expire`. A turn that is impossibly far away is ignored: the database clock
@@ -154,7 +150,7 @@ const TOO_FAST =
  * Gives the callers of one key their turns one after another, with an interval between them, across all instances: a
  * leaky bucket. Waiting callers cannot pile up: one whose turn is too far away is refused.
  */
-export const createPacer = (pool: Pool, { longestMs, maxWaitMs, pause }: Deps) => {
+export const createPacer = (pool: Pool, { longestMs, maxWaitMs, pause }: Pace) => {
   let waiting = 0;
   return {
     /**
@@ -163,20 +159,13 @@ export const createPacer = (pool: Pool, { longestMs, maxWaitMs, pause }: Deps) =
      * @throws Problem `throttled`
      */
     waitForTurn: async (key: string, intervalMs: number): Promise<void> => {
-      const refusal = new Problem('throttled', {
-        detail: TOO_FAST,
-        retryAfterSeconds: Math.ceil(intervalMs / 1000),
-      });
+      const retryAfterSeconds = Math.ceil(intervalMs / 1000);
+      const refusal = new Problem('throttled', { detail: TOO_FAST, retryAfterSeconds });
       if (waiting >= MAX_WAITING) throw refusal;
       waiting += 1;
       try {
-        const { rows } = await pool.query<{ waitMs: number }>(RESERVE, [
-          key,
-          intervalMs,
-          longestMs,
-          maxWaitMs,
-        ]);
-        const [turn] = rows;
+        const values = [key, intervalMs, longestMs, maxWaitMs];
+        const [turn] = (await pool.query<{ waitMs: number }>(RESERVE, values)).rows;
         if (!turn) throw refusal;
         if (turn.waitMs > 0) await pause(turn.waitMs);
       } finally {

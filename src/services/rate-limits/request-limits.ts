@@ -99,7 +99,10 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
         const window = currentWindow(key);
         const isGranted = window !== undefined && window.reserved >= requests;
         if (window && (isGranted || window.unreserved === 0)) {
-          if (isGranted) use(window, requests);
+          if (isGranted) {
+            window.reserved -= requests;
+            window.used += requests;
+          }
           return allowanceOf(window, isGranted);
         }
         await refill(key, requests - (window?.reserved ?? 0));
@@ -110,11 +113,6 @@ export const createRequestLimits = ({ pool, limit, logger, windowMs = MINUTE_MS 
 
 const keyOf = ({ credential, address }: Caller): string =>
   credential ? `${credential.kind}:${credential.id}` : `address:${networkOf(address)}`;
-
-const use = (window: Window, requests: number): void => {
-  window.reserved -= requests;
-  window.used += requests;
-};
 
 const allowanceOf = ({ reserved, unreserved, endsAt }: Window, isGranted: boolean): Allowance => ({
   isGranted,
